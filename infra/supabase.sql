@@ -74,6 +74,7 @@ CREATE TABLE IF NOT EXISTS domain_policies (
     is_page_size_set BOOLEAN DEFAULT false NOT NULL,
     include TEXT DEFAULT '' NOT NULL,
     exclude TEXT DEFAULT '' NOT NULL,
+    request_options JSONB,
     updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
     CONSTRAINT pk_domain_policies PRIMARY KEY (host),
     CONSTRAINT ck_domain_policies_max_concurrency_at_least_1 CHECK (max_concurrency >= 1),
@@ -91,6 +92,7 @@ ALTER TABLE domain_policies ADD COLUMN IF NOT EXISTS last_seen_status TEXT;
 ALTER TABLE domain_policies ADD COLUMN IF NOT EXISTS is_page_size_set BOOLEAN DEFAULT false NOT NULL;
 ALTER TABLE domain_policies ADD COLUMN IF NOT EXISTS include TEXT DEFAULT '' NOT NULL;
 ALTER TABLE domain_policies ADD COLUMN IF NOT EXISTS exclude TEXT DEFAULT '' NOT NULL;
+ALTER TABLE domain_policies ADD COLUMN IF NOT EXISTS request_options JSONB;
 ALTER TABLE domain_policies ADD COLUMN IF NOT EXISTS updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
 
 DO $$

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from comity.frontier.redis.store import RedisFrontier
     from comity.frontier.store import FrontierStore
     from comity.model.explanation import Explanation
+    from comity.operate.request_options import RequestOptions
     from comity.rules.site_hosts import SiteHosts
     from comity.rules.tracking import TrackingRules
     from comity.rules.url_patterns import PatternRules
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from comity.walk.left_out import LeftOutTerms
     from comity.walk.robots.in_force import RobotsInForce
     from comity.walk.robots.keeper import RobotsTerms
+    from comity.walk.session.identity import Identities
     from comity.walk.session.session import Session, SessionTerms
     from comity.walk.sources.listing_reader import ListingReader
     from comity.walk.sources.runner import SourceRunner
@@ -64,6 +67,10 @@ _SECRET: Final = {
     "admin_token_hash",
     "meili_url",
     "meili_key",
+    "headers",
+    "cookies",
+    "auth",
+    "login",
 }
 
 
@@ -198,12 +205,22 @@ class State:
         """What may talk to hosts, for one client."""
         from comity.walk.session.session import Session
 
+        terms = replace(terms, identities=self.identities())
         session = Session(self.database, leases or self.leases(), fetcher, self.clock, random.random, terms)
         if self.settings.log_requests:
             from comity.telemetry.request_log import RequestLog
 
             session.requests.on_request = RequestLog(self.settings.log_requests).write
         return session
+
+    def identities(self) -> Identities:
+        """What the requests to each host carry; `BadInput` if an option or a secret cannot be read."""
+        from comity.store.cookie_files import CookieFiles
+        from comity.walk.session.identity import Identities
+
+        options = read_request_options(self.settings, self.clock.seconds)
+        folder = cookie_folder(self.settings)
+        return Identities(options.identity_of, None if folder is None else CookieFiles(folder))
 
     async def reread_robots(self, fetcher: CurlFetcher) -> None:
         """Read robots.txt again where it closed a host and its copy is too old; a change reopens the host."""
@@ -338,15 +355,13 @@ class State:
         return TrapTerms(longest_target=settings.max_url_length, most_segments=settings.max_path_segments)
 
     def _proxy(self) -> ProxySettings | None:
+        """The proxy of every request, if there is one; of several, each host has its own."""
         from comity.fetch.settings import ProxySettings
 
-        settings = self.settings
-        if settings.proxy is None:
+        proxies = read_request_options(self.settings, self.clock.seconds).proxies
+        if len(proxies) != 1:
             return None
-        try:
-            return ProxySettings(settings.proxy, settings.proxy_user, settings.proxy_password)
-        except ValueError as error:
-            raise BadInput("COMITY_PROXY", str(error)) from None
+        return ProxySettings(*proxies[0])
 
     async def read_robots(self, fetcher: CurlFetcher, address: WebAddress) -> RobotsInForce:
         """The robots.txt in force for an address."""
@@ -430,6 +445,33 @@ def _redis_frontier(database: Database, clock: Clock, redis_url: str) -> RedisFr
     from comity.frontier.redis.store import RedisFrontier
 
     return RedisFrontier(database, redis_url, clock)
+
+
+def read_request_options(settings: Settings, now: Callable[[], float]) -> RequestOptions:
+    """What settings add to requests, with every secret that they refer to; `BadInput` if one cannot be read."""
+    from comity.operate.request_options import OptionTexts, RequestOptions
+
+    texts = OptionTexts(
+        headers=settings.headers,
+        cookies=settings.cookies,
+        auth=settings.auth,
+        proxy=settings.proxy,
+        login=settings.login,
+        origins=settings.request_origins,
+        cookie_jar=settings.cookie_jar,
+        keep_cookies=settings.keep_cookies,
+        collapse_subdomains=settings.collapse_subdomains,
+        proxy_login=(settings.proxy_user, settings.proxy_password),
+    )
+    return RequestOptions(texts, os.environ, now)
+
+
+def cookie_folder(settings: Settings) -> Path | None:
+    """Where cookies are kept between leases; None for a shared state without a setting."""
+    if settings.cookie_folder:
+        return Path(settings.cookie_folder)
+    path = state_file(settings)
+    return None if path is None else path.parent / "cookies"
 
 
 def state_file(settings: Settings) -> Path | None:

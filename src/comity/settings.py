@@ -184,9 +184,48 @@ class Settings(BaseSettings):
         600.0, "Longest wait between two attempts in seconds; the host may ask for more.", *_BACKOFF, ge=1, le=86_400
     )
     max_redirects: int = _set(5, "Redirects to follow for one URL.", "MAX_REDIRECTS", ge=0, le=20)
-    proxy: str | None = _set(None, "A proxy as scheme://host:port (http, https, socks5).", "PROXY")
-    proxy_user: str | None = _set(None, "The proxy's user name.", "PROXY_USER")
-    proxy_password: str | None = _set(None, "The proxy's password.", "PROXY_PASSWORD")
+    proxy: Annotated[tuple[str, ...], NoDecode] = _set(
+        (),
+        "A proxy as scheme://host:port (http, https, socks5, socks5h), or several, separated by commas: each host "
+        "always gets the same one. file:PATH reads a list.",
+        "PROXY",
+        repr=False,
+    )
+    proxy_user: str | None = _set(None, "The proxy's user name.", "PROXY_USER", repr=False)
+    proxy_password: str | None = _set(None, "The proxy's password.", "PROXY_PASSWORD", repr=False)
+    headers: Annotated[tuple[str, ...], NoDecode] = _set(
+        (),
+        "Headers to send, one per line: Name: value for the hosts of the seeds, or example.com: Name: value. A value "
+        "may be env:NAME or file:PATH.",
+        "HEADERS",
+        repr=False,
+    )
+    cookies: Annotated[tuple[str, ...], NoDecode] = _set(
+        (), "Cookies to send, one per line: name=value, or file:PATH for a Netscape cookie file.", "COOKIES", repr=False
+    )
+    auth: Annotated[tuple[str, ...], NoDecode] = _set(
+        (), "Credentials, one per line: basic USER env:PASSWORD, or bearer env:TOKEN.", "AUTH", repr=False
+    )
+    login: Annotated[tuple[str, ...], NoDecode] = _set(
+        (), "Login files, one per line: a form to fill in before the first page of its host.", "LOGIN", repr=False
+    )
+    request_origins: Annotated[tuple[str, ...], NoDecode] = _set(
+        (),
+        "Where headers, cookies and credentials go that name no host, separated by commas; a crawl sends them to its "
+        "seeds.",
+        "REQUEST_ORIGINS",
+    )
+    cookie_jar: bool = _set(
+        False,
+        "Whether to send back cookies that a host sets, for as long as its lease lasts; otherwise for one visit.",
+        "COOKIE_JAR",
+    )
+    keep_cookies: bool = _set(
+        False, "Whether to keep these cookies in files until the next crawl of the host.", "KEEP_COOKIES"
+    )
+    cookie_folder: str | None = _set(
+        None, "The folder of kept cookies; by default cookies beside the file of the state.", "COOKIE_FOLDER"
+    )
 
     # Budgets; 0 means no limit.
     max_pages: int = _set(0, "Pages per run; 0 means no limit.", "MAX_PAGES", "MAX_PAGES", ge=0)
@@ -348,6 +387,8 @@ class Settings(BaseSettings):
         "reject_types",
         "admin_token_hash",
         "allowed_hosts",
+        "proxy",
+        "request_origins",
         mode="before",
     )
     @classmethod
@@ -355,6 +396,13 @@ class Settings(BaseSettings):
         """Names come as a list or as one comma-separated text."""
         parts = value.split(",") if isinstance(value, str) else list(value)
         return tuple(str(part).strip() for part in parts if str(part).strip())
+
+    @field_validator("headers", "cookies", "auth", "login", mode="before")
+    @classmethod
+    def _read_lines(cls, value: Any) -> Any:
+        """Options of requests come as a list or as one text with a line for each."""
+        parts = value.splitlines() if isinstance(value, str) else list(value)
+        return tuple(str(part).strip(" \t") for part in parts if str(part).strip())
 
     @field_validator("accept_types", "reject_types")
     @classmethod

@@ -52,6 +52,7 @@ def test_the_defaults_that_help_names_are_those_of_the_settings(name: str) -> No
         "connect_timeout": "connect_timeout_s",
         "first_byte_timeout": "first_byte_timeout_s",
         "max_retry_backoff": "max_retry_backoff_seconds",
+        "idle_timeout": "idle_timeout_s",
     }
     options = {param.name: param for param in COMMANDS[name,].params if param.param_type_name == "option"}
     told = {option: re.search(r"Default (\S+)\.$", param.help or "") for option, param in options.items()}

@@ -28,6 +28,7 @@ FIRST = {
     "include": [],
     "exclude": [],
     "binds": BINDS,
+    "request_options": None,
     "note": None,
 }
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import comity
+from comity.doors.python.request_options import RequestArguments
 from tests.doors.command_line import clean_environment
 from tests.doors.crawled_site import assert_given_back
 from tests.servers.waiting import wait_until
@@ -102,7 +103,9 @@ def test_every_option_is_in_the_document() -> None:
 
     table = DOCUMENT.partition("## Options")[2].partition("## Errors")[0]
     parameters = list(inspect.signature(comity.crawl).parameters.values())
-    missing = [each.name for each in parameters if each.name != "seeds" and f"`{each.name}`" not in table]
+    names = [each.name for each in parameters if each.name not in ("seeds", "requests")]
+    names += RequestArguments.__annotations__
+    missing = [name for name in names if f"`{name}`" not in table]
     assert missing == []
     fields = DOCUMENT.partition("## Pages")[2].partition("## The run")[0]
     assert [name for name in comity.Page.__slots__ if f"`{name}`" not in fields] == []

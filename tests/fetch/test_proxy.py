@@ -6,7 +6,7 @@ import pytest
 
 from comity.fetch.dialler import ProxiedNames
 from comity.fetch.settings import ProxySettings
-from comity.model.fetch import ContentTypeRules, FailureKind, FetchRequest
+from comity.model.fetch import ContentTypeRules, FailureKind, FetchRequest, Proxy
 from tests.fetch.conftest import MakeFetcher
 from tests.fetch.test_get import answered, failed
 from tests.hostile.bodies import PLAIN
@@ -62,18 +62,36 @@ async def test_a_wrong_password_is_not_mistaken_for_the_sites_answer(
     with LoopbackProxy((web.address, web.port), "http", LOGIN) as proxy:
         fetcher = make_fetcher(proxy=ProxySettings(proxy.url, "robot", "wrong"), allowed_networks=())
         result = await fetcher.get(FetchRequest(f"{scheme}://site.test/ok"))
-    if scheme == "https":
-        assert failed(result).kind is FailureKind.PROXY_FAILURE
-        assert failed(result).kind.is_network
-    else:
-        assert answered(result).status == 407
+    assert failed(result).kind is FailureKind.PROXY_FAILURE
+    assert failed(result).kind.is_network
     assert web.log.arrivals == []
 
 
-async def test_a_dead_proxy_is_a_network_failure(make_fetcher: MakeFetcher) -> None:
-    fetcher = make_fetcher(proxy=ProxySettings("http://127.0.0.1:4"), allowed_networks=())
-    failure = failed(await fetcher.get(FetchRequest("http://site.test/")))
+@pytest.mark.parametrize("proxy", ["http://127.0.0.1:4", "socks5h://127.0.0.1:4", "https://127.0.0.1:4"])
+@pytest.mark.parametrize("url", ["http://site.test/", "https://site.test/"])
+async def test_a_dead_proxy_is_a_failure_of_the_proxy_and_not_of_the_site(
+    make_fetcher: MakeFetcher, proxy: str, url: str
+) -> None:
+    fetcher = make_fetcher(proxy=ProxySettings(proxy), allowed_networks=())
+    failure = failed(await fetcher.get(FetchRequest(url)))
+    assert failure.kind is FailureKind.PROXY_FAILURE
+    assert failure.kind.is_ours
     assert failure.kind.is_network
+
+
+async def test_each_request_may_have_its_own_proxy_and_the_next_one_has_none_of_it(
+    make_fetcher: MakeFetcher, web: HostileWeb
+) -> None:
+    with LoopbackProxy((web.address, web.port), "http", LOGIN) as one, LoopbackProxy((web.address, web.port)) as two:
+        fetcher = make_fetcher(max_concurrency=1)  # one handle for all of them
+        first = FetchRequest("http://site.test/ok", proxy=Proxy(one.url, *LOGIN))
+        assert answered(await fetcher.get(first)).body == PLAIN
+        second = FetchRequest("http://site.test/ok", proxy=Proxy(two.url))
+        assert answered(await fetcher.get(second)).body == PLAIN
+        assert answered(await fetcher.get(FetchRequest(web.url("/ok")))).body == PLAIN
+        assert answered(await fetcher.get(first)).body == PLAIN
+        assert [len(one.asked), len(two.asked)] == [1, 1], "the connection of the first is kept"
+        assert one.logins == [LOGIN[0]]
 
 
 @pytest.mark.parametrize(

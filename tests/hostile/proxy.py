@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from urllib.parse import urlsplit
 
@@ -12,7 +13,10 @@ from tests.hostile.web import server_context
 
 
 class LoopbackProxy:
-    """Passes everything on to one place, whatever was asked for, and notes what that was."""
+    """Passes everything on to one place, whatever was asked for, and notes what that was.
+
+    With `names`, what is asked for there (`site.test:443`) goes to a place of its own.
+    """
 
     def __init__(
         self,
@@ -20,8 +24,10 @@ class LoopbackProxy:
         kind: str = "http",
         login: tuple[str, str] | None = None,
         certificate: str | None = None,
+        names: Mapping[str, tuple[str, int]] | None = None,
     ) -> None:
         self.target = target
+        self.names = names or {}
         self.kind = kind
         self.login = login
         self.certificate = certificate
@@ -120,7 +126,8 @@ class LoopbackProxy:
             name = ".".join(map(str, await reader.readexactly(4 if kind == 1 else 16)))
         port = int.from_bytes(await reader.readexactly(2), "big")
         self.asked.append(f"{name}:{port}")
-        upstream_reader, upstream = await asyncio.open_connection(*self.target)
+        target = self.names.get(f"{name}:{port}", self.target)
+        upstream_reader, upstream = await asyncio.open_connection(*target)
         writer.write(b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x00")
         await self._pump_both(reader, writer, upstream_reader, upstream)
 

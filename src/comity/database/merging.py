@@ -153,6 +153,7 @@ def _fold_policies(connection: Connection, old: str, new: str) -> None:
     }
     if ours.is_page_size_set != theirs.is_page_size_set:  # a default is no decision, and gives way to one
         stricter["max_kb_per_page"] = (ours if ours.is_page_size_set else theirs).max_kb_per_page
+    stricter["request_options"] = theirs.request_options or ours.request_options
     stricter["is_page_size_set"] = ours.is_page_size_set or theirs.is_page_size_set
     # What either leaves out is left out; of two lists of includes the one of the host that stays is kept.
     excluded = dict.fromkeys([*theirs.exclude.splitlines(), *ours.exclude.splitlines()])

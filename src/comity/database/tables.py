@@ -217,6 +217,8 @@ domain_policies: Final = Table(
     # Patterns of URLs to crawl and to leave out, one a line.
     Column("include", Text(), nullable=False, server_default=text("''")),
     Column("exclude", Text(), nullable=False, server_default=text("''")),
+    # Headers, cookies, credentials, proxy and login: references to secrets (env:NAME, file:PATH), never a secret.
+    Column("request_options", JsonDocument),
     _now("updated_at"),
     _at_least("max_concurrency", 1),
     _at_least("min_request_interval_ms", 0),

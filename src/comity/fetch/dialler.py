@@ -30,9 +30,9 @@ class Dialler:
         "_allowed_networks",
         "_connections",
         "_opened",
-        "_proxied",
         "dead_ports",
         "dialled",
+        "proxied",
         "refused",
         "refused_at",
         "url",
@@ -41,7 +41,7 @@ class Dialler:
     def __init__(self, allowed_networks: tuple[Network, ...], connections: Connections, *, proxied: bool) -> None:
         self._allowed_networks = allowed_networks
         self._connections = connections
-        self._proxied = proxied
+        self.proxied = proxied  # by the proxy of the present request
         self.dead_ports = connections.dead_ports
         self._opened: socket.socket | None = None
         self.url = ""
@@ -67,7 +67,7 @@ class Dialler:
         if address.family not in _FAMILIES:
             self.refused = "only internet addresses are dialled"
             return _REFUSE
-        if not self._proxied:  # behind a proxy this is the operator's own address
+        if not self.proxied:  # behind a proxy this is the operator's own address
             verdict = decide(address.addr[0], self._allowed_networks)
             if not verdict.allowed:
                 self.refused, self.refused_at = verdict.reason, address.addr[0]

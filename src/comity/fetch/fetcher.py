@@ -23,7 +23,7 @@ from comity.fetch.dialler import Dialler, ProxiedNames
 from comity.fetch.engine import Engine
 from comity.fetch.head import encode_headers, request_headers
 from comity.fetch.settings import FetchSettings
-from comity.fetch.transfer import Transfer, apply_settings
+from comity.fetch.transfer import Transfer, apply_proxy, apply_settings
 from comity.model.fetch import Ask, FailureKind, FetchFailure, FetchRequest, NotAllowed, OnSent, Response
 from comity.rules.address_guard import decide_name, decide_port, parse_networks
 
@@ -81,13 +81,14 @@ class CurlFetcher:
         `on_sent` is called when the way to the host is open and the request goes out; it must not wait or raise.
         """
         url = request.url
+        proxied = self._proxied or request.proxy is not None
         plain = _PLAIN_URL.fullmatch(url)
-        if plain is None or self._proxied or not (plain[1] is None or decide_port(int(plain[1])).allowed):
-            read = self._read_url(request)
+        if plain is None or proxied or not (plain[1] is None or decide_port(int(plain[1])).allowed):
+            read = self._read_url(request, proxied=proxied)
             if isinstance(read, FetchFailure):
                 return read
             url = read
-        if self._proxied:
+        if proxied:
             verdict = await self._names.refusal(ada_url.URL(url).hostname)
             if verdict is not None:
                 return self._failure(request, FailureKind.ADDRESS_REFUSED, verdict.reason)
@@ -98,7 +99,7 @@ class CurlFetcher:
             return self._failure(request, FailureKind.CANCELLED, "the fetcher is closed")
         assert engine is not None
         try:
-            wants = (request.method, request.headers, request.etag, request.last_modified, request.body)
+            wants = (request.method, request.headers, request.etag, request.last_modified, request.body, request.proxy)
             if wants != transfer.wants:
                 problem = self._prepare(transfer, request)
                 if problem is not None:
@@ -243,9 +244,12 @@ class CurlFetcher:
             easy.setopt(pycurl.HTTPGET, 1)
         elif request.method == "POST":
             easy.setopt(pycurl.POSTFIELDS, request.body)
+        if request.proxy != transfer.wants[-1]:
+            apply_proxy(easy, request.proxy or self._settings.proxy)
+            transfer.use_proxy(is_used=self._proxied or request.proxy is not None)
         return None
 
-    def _read_url(self, request: FetchRequest) -> str | FetchFailure:
+    def _read_url(self, request: FetchRequest, *, proxied: bool) -> str | FetchFailure:
         """Read an unusual URL as a browser would and judge what can be seen of it before dialling."""
         scheme = _SCHEME.match(request.url)
         if scheme is None or scheme[1].lower() not in ("http", "https"):
@@ -258,7 +262,7 @@ class CurlFetcher:
         if parsed.username or parsed.password:
             return self._failure(request, FailureKind.INVALID_URL, "a user name or password is never sent")
         verdict = decide_port(int(parsed.port or _WEB_SCHEMES[parsed.protocol]))
-        if verdict.allowed and self._proxied:
+        if verdict.allowed and proxied:
             verdict = decide_name(parsed.hostname, self._allowed_networks)
         if not verdict.allowed:
             return self._failure(request, FailureKind.ADDRESS_REFUSED, verdict.reason)

@@ -19,7 +19,7 @@ import pycurl
 from comity.fetch.dialler import Dialler
 from comity.fetch.head import content_length, final_head, parse_date, parse_fields, parse_status_line
 from comity.fetch.inflate import StreamInflater, Undecodable, inflate_whole, parse_codings
-from comity.fetch.settings import FetchSettings
+from comity.fetch.settings import FetchSettings, ProxySettings
 from comity.model.fetch import (
     ANY_CONTENT_TYPE,
     NO_HEADERS,
@@ -28,6 +28,7 @@ from comity.model.fetch import (
     FetchLimits,
     FetchRequest,
     Headers,
+    Proxy,
     Response,
 )
 from comity.rules.content_type import judge
@@ -86,7 +87,7 @@ class Transfer:
     def __init__(self, dialler: Dialler, *, max_error_body_bytes: int) -> None:
         self._dialler = dialler
         self._max_error_body_bytes = max_error_body_bytes
-        self.wants: tuple[object, ...] = ("GET", (), None, None, b"")  # what the handle's options are set for
+        self.wants: tuple[object, ...] = ("GET", (), None, None, b"", None)  # what the handle's options are set for
         self._redialled = False
         self.waiter: Any = None
         self.on_sent: Callable[[], None] | None = None
@@ -148,6 +149,10 @@ class Transfer:
             self._redialled = False
             self.easy.setopt(pycurl.FRESH_CONNECT, 0)
 
+    def use_proxy(self, *, is_used: bool) -> None:
+        """Whether a proxy is dialled instead of the host: its address is the operator's own."""
+        self._dialler.proxied = is_used
+
     def begin_again(self) -> None:
         """The kept connection was dead: dial a new one."""
         self.stale = False
@@ -165,6 +170,8 @@ class Transfer:
             return FailureKind.TOTAL_TIMEOUT, f"not complete after {limits.total_timeout_s:g} s"
         if not self.sent:
             if now - self.started >= limits.connect_timeout_s:
+                if self._dialler.proxied and not self.easy.getinfo(pycurl.CONNECT_TIME):
+                    return FailureKind.PROXY_FAILURE, f"no connection to the proxy after {limits.connect_timeout_s:g} s"
                 return FailureKind.CONNECT_TIMEOUT, f"no connection after {limits.connect_timeout_s:g} s"
         elif not self.status:
             if now - self.sent >= limits.first_byte_timeout_s:
@@ -238,9 +245,13 @@ class Transfer:
                 self._address = dialler.refused_at
                 return self.failure(FailureKind.ADDRESS_REFUSED, dialler.refused)
             kind = kind_of(code, message, asked=self.sent > 0)
+            if dialler.proxied and kind in _OF_PROXY and not self.sent:
+                kind = FailureKind.PROXY_FAILURE  # nothing else was dialled
             return self.failure(kind, message or pycurl.easy_strerror(code))
         if not self.status:
             return self.failure(FailureKind.PROTOCOL_ERROR, "the response has no header")
+        if self.status == 407 and self._dialler.proxied:
+            return self.failure(FailureKind.PROXY_FAILURE, "the proxy refuses our user name and password (407)")
         if len(self._lines) > self.limits.max_header_count:
             return self.failure(FailureKind.HEADER_FLOOD, f"{len(self._lines)} header lines with the trailers")
         try:
@@ -392,17 +403,22 @@ def apply_settings(easy: pycurl.Curl, settings: FetchSettings, header_lines: lis
     ca_file = settings.ca_file or default_ca_file()
     if ca_file:
         easy.setopt(pycurl.CAINFO, ca_file)
-    # Empty strings, because without them libcurl would listen to the environment.
-    easy.setopt(pycurl.PROXY, "" if settings.proxy is None else settings.proxy.url)
-    easy.setopt(pycurl.NOPROXY, "")
-    if settings.proxy is None:
-        return
-    if ca_file:
         easy.setopt(pycurl.PROXY_CAINFO, ca_file)
-    if settings.proxy.user is not None:
-        easy.setopt(pycurl.PROXYAUTH, pycurl.HTTPAUTH_BASIC)
-        easy.setopt(pycurl.PROXYUSERNAME, settings.proxy.user)
-        easy.setopt(pycurl.PROXYPASSWORD, settings.proxy.password or "")
+    easy.setopt(pycurl.NOPROXY, "")
+    easy.setopt(pycurl.PROXYAUTH, pycurl.HTTPAUTH_BASIC)
+    apply_proxy(easy, settings.proxy)
+
+
+def apply_proxy(easy: pycurl.Curl, proxy: ProxySettings | Proxy | None) -> None:
+    """Send the next requests through a proxy, or directly."""
+    # An empty string, because without it libcurl would listen to the environment.
+    easy.setopt(pycurl.PROXY, "" if proxy is None else proxy.url)
+    if proxy is None or proxy.user is None:
+        easy.unsetopt(pycurl.PROXYUSERNAME)
+        easy.unsetopt(pycurl.PROXYPASSWORD)
+    else:
+        easy.setopt(pycurl.PROXYUSERNAME, proxy.user)
+        easy.setopt(pycurl.PROXYPASSWORD, proxy.password or "")
 
 
 def default_ca_file() -> str | None:
@@ -418,6 +434,8 @@ def default_ca_file() -> str | None:
 _TOO_LARGE: Final = 100  # CURLE_TOO_LARGE and CURLE_PROXY have no name in older pycurl
 _PROXY: Final = 97
 _HTTP2_STREAM: Final = 92
+
+_OF_PROXY: Final = frozenset({FailureKind.CONNECT_FAILURE, FailureKind.CONNECT_TIMEOUT})
 
 _KINDS: Final[dict[int, FailureKind]] = {
     pycurl.E_UNSUPPORTED_PROTOCOL: FailureKind.SCHEME_REFUSED,

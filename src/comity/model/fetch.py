@@ -1,8 +1,8 @@
 """One request and its response: what the walk asks the fetch room for, and what comes back.
 
 Takes a `FetchRequest`; returns a `Response` or a `FetchFailure`. Both are values: a server that misbehaves is an
-expected result, not an exception. A `Cookie` that a site sets on the way lives as long as one visit and is never
-stored.
+expected result, not an exception. A `Cookie` that a site sets on the way lives as long as one visit, unless its host
+has a jar, and is never stored, unless an operator asks for that.
 """
 
 from __future__ import annotations
@@ -29,6 +29,18 @@ class Cookie(NamedTuple):
     def __repr__(self) -> str:
         """Without the value: a cookie may be as good as a password."""
         return f"Cookie({self.name!r} for {self.domain}{self.path})"
+
+
+class Proxy(NamedTuple):
+    """The proxy of one request: scheme, host and port, and apart from them what it knows us by."""
+
+    url: str
+    user: str | None = None
+    password: str | None = None
+
+    def __repr__(self) -> str:
+        """Without user and password."""
+        return f"Proxy({self.url!r})"
 
 
 Method = Literal["GET", "HEAD", "POST"]
@@ -148,6 +160,11 @@ class FetchRequest(NamedTuple):
     limits: FetchLimits = DEFAULT_LIMITS
     content_types: ContentTypeRules = ANY_CONTENT_TYPE
     body: bytes = b""  # what is posted
+    proxy: Proxy | None = None  # instead of the fetcher's own
+
+    def __repr__(self) -> str:
+        """Without header fields and body, which may be secret."""
+        return f"FetchRequest({self.method} {self.url})"
 
 
 class Response(NamedTuple):
@@ -207,6 +224,7 @@ class FailureKind(StrEnum):
     SCHEME_REFUSED = "scheme_refused"
     INVALID_URL = "invalid_url"
     INVALID_HEADER = "invalid_header"
+    CREDENTIALS_MISSING = "credentials_missing"
     CANCELLED = "cancelled"
 
     @property
@@ -218,6 +236,11 @@ class FailureKind(StrEnum):
     def is_refusal(self) -> bool:
         """Whether we refuse to request or accept it, so that another try would end the same way."""
         return self in _REFUSAL
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it says nothing about the site: our proxy failed, or something that we send could not be read."""
+        return self in _OURS
 
 
 _NETWORK = frozenset(
@@ -234,6 +257,7 @@ _NETWORK = frozenset(
         FailureKind.PROTOCOL_ERROR,
     }
 )
+_OURS = frozenset({FailureKind.PROXY_FAILURE, FailureKind.CREDENTIALS_MISSING})
 _REFUSAL = frozenset(
     {
         FailureKind.CERTIFICATE_REFUSED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from comity.model.gate import GateMemory
@@ -30,6 +30,8 @@ class HostPolicy:
     """Patterns of the URLs that crawls may visit; without any, all."""
     exclude: tuple[str, ...] = ()
     """Patterns of the URLs that crawls leave out, seeds included."""
+    request_options: dict[str, Any] | None = None
+    """Headers, cookies, credentials, proxy and login of its requests: with references to secrets, never with one."""
 
 
 @dataclass(frozen=True, slots=True)

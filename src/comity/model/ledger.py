@@ -107,6 +107,8 @@ class Purpose(StrEnum):
     IMAGE = "image"
     PART = "part"
     """Something that a fetcher needs to show a page, such as a script that a browser runs."""
+    LOGIN = "login"
+    """A page with a login form, and the form as it is sent."""
 
 
 class NoteKind(StrEnum):

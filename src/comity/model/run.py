@@ -36,6 +36,9 @@ class EndReason(StrEnum):
     LEASE_LOST = "lease_lost"
     ASKED_TO_WAIT = "asked_to_wait"
     PUT_OFF = "put_off"
+    PROXY_FAILURE = "proxy_failure"
+    LOGIN_FAILED = "login_failed"
+    CREDENTIALS_MISSING = "credentials_missing"
     NOT_DUE = "not_due"
     NOT_TAKEN = "not_taken"
     # The host is blocked or unreachable.
@@ -77,6 +80,9 @@ SENTENCES: Final[Mapping[EndReason, str]] = MappingProxyType(
         EndReason.LEASE_LOST: "the lease on the host expired repeatedly",
         EndReason.ASKED_TO_WAIT: "the host asked us to wait",
         EndReason.PUT_OFF: "the remaining URLs are to be retried later",
+        EndReason.PROXY_FAILURE: "the proxy could not be used",
+        EndReason.LOGIN_FAILED: "the login did not work",
+        EndReason.CREDENTIALS_MISSING: "something that the requests need could not be read",
         EndReason.NOT_DUE: "the host is not due yet",
         EndReason.NOT_TAKEN: "the run ended before the host's turn came",
         EndReason.ROBOTS_UNREACHABLE: "robots.txt could not be read",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from comity.clock import Clock
 from comity.database import policies
 from comity.database.connection import Database
 from comity.model.errors import BadInput
 from comity.model.host import HostPolicy
+from comity.operate.request_options import policy_options
 from comity.rules.url_patterns import BadPattern, parse_patterns
 
 PolicyValue = int | bool | Sequence[str]
@@ -52,6 +53,19 @@ def _checked_patterns(name: str, value: PolicyValue) -> tuple[str, ...]:
     except BadPattern as error:
         raise BadInput(name, str(error)) from None
     return patterns
+
+
+def set_request_options(
+    database: Database, clock: Clock, host: str, text: str, changes: Mapping[str, Any]
+) -> HostPolicy:
+    """Change what the requests to a host carry; what is not named keeps its value. `text` is the host as it was typed.
+
+    An empty list removes what was there. Only references to secrets are stored.
+    """
+    with database.write() as connection:
+        row = policies.get(connection, host)
+        options = policy_options(text, None if row is None else row.request_options, changes)
+        return policies.policy_from(policies.put(connection, host, {"request_options": options}, database.now(clock)))
 
 
 def set_policy(database: Database, clock: Clock, host: str, **changes: PolicyValue | None) -> HostPolicy:

@@ -1,7 +1,9 @@
-"""Cookies along one chain of redirects (RFC 6265 §5): takes Set-Cookie headers, returns the next hop's Cookie header.
+"""Cookies of one host (RFC 6265 §5): takes Set-Cookie headers, returns the Cookie header of a later request.
 
-Sites that set a cookie and redirect back would otherwise redirect for ever. Nothing outlives the visit: there are no
-sessions, no other visits and no scripts; the result is what a browser would send to the same address.
+Sites that set a cookie and redirect back would otherwise redirect for ever. Without a jar nothing outlives the visit.
+The rules are narrower than a browser's: a cookie never leaves its host, whatever domain it names, and one that came by
+https never goes out by http. `www.example.com` and `example.com` are one host, so a cookie for `example.com` is for
+both, and for no other name below it.
 """
 
 from __future__ import annotations
@@ -36,14 +38,21 @@ class _Origin(NamedTuple):
     path: str
 
 
-def cookies_after(cookies: tuple[Cookie, ...], url: str, lines: Iterable[str], now: float) -> tuple[Cookie, ...]:
-    """The cookies of a visit after an answer from `url` with these Set-Cookie fields."""
+def cookies_after(
+    cookies: tuple[Cookie, ...], url: str, lines: Iterable[str], now: float, *, exact: bool = False
+) -> tuple[Cookie, ...]:
+    """The cookies of a visit after an answer from `url` with these Set-Cookie fields.
+
+    With `exact` each is for the name that set it alone, as a jar wants it: what is set after a login is a secret.
+    """
     place = _place(url)
     kept = {(cookie.name, cookie.domain, cookie.port, cookie.path): cookie for cookie in cookies}
     for _number, line in zip(range(_MOST_LINES), lines, strict=False):
         cookie = read_cookie(line, place, now)
         if cookie is None:
             continue
+        if exact:
+            cookie = cookie._replace(domain=place.host, is_host_only=True)
         key = (cookie.name, cookie.domain, cookie.port, cookie.path)
         kept.pop(key, None)
         if cookie.expires_at is None or cookie.expires_at > now:
@@ -84,7 +93,47 @@ def read_cookie(line: str, place: _Origin, now: float) -> Cookie | None:
         return None  # an attacker on an http connection must not set cookies for https
     if not _keeps_its_prefix(name, is_secure, is_host_only, attributes.get("path")):
         return None
-    return Cookie(name, value, domain, is_host_only, place.port, path, is_secure, _expires_at(attributes, now))
+    return Cookie(name, value, domain, is_host_only, place.port, path, place.is_secure, _expires_at(attributes, now))
+
+
+def own_cookie(origin: str, name: str, value: str) -> Cookie:
+    """A cookie that an operator sets for one origin; for all of its paths."""
+    place = _place(f"{origin}/")
+    return Cookie(name, value, place.host, True, place.port, "/", place.is_secure)
+
+
+def read_cookie_file(text: str, origin: str, now: float) -> tuple[tuple[Cookie, ...], int]:
+    """The cookies of a Netscape cookie file that are for an origin, and how many lines cannot be read.
+
+    A line has seven fields, separated by tabs: domain, whether for its subdomains too, path, whether for https only,
+    expiry (0: with the session), name, value. A cookie for a domain above the origin's host becomes one for that host.
+    """
+    place = _place(f"{origin}/")
+    found: dict[tuple[str, str], Cookie] = {}
+    unread = 0
+    for line in text.splitlines():
+        line = line.removeprefix("#HttpOnly_")
+        if not line.strip() or line.startswith("#"):
+            continue
+        fields = line.split("\t")
+        if len(fields) != 7 or not fields[5] or _UNSENDABLE.search(line.replace("\t", "")):
+            unread += 1
+            continue
+        domain, is_for_all, path, is_secure, expires, name, value = fields
+        domain = domain.removeprefix(".").lower()
+        is_for_host = domain == place.host or (is_for_all.upper() == "TRUE" and _is_below(place.host, domain))
+        if not is_for_host or (is_secure.upper() == "TRUE" and not place.is_secure):
+            continue
+        try:
+            expires_at = float(expires) or None
+        except ValueError:
+            unread += 1
+            continue
+        if expires_at is None or expires_at > now:
+            path = path if path.startswith("/") else "/"
+            cookie = Cookie(name, value, place.host, True, place.port, path, place.is_secure, expires_at)
+            found[name, path] = cookie
+    return tuple(found.values())[-MOST_COOKIES:], unread
 
 
 def _domain(said: str, place: _Origin) -> tuple[str, bool] | None:
@@ -94,7 +143,8 @@ def _domain(said: str, place: _Origin) -> tuple[str, bool] | None:
         return place.host, not domain or is_public_suffix(domain)
     if is_public_suffix(domain) or not _is_below(place.host, domain):
         return None
-    return domain, False
+    # A domain above the host would share the cookie with other hosts.
+    return (domain, False) if place.host == f"www.{domain}" else (place.host, True)
 
 
 def _keeps_its_prefix(name: str, is_secure: bool, is_host_only: bool, path: str | None) -> bool:
@@ -121,7 +171,7 @@ def _fits(cookie: Cookie, place: _Origin, now: float) -> bool:
         return False
     if cookie.expires_at is not None and cookie.expires_at <= now:
         return False
-    if cookie.domain != place.host and (cookie.is_host_only or not _is_below(place.host, cookie.domain)):
+    if cookie.domain != place.host and (cookie.is_host_only or place.host != f"www.{cookie.domain}"):
         return False
     path = cookie.path
     return place.path == path or (place.path.startswith(path) and (path.endswith("/") or place.path[len(path)] == "/"))

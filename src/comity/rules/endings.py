@@ -22,6 +22,7 @@ class HostRunEnd:
     asked_to_wait: bool = False  # by Retry-After, or by refusals without one
     robots_unread: bool = False
     ended_by: EndReason | None = None  # what ended the whole run meanwhile
+    stopped_by: EndReason | None = None  # why it cannot be asked, if that is not the host's doing
 
 
 def host_reason(left: HostRunEnd) -> EndReason:
@@ -30,6 +31,8 @@ def host_reason(left: HostRunEnd) -> EndReason:
         return EndReason(str(left.block))
     if not left.queued:
         return EndReason.TOO_DEEP if left.too_deep else EndReason.NOTHING_LEFT
+    if left.stopped_by is not None:
+        return left.stopped_by
     if left.spent is not None:
         return EndReason(str(left.spent))
     if left.ended_by is not None:

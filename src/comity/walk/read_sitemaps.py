@@ -359,6 +359,8 @@ def _not_requested(step: object) -> _Unread:
 
 
 def _failed(failure: FetchFailure) -> _Unread:
+    if failure.kind.is_ours:
+        return _Unread(SitemapState.PLANNED, f"{failure.kind}: {failure.detail}", is_worth_a_try=True)
     is_too_large = failure.kind is FailureKind.TOO_LARGE
     return _Unread(
         SitemapState.FAILED, f"{failure.kind}: {failure.detail}", failure.status, is_too_large, failure.kind.is_network

@@ -8,7 +8,7 @@ from functools import partial
 from math import inf
 from typing import NamedTuple
 
-from comity.model.fetch import Fetcher, FetchFailure, FetchRequest, Response, Send
+from comity.model.fetch import FailureKind, Fetcher, FetchFailure, FetchRequest, OnSent, Response, Send
 from comity.model.gate import AnswerKind, DelayInForce, Observation, Reservation, SlotTimeout, Wait
 from comity.model.host import HostPolicy, Lease
 from comity.model.ledger import LedgerRow, Purpose
@@ -16,6 +16,7 @@ from comity.model.robots import RobotsVerdict
 from comity.rules.politeness.backoff import parse_retry_after
 from comity.rules.politeness.pace import observed, reached_within
 from comity.walk.session.capacity import Capacity
+from comity.walk.session.identity import HostIdentity
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 
 
@@ -112,7 +113,10 @@ class Requests:
         result: Response | FetchFailure
         try:
             on_sent = partial(self._note_sent, host, slot) if host.gate.needs_sent_time(slot) else None
-            result = await (send or self.fetcher.get)(request, on_sent)
+            if host.identity is None:
+                result = await (send or self.fetcher.get)(request, on_sent)
+            else:
+                result = await self._send_as(host.identity, request, send or self.fetcher.get, on_sent)
             status = result.status
             if status == 429 or status == 503:
                 server_date = result.server_date if isinstance(result, Response) else None
@@ -152,6 +156,16 @@ class Requests:
             if self.on_request is not None:
                 self.on_request(row, result if is_over else None)
         return Exchange(result, retry_after_s, row)
+
+    async def _send_as(
+        self, identity: HostIdentity, request: FetchRequest, send: Send, on_sent: OnSent | None
+    ) -> Response | FetchFailure:
+        """Send a request with what its host has to get besides the usual."""
+        problem = identity.terms.problem
+        if problem is not None:
+            return FetchFailure(request.url, FailureKind.CREDENTIALS_MISSING, problem, self._clock(), 0.0)
+        result = await send(identity.fill(request, self._clock()), on_sent)
+        return identity.received(result, self._clock()) if isinstance(result, Response) else result
 
     def poll(self) -> None:
         """Send requests and note answers before the next page is read: hosts' delays count from these."""

@@ -35,8 +35,8 @@ from sqlalchemy import (
 
 from comity.database.bulk import Encoding, insert_rows
 from comity.database.dialects import named_in
-from comity.database.instants import instant
 from comity.database.tables import domains, metadata
+from comity.database.types import instant
 from comity.model.frontier import LeftOutUrl
 from comity.model.host import HostStatus
 

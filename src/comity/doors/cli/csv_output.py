@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from comity.doors.schemas.times import iso_time
+from comity.doors.schemas import iso_time
 from comity.model.errors import BadInput
 from comity.rules.csv_rows import CsvValue, csv_line
 

@@ -35,6 +35,9 @@ _OPTIONS: Final = {
     "reject_types": "--reject",
     "allow_networks": "--allow-network",
     "enable_refresh_mode": "--refresh",
+    "idle_timeout_s": "--idle-timeout",
+    "headers": "--header",
+    "cookies": "--cookie",
 }
 _LONGEST_TEXT: Final = 1000
 _LARGEST_NUMBER: Final = 1_000_000_000

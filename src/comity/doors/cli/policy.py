@@ -10,11 +10,14 @@ import typer
 from comity.doors.cli.domains.commands import HostArgument
 from comity.doors.cli.domains.rendering import policy_pairs
 from comity.doors.cli.help_text import command, group
-from comity.doors.cli.options import JsonOption, StateOption, name_options_in_errors, read_invocation
+from comity.doors.cli.options import Invocation, JsonOption, StateOption, name_options_in_errors, read_invocation
 from comity.doors.cli.output import Cell, write_json, write_line, write_pairs
+from comity.doors.cli.request_options import POLICY, policy_changes, takes
 
 if TYPE_CHECKING:
     from comity.model.host import HostPolicy
+    from comity.operate.policy import PolicyValue
+
 
 app = group("Set limits for one host. A change takes effect with the next request.")
 
@@ -59,8 +62,10 @@ ExcludeOption = Annotated[
         "comity policy set example.com --min-request-interval-ms 10000",
         "comity policy set example.com --max-pages 50 --max-concurrency 2",
         "comity policy set example.com --exclude /search --exclude '?*sort=*'",
+        "comity policy set example.com --header 'X-Token: env:SITE_TOKEN'",
     ),
 )
+@takes(POLICY)
 def change(
     context: typer.Context,
     host: HostArgument,
@@ -100,6 +105,7 @@ def change(
     ] = None,
     include: IncludeOption = None,
     exclude: ExcludeOption = None,
+    requests: Any = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -108,11 +114,11 @@ def change(
     The first policy of a host starts with 1 request at once and 3000 ms between requests, for crawls, sources, audits
     and queries, and with 10 pages per run and 1024 KB per page, for source runs only. A page size that you set applies
     to crawls, sources, audits and queries.
+
+    What requests carry is stored by reference (env:NAME, file:PATH), never in clear, and goes to exactly the host that
+    you name: https unless you write http://.
     """
     invocation = read_invocation(context, state, as_json)
-    name = invocation.host(host)
-    from comity.operate.policy import check_limits, set_policy
-
     given = {
         "max_concurrency": max_concurrency,
         "min_request_interval_ms": min_request_interval_ms,
@@ -122,14 +128,32 @@ def change(
         "include": include or None,
         "exclude": exclude or None,
     }
-    with name_options_in_errors(given):
-        limits = check_limits(**given)
-    with invocation.open_or_make() as opened:
-        policy = set_policy(opened.database, opened.clock, name, **limits)
+    policy = _set(invocation, host, given, policy_changes(requests))
     if invocation.as_json:
-        write_json(_document(policy, name))
+        write_json(_document(policy, policy.host))
     else:
         _write_policy(policy)
+
+
+def _set(
+    invocation: Invocation, host: str, given: dict[str, PolicyValue | None], carried: dict[str, Any]
+) -> HostPolicy:
+    """Check limits and what requests carry before anything is created, and store them."""
+    from comity.operate.policy import check_limits, set_policy, set_request_options
+    from comity.operate.request_options import policy_options
+
+    name = invocation.host(host)
+    is_limit = any(value is not None for value in given.values())
+    with name_options_in_errors(given):
+        limits = check_limits(**given) if is_limit or not carried else {}
+    with name_options_in_errors(carried):
+        policy_options(host, None, carried)
+    with invocation.open_or_make() as opened:
+        if limits:
+            policy = set_policy(opened.database, opened.clock, name, **limits)
+        if carried:
+            policy = set_request_options(opened.database, opened.clock, name, host, carried)
+    return policy
 
 
 def _document(policy: HostPolicy | None, host: str) -> dict[str, Any]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Unpack
 
 from comity.doors.python.crawl_run import CrawlRun
 from comity.doors.python.crawl_task import CrawlPlan
 from comity.doors.python.options import TEMPORARY, Place, settings_for
+from comity.doors.python.request_options import RequestArguments, request_settings
 from comity.doors.python.user_code import Sink, UserExtractor, check_user_code
 from comity.model.errors import BadInput
 from comity.model.host import Seed
 from comity.rules.seed_list import read_seed
-from comity.run.crawl.sites import with_page_limit, with_site
+from comity.run.crawl.sites import with_page_limit, with_request_options, with_site
 from comity.run.remedies import with_remedies
 from comity.settings import Settings
 from comity.store.target import read_target
@@ -35,11 +36,6 @@ def crawl(
     accept: Iterable[str] | None = None,
     reject: Iterable[str] | None = None,
     max_response_bytes: int | None = None,
-    timeout: float | None = None,
-    connect_timeout: float | None = None,
-    first_byte_timeout: float | None = None,
-    retries: int | None = None,
-    max_retry_backoff: float | None = None,
     user_agent: str | None = None,
     contact: str | None = None,
     allow_networks: Iterable[str] | None = None,
@@ -57,6 +53,7 @@ def crawl(
     under: bool = False,
     subdomains: bool | None = None,
     site_hosts: Iterable[str] | None = None,
+    **requests: Unpack[RequestArguments],
 ) -> CrawlRun:
     """Crawl whole sites, politely: iterate the result by `for` or `async for` to get its pages.
 
@@ -76,24 +73,27 @@ def crawl(
         respect_nofollow=respect_nofollow,
         follow_canonical=follow_canonical,
         max_response_bytes=max_response_bytes,
-        retries=retries,
         user_agent=user_agent,
         contact=contact,
-        **_fetching(timeout, connect_timeout, first_byte_timeout, max_retry_backoff, accept, reject, allow_networks),
+        accept_types=_listed(accept),
+        reject_types=_listed(reject),
+        allow_networks=_listed(allow_networks),
         update_stale=update_stale,
         **_stored_besides(images, max_image_bytes, text, markdown),
         **_urls(include, exclude, subdomains, site_hosts),
+        **request_settings(requests),
     )
     read = _read(seeds, settings)
-    settings = _for_sites(settings, read, max_pages, under)
+    settings = _for_seeds(settings, read, max_pages, under)
     stores, temporary = _stores(settings, into, state, extract, sink), state == TEMPORARY
     return CrawlRun(CrawlPlan(settings, read, extract, sink, stores, errors, temporary, refresh or bool(update_stale)))
 
 
-def _for_sites(settings: Settings, seeds: tuple[Seed, ...], max_pages: int | None, under: bool) -> Settings:
-    """The settings with what depends on the seeds."""
+@with_remedies()
+def _for_seeds(settings: Settings, seeds: tuple[Seed, ...], max_pages: int | None, under: bool) -> Settings:
+    """Apply what depends on the seeds: the page limit, the hosts of a site, where headers and credentials go."""
     limited = with_page_limit(settings, max_pages, {seed.host.authority for seed in seeds})
-    return with_site(limited, seeds, under=under)
+    return with_request_options(with_site(limited, seeds, under=under), seeds)
 
 
 def _read(seeds: Iterable[str | Iterable[str]], settings: Settings) -> tuple[Seed, ...]:
@@ -140,27 +140,6 @@ def _urls(
     """Which URLs, as settings."""
     lists = {"include": _listed(include), "exclude": _listed(exclude), "site_hosts": _listed(site_hosts)}
     return {**lists, "subdomains": subdomains}
-
-
-def _fetching(
-    timeout: float | None,
-    connect_timeout: float | None,
-    first_byte_timeout: float | None,
-    max_retry_backoff: float | None,
-    accept: Iterable[str] | None,
-    reject: Iterable[str] | None,
-    allow_networks: Iterable[str] | None,
-) -> dict[str, Any]:
-    """How long, what and where to fetch, as settings."""
-    return {
-        "fetch_timeout_s": timeout,
-        "connect_timeout_s": connect_timeout,
-        "first_byte_timeout_s": first_byte_timeout,
-        "max_retry_backoff_seconds": max_retry_backoff,
-        "accept_types": _listed(accept),
-        "reject_types": _listed(reject),
-        "allow_networks": _listed(allow_networks),
-    }
 
 
 def _listed(values: Iterable[str] | None) -> tuple[str, ...] | None:

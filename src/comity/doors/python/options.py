@@ -23,6 +23,7 @@ _OPTIONS: Final = {
     "max_retry_backoff_seconds": "max_retry_backoff",
     "accept_types": "accept",
     "reject_types": "reject",
+    "idle_timeout_s": "idle_timeout",
 }
 
 Place = str | os.PathLike[str]

@@ -38,6 +38,9 @@ class PolicyView(Schema):
         description="What each limit applies to: crawls, sources, audits and queries; source runs; or nothing yet.",
         examples=[{"min_request_interval_ms": "crawls, sources, audits and queries", "max_pages": "source runs"}],
     )
+    request_options: dict[str, Any] | None = Field(
+        description="What requests carry: headers, cookies, credentials, proxy, login; secrets by reference only."
+    )
     note: str | None = Field(description="A setting that is stored but has no effect: scripts are not run.")
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from comity.model.explanation import Decision, DecisionFacts, QueueFacts, SourceFacts, UrlFacts, VisitFacts
-from comity.model.wording import Action, action
+from comity.model.wording import Action, action, filled
 from comity.rules.why.visits import (
     CODES,
     has_refused_port,
@@ -125,7 +125,14 @@ def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
             text,
             action(Action.CRAWL, facts.url) + " starts there; COMITY_AVOID_TRAPS=false turns trap detection off.",
         )
-    text = f"It was postponed at {at}: {decided.reason}."
+    return _postponed(f"It was postponed at {at}: {decided.reason}.", decided, facts)
+
+
+def _postponed(text: str, decided: DecisionFacts, facts: UrlFacts) -> Decision:
+    """Why a URL waits: another process has its host, or its requests do not get as far as the host."""
+    code = str(decided.content.get("code", "host_busy"))
+    if code in ("proxy_failure", "credentials_missing"):
+        return Decision(code, text, filled(CODES[code][1], host=facts.host_name))
     return Decision("host_busy", text, "Nothing is needed: it is retried automatically.")
 
 
@@ -175,8 +182,7 @@ def _queued(facts: UrlFacts, queue: QueueFacts) -> Decision:
         return Decision("host_blocked", text, "Nothing is needed: a crawl continues after that time.")
     if queue.not_before is not None and queue.not_before > now:
         if isinstance(last, DecisionFacts) and last.type == "postponed":
-            text = f"It was postponed until {minute(queue.not_before)}: {last.reason}."
-            return Decision("host_busy", text, "Nothing is needed: it is retried automatically.")
+            return _postponed(f"It was postponed until {minute(queue.not_before)}: {last.reason}.", last, facts)
         text = f"It was postponed until {minute(queue.not_before)}."
         return Decision("put_off", text, "Nothing is needed: it is retried automatically.")
     unseeded = not_seeded(facts)

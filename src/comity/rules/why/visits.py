@@ -141,7 +141,11 @@ _BROKEN: Final = "Nothing here: the site has to send a valid response. " + _AGAI
 CODES: Final[dict[str, tuple[str, Words]]] = {
     "dns_failure": ("Its host name cannot be resolved", _NETWORK),
     "connect_failure": ("Its host refused the connection, or cannot be reached", _NETWORK),
-    "proxy_failure": ("The proxy failed", "Check COMITY_PROXY. " + _AGAIN + "."),
+    "proxy_failure": ("The proxy failed", "Check COMITY_PROXY, or the proxy in `comity policy show {host}`."),
+    "credentials_missing": (
+        "Something that requests to its host carry could not be read",
+        "Check what `comity policy show {host}` refers to.",
+    ),
     "tls_failure": ("The TLS handshake with its host failed", _NETWORK),
     "certificate_refused": ("The TLS certificate of its host is not valid", _BROKEN),
     "connect_timeout": ("Its host did not accept a connection in time", _NETWORK),

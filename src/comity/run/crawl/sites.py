@@ -11,9 +11,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from comity.assemble import cookie_folder, read_request_options
+from comity.clock import SystemClock
+from comity.model.errors import BadInput
 from comity.operate.hosts import request_refresh, seeded_hosts_of_site
 from comity.operate.seeds import add_seeds
 from comity.rules.canonical import address_of_host, web_address
+from comity.rules.request_options import origins_of_seeds
 from comity.rules.url_patterns import path_of_seed
 from comity.run.crawl.view import CrawlObserver, visits_of, wait_reporter
 from comity.run.remedies import CRAWL_ADVICE, worded
@@ -65,6 +69,25 @@ def with_site(settings: Settings, seeds: Sequence[Seed], *, under: bool = False)
     if settings.subdomains or settings.site_hosts:
         changes["site_hosts"] = tuple(dict.fromkeys([*settings.site_hosts, *(seed.host.authority for seed in seeds)]))
     return settings.model_copy(update=changes) if changes else settings
+
+
+def with_request_options(settings: Settings, seeds: Collection[Seed]) -> Settings:
+    """Send headers, cookies and credentials that name no host to the seeds; `BadInput` if an option cannot be used.
+
+    Every secret is read once here, before anything is opened or requested.
+    """
+    if settings.keep_cookies and cookie_folder(settings) is None:
+        raise BadInput("keep_cookies", "with a shared state, COMITY_COOKIE_FOLDER must name the folder of kept cookies")
+    if not (settings.headers or settings.cookies or settings.auth or settings.login or settings.proxy):
+        return settings
+    origins = (*settings.request_origins, *origins_of_seeds(seeds))
+    settings = settings.model_copy(update={"request_origins": tuple(dict.fromkeys(origins))})
+    options = read_request_options(settings, SystemClock().seconds)
+    hosts = {seed.host.authority for seed in seeds}
+    for host, page in options.logins.items():
+        if host not in hosts:
+            raise BadInput("login", f"{page} is not at one of the hosts to crawl")
+    return settings
 
 
 def prepare_sites(state: State, seeds: Sequence[Seed], *, source: str, refresh: bool) -> Sites:

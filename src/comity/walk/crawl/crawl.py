@@ -127,6 +127,7 @@ class Crawl:
             hosts,
             hooks.hosts,
             self.handle,
+            context,
         )
         self._hosts.on_host = hooks.on_host
         self.progress.loads = self.host_loads

@@ -142,7 +142,9 @@ class HostCloser:
             tally.pages,
             tally.errors,
             left.queued,
-            in_words(code, ending, left, spent, waits, self._max_depth, self._max_depth_name),
+            in_words(code, ending, left, spent, waits, self._max_depth, self._max_depth_name)
+            if host.stopped_by is None or code is not host.stopped_by[0]
+            else host.stopped_by[1],
             next_run_at=to_seconds((written | extra).get("next_crawl_after")),
             code=code,
             too_deep=left.too_deep,
@@ -207,6 +209,7 @@ def reason_of(
             asked_to_wait=host.waits_until is not None or host.gate.blocked_until > now,
             robots_unread=bool(host.tally.robots_unread),
             ended_by=ended_by,
+            stopped_by=host.stopped_by[0] if host.stopped_by is not None else None,
         )
     )
 

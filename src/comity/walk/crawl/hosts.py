@@ -10,6 +10,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from math import inf
 from typing import Any, Final
 
@@ -28,8 +29,10 @@ from comity.walk.crawl.retrying_thread import RetryingThread
 from comity.walk.crawl.settling import Settling
 from comity.walk.crawl.summary import LEASE_LOST
 from comity.walk.crawl.terms import CrawlTerms
+from comity.walk.login import LoginFailed, LoginPutOff, log_in, log_in_again
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 from comity.walk.session.session import Session
+from comity.walk.visit.context import VisitContext
 
 _AT_ONCE: Final = 64  # hosts that are opened or released in one transaction
 _WARNINGS_MOST: Final = 100
@@ -62,6 +65,7 @@ class OpenHosts:
         hosts: Collection[str] | None,
         share: HostShare | None,
         emit: Emit,
+        context: VisitContext,
     ) -> None:
         self._session = session
         self._held = session.held
@@ -76,6 +80,7 @@ class OpenHosts:
         self._progress = progress
         self._remaining = set(hosts) if hosts is not None else None
         self._emit = emit
+        self._context = context
         self._share = share
         # A host that waits for its delay holds no connection, so more hosts than connections can be open.
         self._most = terms.most_hosts
@@ -172,6 +177,9 @@ class OpenHosts:
             if self.is_ending:
                 host.spent_budget = self.spent_budget
                 host.close()
+            elif host.identity is not None and host.identity.terms.needs_a_step and not host.is_closed:
+                self._begin_task(host, self._log_in(host))
+                continue
             elif not host.is_closed:  # its lease may have been lost while its URLs were read
                 host.open()
             if spread_s and not self.is_ending:
@@ -180,6 +188,26 @@ class OpenHosts:
                 self._dispatcher.ready(host)
         self._progress.hosts_active = len(self._open)
         self._dispatcher.serve()
+
+    async def _log_in(self, host: LeasedHost) -> None:
+        """Log in to a host, and open it; one whose login does not work is left, with its URLs queued."""
+        assert host.identity is not None
+        problem = await log_in(host, self._context) if host.identity.terms.problem is None else None
+        host.identity.log_in = partial(log_in_again, host, self._context)
+        del self._busy[host]
+        if host.unsettled:
+            self._settling.put_news(host)
+        if not host.is_closed:
+            host.open()
+            if host.identity.terms.problem is not None:
+                host.stopped_by = (EndReason.CREDENTIALS_MISSING, host.identity.terms.problem)
+            elif isinstance(problem, LoginFailed) and host.stopped_by is None:
+                host.stopped_by = (EndReason.LOGIN_FAILED, problem.reason)
+            if isinstance(problem, LoginPutOff) and problem.until is not None:
+                host.drain_until(problem.until)
+            elif host.stopped_by is not None or problem is not None:
+                host.drain()
+        self._dispatcher.ready(host)
 
     async def _claim(self, limit: int) -> list[LeasedHost]:
         """Candidates from the table; or, with claims turned off, the named hosts that are open."""

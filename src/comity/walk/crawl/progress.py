@@ -141,6 +141,7 @@ class RunSummary:
 
 _SAME_PAGE = frozenset({str(EvidenceType.NO_HTTPS), *map(str, NO_PAGES)})  # another address is visited in its place
 _NOT_REFUSED = _SAME_PAGE | {str(EvidenceType.LEFT_OUT)}  # what patterns leave out is counted as such
+_OURS = frozenset(str(kind) for kind in FailureKind if kind.is_ours)
 _REFUSALS = (EvidenceType.BLOCKED_BY_ROBOTS, EvidenceType.TAKEN_DOWN)  # links that were not let into the frontier
 
 
@@ -169,6 +170,9 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
                 tally.login_pages += 1
         case Postponed():
             tally.robots_unread += outcome.code == "robots_unreachable"
+            if outcome.code in _OURS:
+                progress.errors += 1
+                progress.note_fault(outcome.code, outcome.entry.url)
         case Refused():
             if outcome.trail.requests:  # it was requested, and led where we do not go
                 _note_error(host, outcome, progress)

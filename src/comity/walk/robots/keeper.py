@@ -59,6 +59,8 @@ class RobotsPostponed:
     """The file could not be fetched now: a gate did not open, or another worker holds the host that has it."""
 
     why: Wait | SlotTimeout
+    failure: str | None = None
+    """What failed on our side, if the request did not get as far as the host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +245,10 @@ class RobotsKeeper:
                 return RobotsPostponed(asked.why or Wait(self._clock(), WaitReason.DELAY))
             host.unsettled.requests.append(asked.row)
             if isinstance(asked.result, FetchFailure):
+                if asked.result.kind.is_ours:  # it says nothing about the site, so nothing is noted about it
+                    wait_s = host.note_our_failure(asked.result.kind, asked.result.detail)
+                    why = Wait(self._clock() + wait_s, WaitReason.DELAY)
+                    return RobotsPostponed(why, f"{asked.result.kind}: {asked.result.detail}")
                 if asked.result.kind in NEVER_ASKED and hops == 0:
                     return RobotsRefused(asked.result)
                 kind = asked.result.kind

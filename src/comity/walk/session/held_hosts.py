@@ -7,7 +7,7 @@ idle for some seconds and no client has pinned it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
@@ -19,11 +19,13 @@ from comity.database.connection import Database
 from comity.database.ledger import ledger
 from comity.leases.leases import Leases
 from comity.model.errors import BadAddress, LeaseLost
+from comity.model.fetch import Cookie
 from comity.model.gate import DoorProfile, GateMemory
 from comity.model.host import HostPolicy, Lease
 from comity.rules.canonical import WebAddress, canonical_host, host_in_url
 from comity.rules.politeness.pace import stricter_memory
 from comity.walk.session.database_thread import DatabaseThread
+from comity.walk.session.identity import HostIdentity, Identities
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 
 _IDLE_S: Final = 5.0
@@ -49,6 +51,7 @@ class HeldHosts:
         chance: Callable[[], float],
         profile: DoorProfile,
         touched_by: str,
+        identities: Identities | None = None,
     ) -> None:
         self._database = database
         self._thread = thread
@@ -57,6 +60,7 @@ class HeldHosts:
         self._chance = chance
         self._profile = profile
         self._touched_by = touched_by
+        self._identities = identities
         self._leasing = asyncio.Lock()
         self.crawled: dict[str, LeasedHost] = {}
         self._on_demand: dict[str, _OnDemand] = {}
@@ -130,8 +134,9 @@ class HeldHosts:
         if not hosts:
             return []
         found = await self._thread.run(self._policies, [host.name for host in hosts])
+        identity_of = None if self._identities is None else self._identities.identity_of
         # Only those that were asked about: one that was leased meanwhile came with its policy.
-        return [host for host in hosts if host.use_policy(found.get(host.name))]
+        return [host for host in hosts if host.use_policy(found.get(host.name), identity_of)]
 
     async def release(self, host: LeasedHost) -> None:
         """Give the lease of a crawled host back with nothing but what its gate remembers."""
@@ -143,6 +148,7 @@ class HeldHosts:
         """Forget a crawled host that is closed or lost and whose lease was given back."""
         if host.is_lost and len(self._lost_memories) < _LOST_MOST:
             self._lost_memories[host.name] = host.gate.memory()
+        self._keep_cookies(host)
         host.release()
         self.crawled.pop(host.name, None)
 
@@ -197,10 +203,39 @@ class HeldHosts:
             return []
         policies = await self._thread.run(self._policies, [lease.host for lease in leases])
         leases = [replace(lease, memory=self._remembered(lease)) for lease in leases]
+        identities = await self._identities_of(leases, policies) if self._identities is not None else {}
         return [
-            LeasedHost(lease, self._profile, policies.get(lease.host), clock=self._clock.seconds, chance=self._chance)
+            LeasedHost(
+                lease,
+                self._profile,
+                policies.get(lease.host),
+                clock=self._clock.seconds,
+                chance=self._chance,
+                identity=identities.get(lease.host),
+            )
             for lease in leases
         ]
+
+    async def _identities_of(self, leases: list[Lease], policies: Mapping[str, HostPolicy]) -> dict[str, HostIdentity]:
+        """What the requests to some hosts carry, with the cookies that were kept with them."""
+        assert self._identities is not None
+        found: dict[str, HostIdentity] = {}
+        for lease in leases:
+            terms = self._identities.identity_of(lease.host, policies.get(lease.host))
+            if terms is not None:
+                kept: tuple[Cookie, ...] = ()
+                if terms.keeps_cookies and self._identities.kept is not None:
+                    kept = await self._thread.run(self._identities.kept.load, lease.host)
+                found[lease.host] = HostIdentity(terms, kept)
+        return found
+
+    def _keep_cookies(self, host: LeasedHost) -> None:
+        """Keep the cookies of a host whose lease ends, where an operator asks for it."""
+        if host.identity is None or self._identities is None or self._identities.kept is None or host.is_lost:
+            return
+        cookies = host.identity.to_keep
+        if cookies is not None:
+            self._identities.kept.save(host.name, cookies)
 
     def _remembered(self, lease: Lease) -> GateMemory:
         """What the row remembers of a host, and what we do if we held its lease before and lost it."""
@@ -213,6 +248,7 @@ class HeldHosts:
             return False  # released while another one was
         entry.host.close()
         await self._thread.run(self._release_quietly, entry.host)
+        self._keep_cookies(entry.host)
         entry.host.release()
         return True
 

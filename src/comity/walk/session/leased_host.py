@@ -9,21 +9,23 @@ from typing import Final
 from comity.frontier.host_queue import KEYS_MOST, HostQueue
 from comity.gate.host_gate import HostGate
 from comity.model.evidence import Evidence
-from comity.model.fetch import FetchFailure, FetchLimits
+from comity.model.fetch import FailureKind, FetchFailure, FetchLimits
 from comity.model.frontier import FoundBy, FrontierEntry, LeftOutUrl, SiteLink, Unqueued, UnqueuedCode
 from comity.model.gate import DoorProfile, GateLimits
 from comity.model.host import HostPolicy, Lease
 from comity.model.ledger import LedgerRow
 from comity.model.outcome import Fetched, SkippedLinks
-from comity.model.run import Exhausted
+from comity.model.run import EndReason, Exhausted
 from comity.model.sitemap import PageHints, SitemapRow
 from comity.rules.canonical import WebAddress
+from comity.rules.politeness.backoff import retry_delay
 from comity.rules.politeness.pace import limits_for
 from comity.rules.politeness.policy import page_bytes_for_any_door
 from comity.rules.traps.watch import TrapWatch
 from comity.rules.url_patterns import LeftOut, PatternRules, pattern_rules
 from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.session.host_phase import SHUT, Move, Phase, after
+from comity.walk.session.identity import HostIdentity, IdentityOf
 
 UNQUEUED_MOST: Final = 10_000  # URLs recorded as seen and not queued, of one host in one run
 MAX_HOST_WAIT_S: Final = 60.0  # a host that takes no request for longer than this is released meanwhile
@@ -84,9 +86,13 @@ class LeasedHost:
         *,
         clock: Callable[[], float],
         chance: Callable[[], float],
+        identity: HostIdentity | None = None,
     ) -> None:
         self.lease = lease
         self.phase = Phase.HELD
+        self.identity = identity  # what its requests carry besides the usual
+        self.stopped_by: tuple[EndReason, str] | None = None  # why it cannot be asked, if that is not the host's doing
+        self._our_failures = (0, 0)  # in a row, and the pages that there were before them
         self.profile = profile
         self.policy = policy
         self.patterns: PatternRules | None = _patterns(policy)
@@ -179,6 +185,19 @@ class LeasedHost:
         """The lease was given back."""
         self.phase = after(self.phase, Move.RELEASE)
 
+    def note_our_failure(self, kind: FailureKind, detail: str) -> float:
+        """A request failed before it reached the host; gives how long to wait. After a few in a row it is stopped."""
+        count, pages = self._our_failures
+        count = count + 1 if pages == self.tally.pages else 1
+        self._our_failures = (count, self.tally.pages)
+        if count > self.profile.retry_limit or kind is FailureKind.CREDENTIALS_MISSING:
+            said = f"{EndReason.PROXY_FAILURE.sentence} ({detail})" if kind is FailureKind.PROXY_FAILURE else detail
+            self.stopped_by = (EndReason(str(kind)), said)
+            if self.phase is Phase.READY:
+                self.drain()
+            return 0.0  # the next run may try at once
+        return retry_delay(count, self.profile.max_retry_backoff_s)
+
     def next_request_number(self) -> int:
         """Count the requests under the present lease, from 1, so that the ledger shows a missing one."""
         token, number = self._requests_made
@@ -220,12 +239,18 @@ class LeasedHost:
         if page.new_images:
             self.work.has_images = True
 
-    def use_policy(self, policy: HostPolicy | None) -> bool:
+    def use_policy(self, policy: HostPolicy | None, identity_of: IdentityOf | None = None) -> bool:
         """Put an operator's edit in force, also for a wait under way; say whether there was one."""
         if policy == self.policy:
             return False
         self.policy = policy
         self.patterns = _patterns(policy)
+        if identity_of is not None:
+            terms = identity_of(self.name, policy)
+            if terms is None or self.identity is None:
+                self.identity = None if terms is None else HostIdentity(terms)
+            else:
+                self.identity = self.identity.use(terms)
         self.gate.update_limits(self._limits())
         return True
 
@@ -265,12 +290,15 @@ class LeasedHost:
 
     def _limits(self) -> GateLimits:
         policy = self.policy
-        return limits_for(
+        limits = limits_for(
             self.profile,
             policy_interval_s=policy.min_request_interval_ms / 1000 if policy else None,
             policy_max_concurrency=policy.max_concurrency if policy else None,
             crawl_delay_s=self.crawl_delay_s,
         )
+        # What ends a session must be known before the next request of it.
+        is_logged_in = self.identity is not None and self.identity.terms.login is not None
+        return replace(limits, max_concurrency=1) if is_logged_in else limits
 
 
 def _patterns(policy: HostPolicy | None) -> PatternRules | None:

@@ -37,6 +37,7 @@ from comity.walk.robots.keeper import RobotsKeeper, RobotsPostponed, RobotsRefus
 from comity.walk.session.capacity import Capacity
 from comity.walk.session.database_thread import DatabaseThread
 from comity.walk.session.held_hosts import HeldHosts
+from comity.walk.session.identity import Identities
 from comity.walk.session.leased_host import LeasedHost
 
 REFRESH_EVERY_S: Final = 1.0
@@ -59,6 +60,8 @@ class SessionTerms:
     """Whether a host's first page waits until its robots.txt is saved."""
     outlasts_outages: bool = False
     """Whether a database that is away for a moment is waited for; otherwise it ends the session's upkeep."""
+    identities: Identities | None = None
+    """What the requests to each host carry besides the usual."""
 
 
 class LeasesRenewed(NamedTuple):
@@ -99,7 +102,9 @@ class Session:
         self.clock = clock
         self.thread = DatabaseThread()
         self.capacity = Capacity(terms.concurrency)
-        self.held = HeldHosts(database, self.thread, leases, clock, chance, terms.profile, terms.touched_by)
+        self.held = HeldHosts(
+            database, self.thread, leases, clock, chance, terms.profile, terms.touched_by, terms.identities
+        )
         self.requests = Requests(fetcher, self.capacity, clock.seconds)
         self.robots_keeper = RobotsKeeper(
             database,
@@ -181,6 +186,8 @@ class Session:
         if isinstance(found, RobotsRefused):
             raise ComityError(f"{address.host} was not contacted: {found.failure.detail}")
         if isinstance(found, RobotsPostponed):
+            if found.failure is not None:
+                raise ComityError(f"{address.host} was not contacted: {found.failure}")
             raise HostBusy(f"{address.host} asked us to wait; try again later")
         return found
 

@@ -352,7 +352,7 @@ def _failed(failure: FetchFailure) -> tuple[Obstacle, bool]:
     }
     said = failure.detail[:300]
     reason = f"{words[kind]} ({said})" if kind in words else f"{kind}: {said}"
-    trouble = Trouble.REFUSED if kind.is_refusal else Trouble.FAILED
+    trouble = Trouble.REFUSED if kind.is_refusal else Trouble.BUSY if kind.is_ours else Trouble.FAILED
     return Obstacle(trouble, reason, None, failure.status), kind.is_network
 
 

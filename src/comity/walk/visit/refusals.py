@@ -74,6 +74,25 @@ def busy(
     return Postponed(entry, trail, "host_busy", now + wait_s)
 
 
+def unsent(host: LeasedHost, entry: QueuedUrl, failure: FetchFailure, trail: Trail, context: VisitContext) -> Postponed:
+    """Put a URL off because its request did not get as far as the host: the proxy failed, or a secret is missing."""
+    wait_s = host.note_our_failure(failure.kind, failure.detail)
+    now, content = context.clock(), {"code": str(failure.kind), "reason": failure.detail}
+    trail.evidence.append(
+        Evidence(
+            host.lease.host_id,
+            entry.url,
+            entry.key,
+            EvidenceType.POSTPONED,
+            content,
+            {"url": entry.url},
+            "high",
+            now,
+        )
+    )
+    return Postponed(entry, trail, str(failure.kind), now + wait_s)
+
+
 def postponed(entry: QueuedUrl, trail: Trail, why: Wait | SlotTimeout | None) -> Postponed:
     """Put a URL off until the gate of its host may open."""
     if isinstance(why, Wait):

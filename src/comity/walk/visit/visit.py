@@ -46,7 +46,7 @@ from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.fetch_page import FirstRequest, Granted, fetch_page, grant
 from comity.walk.visit.page import read_page, target_of
-from comity.walk.visit.refusals import busy, denied, not_requested, postponed
+from comity.walk.visit.refusals import busy, denied, not_requested, postponed, unsent
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
@@ -127,7 +127,7 @@ async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Tr
             return postponed(entry, trail, asked.why)
         response = asked.result
         if isinstance(response, FetchFailure):
-            return _failure(host, entry, address, response, trail)
+            return _failure(host, entry, address, response, trail, context)
         location = response.headers.get("location") if response.status in REDIRECTS else None
         if location is None:
             return await _conclude(host, entry, hops, response, asked.retry_after_s, trail, context)
@@ -136,6 +136,12 @@ async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Tr
             return Refused(entry, trail, "bad_redirect", f"redirected to {location[:200]!r}", context.clock())
         if hops == context.max_redirects:
             break
+        if (
+            host.identity is not None
+            and host.identity.leads_to_login(target.url)
+            and await host.identity.renew(entry.key, trail.requests[0].started_at, context.clock)
+        ):
+            return Postponed(entry, trail, "logged_out", context.clock())
         if hops == 0:
             _take_cookies(response, trail, context)
         address = target
@@ -281,9 +287,18 @@ def _conditional(request: FetchRequest, entry: QueuedUrl, context: VisitContext)
     return request._replace(etag=seen.etag, last_modified=seen.last_modified)
 
 
-def _failure(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: FetchFailure, trail: Trail) -> Outcome:
+def _failure(
+    host: LeasedHost,
+    entry: QueuedUrl,
+    address: WebAddress,
+    failure: FetchFailure,
+    trail: Trail,
+    context: VisitContext,
+) -> Outcome:
     """The outcome of a request without a usable answer."""
     kind = failure.kind
+    if kind.is_ours and address.host == host.name:  # the URL stays queued: nothing is known about it
+        return unsent(host, entry, failure, trail, context)
     if kind in NEVER_ASKED:
         return not_requested(host, entry, address, failure, trail)
     if kind is FailureKind.WRONG_TYPE and entry.is_image and host.work.is_linked_image(entry.key):

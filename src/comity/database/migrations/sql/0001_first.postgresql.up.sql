@@ -30,6 +30,7 @@ CREATE TABLE domain_policies (
     is_page_size_set BOOLEAN DEFAULT false NOT NULL,
     include TEXT DEFAULT '' NOT NULL,
     exclude TEXT DEFAULT '' NOT NULL,
+    request_options JSONB,
     updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
     CONSTRAINT pk_domain_policies PRIMARY KEY (host),
     CONSTRAINT ck_domain_policies_max_concurrency_at_least_1 CHECK (max_concurrency >= 1),

@@ -15,11 +15,9 @@ from comity.doors.cli.crawl.options import (
     AcceptOption,
     AllowNetworkOption,
     ConcurrencyOption,
-    ConnectTimeoutOption,
     CrawlOutput,
     DelayOption,
     ExcludeOption,
-    FirstByteTimeoutOption,
     FollowCanonicalOption,
     FollowLinksOption,
     ImagesOption,
@@ -31,24 +29,20 @@ from comity.doors.cli.crawl.options import (
     MaxDepthOption,
     MaxImageBytesOption,
     MaxPagesOption,
-    MaxRetryBackoffOption,
     PerHostOption,
     ProcessesOption,
     RefreshOption,
     RejectOption,
     RespectNofollowOption,
-    RetriesOption,
     SiteHostsOption,
     SitemapsOption,
     SubdomainsOption,
     TextOption,
-    TimeoutOption,
     UnderOption,
     UpdateStaleOption,
     VerboseOption,
     option,
     stored_besides,
-    time_settings,
     type_settings,
     url_settings,
 )
@@ -59,10 +53,12 @@ from comity.doors.cli.options import (
     JsonOption,
     StateOption,
     check_number,
+    name_options_in_errors,
     read_invocation,
     warn_missing_contact,
 )
 from comity.doors.cli.output import note, write_json
+from comity.doors.cli.request_options import CARRIED, CRAWL, request_settings, takes
 from comity.model.errors import BadInput
 from comity.run.signals import INTERRUPTED
 
@@ -87,7 +83,7 @@ _EXAMPLES = (
 
 def register(root: typer.Typer) -> None:
     """Add the commands of this file."""
-    command(root, "crawl", examples=_EXAMPLES, panel="Crawl")(crawl)
+    command(root, "crawl", examples=_EXAMPLES, panel="Crawl")(takes(CRAWL)(crawl))
 
 
 def crawl(
@@ -117,11 +113,7 @@ def crawl(
     max_image_bytes: MaxImageBytesOption = None,
     text: TextOption = None,
     markdown: MarkdownOption = None,
-    timeout: TimeoutOption = None,
-    connect_timeout: ConnectTimeoutOption = None,
-    first_byte_timeout: FirstByteTimeoutOption = None,
-    retries: RetriesOption = None,
-    max_retry_backoff: MaxRetryBackoffOption = None,
+    requests: Any = None,
     accept: AcceptOption = None,
     reject: RejectOption = None,
     user_agent: Annotated[str | None, option("--user-agent", "UA", "The User-Agent header to send.")] = None,
@@ -156,8 +148,7 @@ def crawl(
         follow_canonical=follow_canonical,
         update_stale=update_stale or None,
         **stored_besides(images, max_image_bytes, text, markdown),
-        retries=retries,
-        **time_settings(timeout, connect_timeout, first_byte_timeout, max_retry_backoff),
+        **request_settings(requests),
         **type_settings(accept, reject),
         user_agent=user_agent,
         allow_networks=tuple(allow_network) if allow_network else None,
@@ -182,7 +173,7 @@ def _begin(
     read = _read_seeds(urls, seeds, invocation)
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
-    from comity.run.crawl.sites import with_page_limit, with_site
+    from comity.run.crawl.sites import with_page_limit, with_request_options, with_site
     from comity.store.target import read_target
     from comity.telemetry.request_log import check_request_log
 
@@ -191,6 +182,8 @@ def _begin(
         check_request_log(invocation.settings.log_requests)
     settings = with_page_limit(invocation.settings, max_pages, {seed.host.authority for seed in read})
     settings = with_site(settings, read, under=under)
+    with name_options_in_errors(settings.model_dump(include=CARRIED)):
+        settings = with_request_options(settings, read)
     warn_missing_contact(settings)
     invocation = Invocation(settings, invocation.as_json)
     run_crawl(invocation, read, settings.processes, refresh=refresh, output=output)

@@ -190,18 +190,6 @@ def url_settings(
     }
 
 
-def time_settings(
-    timeout: float | None, connect: float | None, first_byte: float | None, max_retry_backoff: float | None
-) -> dict[str, Any]:
-    """Limits of time, as settings."""
-    return {
-        "fetch_timeout_s": timeout,
-        "connect_timeout_s": connect,
-        "first_byte_timeout_s": first_byte,
-        "max_retry_backoff_seconds": max_retry_backoff,
-    }
-
-
 def type_settings(accept: list[str] | None, reject: list[str] | None) -> dict[str, Any]:
     """Media types, as settings."""
     return {"accept_types": tuple(accept) if accept else None, "reject_types": tuple(reject) if reject else None}

@@ -19,6 +19,7 @@ from comity.doors.cli.output import (
 )
 from comity.model.host import HostStatus
 from comity.rules.politeness.policy import reaches
+from comity.rules.request_options import mask_proxy
 
 if TYPE_CHECKING:
     from comity.reports.hosts import HostInFull, HostLine
@@ -212,7 +213,22 @@ def policy_pairs(policy: Mapping[str, Any]) -> list[tuple[str, str | Cell | None
         ("include", ", ".join(policy["include"]) or None),
         ("exclude", ", ".join(policy["exclude"]) or None),
         ("last seen", policy["last_seen_status"]),
+        *_carried(policy.get("request_options") or {}),
     ]
+
+
+def _carried(options: Mapping[str, Any]) -> list[tuple[str, str | Cell | None]]:
+    """What requests carry, by reference."""
+    pairs: list[tuple[str, str | Cell | None]] = [
+        (label, ", ".join(options[name]))
+        for name, label in (("headers", "headers"), ("cookies", "cookies"), ("auth", "credentials"), ("login", "login"))
+        if options.get(name)
+    ]
+    if options.get("proxy"):
+        pairs.append(("proxy", ", ".join(map(mask_proxy, options["proxy"]))))
+    if options.get("keep_cookies"):
+        pairs.append(("kept cookies", "yes"))
+    return [*pairs, ("sent to", ", ".join(options["origins"]))] if pairs else []
 
 
 def _time(value: datetime | None) -> str | None:

@@ -1,0 +1,185 @@
+"""Options about how pages are requested: of `crawl`, and of a host's policy.
+
+They are many, so a command takes them as one argument: `takes` puts them into its signature, where typer finds them,
+and hands their values over together.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, get_type_hints
+
+import typer
+
+from comity.doors.cli.crawl.options import (
+    ConnectTimeoutOption,
+    FirstByteTimeoutOption,
+    MaxRetryBackoffOption,
+    RetriesOption,
+    TimeoutOption,
+)
+from comity.model.errors import BadInput
+
+_PANEL: Final = "What requests carry (docs/requests.md)"
+
+
+def _carried(name: str, metavar: str, text: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=text, rich_help_panel=_PANEL)
+
+
+def _switch(names: str, text: str) -> Any:
+    return typer.Option(names, help=text, rich_help_panel=_PANEL)
+
+
+CARRIED: Final = {"headers", "cookies", "auth", "proxy", "login", "keep_cookies"}
+"""The settings that options of requests become."""
+_Seconds = float | None
+_Texts = list[str] | None
+CRAWL: Final[Mapping[str, Any]] = {
+    "timeout": TimeoutOption,
+    "connect_timeout": ConnectTimeoutOption,
+    "first_byte_timeout": FirstByteTimeoutOption,
+    "idle_timeout": Annotated[
+        _Seconds,
+        typer.Option("--idle-timeout", metavar="SECONDS", help="Time limit without a byte of the body. Default 20."),
+    ],
+    "retries": RetriesOption,
+    "max_retry_backoff": MaxRetryBackoffOption,
+    "max_redirects": Annotated[
+        int | None, typer.Option("--max-redirects", metavar="N", help="Redirects to follow for one URL. Default 5.")
+    ],
+    "headers": Annotated[
+        _Texts,
+        _carried(
+            "--header",
+            "'NAME: VALUE'",
+            "Send this header to the hosts of the seeds, or to one host: 'example.com: NAME: VALUE'. May be repeated. "
+            "A value may be env:NAME or file:PATH.",
+        ),
+    ],
+    "cookies": Annotated[_Texts, _carried("--cookie", "NAME=VALUE", "Send this cookie, likewise. May be repeated.")],
+    "cookie_file": Annotated[
+        str | None, _carried("--cookies", "FILE", "Send the cookies of a Netscape cookie file, each to its host.")
+    ],
+    "auth": Annotated[
+        _Texts, _carried("--auth", "CREDENTIALS", "Log in by HTTP: 'basic USER env:PASSWORD' or 'bearer env:TOKEN'.")
+    ],
+    "proxy": Annotated[
+        _Texts,
+        _carried(
+            "--proxy",
+            "URL",
+            "Use this proxy (http, https, socks5, socks5h). May be repeated: each host always gets the same one. "
+            "file:PATH reads a list, one per line.",
+        ),
+    ],
+    "login": Annotated[
+        _Texts,
+        _carried(
+            "--login", "FILE", "Fill in the form that this TOML file describes before the first page of its host."
+        ),
+    ],
+    "cookie_jar": Annotated[
+        bool | None,
+        _switch(
+            "--cookie-jar/--no-cookie-jar",
+            "Send back cookies that a host sets while it is crawled. Default no.",
+        ),
+    ],
+    "keep_cookies": Annotated[
+        bool | None,
+        _switch("--keep-cookies/--no-keep-cookies", "Keep these cookies in files until the next crawl. Default no."),
+    ],
+}
+POLICY: Final[Mapping[str, Any]] = {
+    "headers": Annotated[
+        _Texts,
+        _carried("--header", "'NAME: VALUE'", "Send this header; its value is env:NAME or file:PATH. May be repeated."),
+    ],
+    "cookies": Annotated[
+        _Texts, _carried("--cookie", "NAME=REFERENCE", "Send this cookie; file:PATH alone is a Netscape cookie file.")
+    ],
+    "auth": CRAWL["auth"],
+    "proxy": Annotated[_Texts, _carried("--proxy", "URL", "Use this proxy; of several, always the same one.")],
+    "login": Annotated[
+        _Texts, _carried("--login", "FILE", "Fill in the form that this TOML file describes before a crawl.")
+    ],
+    "keep_cookies": Annotated[
+        bool | None,
+        _switch("--keep-cookies/--no-keep-cookies", "Keep cookies that the host sets in a file until its next crawl."),
+    ],
+    "clear_requests": Annotated[bool, _switch("--clear-requests", "First remove what requests carry so far.")],
+}
+
+
+def takes(options: Mapping[str, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a command take options as its one argument `requests`, a dict."""
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        def command(*arguments: Any, **given: Any) -> None:
+            requests = {name: given.pop(name) for name in options}
+            function(*arguments, **given, requests=requests)
+
+        hints = get_type_hints(function, include_extras=True)
+        parameters = []
+        for name, each in inspect.signature(function).parameters.items():
+            if name == "requests":
+                parameters += [
+                    inspect.Parameter(
+                        option,
+                        inspect.Parameter.KEYWORD_ONLY,
+                        default=False if option == "clear_requests" else None,
+                        annotation=annotation,
+                    )
+                    for option, annotation in options.items()
+                ]
+            else:
+                parameters.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name]))
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {each.name: each.annotation for each in parameters}
+        command.__name__, command.__doc__ = function.__name__, function.__doc__
+        command.__module__ = function.__module__
+        return command
+
+    return decorate
+
+
+def request_settings(requests: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of requests as settings; `BadInput` for a password in the open, where every process can read it."""
+    from comity.rules.request_options import read_auth, read_proxy
+
+    for text in requests["auth"] or ():
+        if read_auth("--auth", text).secret.reference is None:
+            raise BadInput("--auth", "a password on the command line can be read by others; use env:NAME or file:PATH")
+    for text in requests["proxy"] or ():
+        if read_proxy("--proxy", text).holds_secret:
+            raise BadInput(
+                "--proxy", "a password on the command line can be read by others; use http://me:env:NAME@host:port"
+            )
+    file = requests["cookie_file"]
+    cookies = [*(requests["cookies"] or ()), *([f"file:{file.removeprefix('file:')}"] if file is not None else ())]
+    lists = {"cookies": cookies} | {name: requests[name] for name in ("headers", "auth", "proxy", "login")}
+    return {
+        **{name: tuple(texts) if texts else None for name, texts in lists.items()},
+        "fetch_timeout_s": requests["timeout"],
+        "connect_timeout_s": requests["connect_timeout"],
+        "first_byte_timeout_s": requests["first_byte_timeout"],
+        "idle_timeout_s": requests["idle_timeout"],
+        "retries": requests["retries"],
+        "max_retry_backoff_seconds": requests["max_retry_backoff"],
+        "max_redirects": requests["max_redirects"],
+        "cookie_jar": requests["cookie_jar"],
+        "keep_cookies": requests["keep_cookies"],
+    }
+
+
+def policy_changes(requests: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of requests as changes of a policy; those that are not given are left out."""
+    changes = {name: value for name, value in requests.items() if value and name != "clear_requests"}
+    if requests["keep_cookies"] is False:
+        changes["keep_cookies"] = False
+    if not requests["clear_requests"]:
+        return changes
+    nothing: dict[str, Any] = {name: [] for name in ("headers", "cookies", "auth", "proxy", "login", "origins")}
+    return nothing | {"keep_cookies": False, "cookie_jar": False} | changes

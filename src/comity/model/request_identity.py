@@ -1,0 +1,61 @@
+"""What requests to one host carry besides the usual: headers, cookies, credentials, a proxy, a login.
+
+Values are plain here, because they are about to be sent. They live in memory only, and no `repr` shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from comity.model.fetch import Cookie, Proxy
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LoginCheck:
+    """How to see that a login worked: by the page that the login led to. All that are set must hold."""
+
+    selector: str | None = None
+    text: str | None = None
+    url: str | None = None
+    """The path, or the whole URL, where the login leads."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormLogin:
+    """A form that is filled in and sent before the first page of a host is visited."""
+
+    page: str
+    """The URL of the page with the form."""
+    fields: Pairs = field(repr=False)
+    check: LoginCheck
+    form: str | None = None
+    """A CSS selector, where the form cannot be recognized by its fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestIdentity:
+    """What goes to one host. Headers go to exactly the origins they are for (scheme, name and port)."""
+
+    headers: Mapping[str, Pairs] = field(default_factory=dict, repr=False)
+    cookies: tuple[Cookie, ...] = ()
+    proxy: Proxy | None = None
+    login: FormLogin | None = None
+    has_jar: bool = False
+    """Whether cookies that the host sets are sent back for the length of the lease."""
+    keeps_cookies: bool = False
+    """Whether the jar is kept with the host between leases."""
+    problem: str | None = None
+    """Why the host cannot be asked: something that it needs cannot be read. Nothing is sent then."""
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether answers may hold secrets of ours, such as the cookie of a session."""
+        return bool(self.headers or self.cookies or self.login or self.has_jar)
+
+    @property
+    def needs_a_step(self) -> bool:
+        """Whether something comes before the first visit: a login, or the report that the host cannot be asked."""
+        return self.login is not None or self.problem is not None

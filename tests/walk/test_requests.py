@@ -1,0 +1,460 @@
+"""What requests carry: to its own origin and nowhere else, through the proxy that is meant, and on no disk."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from comity.fetch.dialler import ProxiedNames
+from comity.model.fetch import Proxy
+from comity.rules.request_options import sticky_proxy
+from tests.hostile.proxy import LoopbackProxy
+from tests.hostile.web import CERTIFICATES, server_context
+from tests.servers.waiting import wait_until
+from tests.walk.crawling import Place, line_of
+from tests.walk.login_site import PASSWORD, SESSION, USER, behind_login, login_file
+from tests.walk.pictures import png
+from tests.walk.site import Answer, Asked, Site, Web, page, redirect
+
+DEAD = "http://127.0.0.1:4"
+HEADER, COOKIE, TOKEN = "header-s3cret", "cookie-s3cret", "token-s3cret"
+# Every other place that the site of the secrets leads to: another name, subdomain, port or scheme.
+OTHERS = {
+    "https://www.site.test": ("www.site.test:443", True),
+    "https://sub.site.test": ("sub.site.test:443", True),
+    "https://site.test:8443": ("site.test:8443", True),
+    "http://site.test": ("site.test:80", False),
+    "http://site.test:8080": ("site.test:8080", False),
+    "https://a.test": ("a.test:443", True),
+    "http://b.test": ("b.test:80", False),
+    "https://c.test": ("c.test:443", True),
+}
+
+
+@pytest.fixture(autouse=True)
+def no_names_are_known_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave every name to the proxy at once: some machines take seconds to find out that there is no `site.test`."""
+
+    async def look_up(_host: str) -> list[str]:
+        raise OSError("no such name here")
+
+    monkeypatch.setattr("comity.fetch.fetcher.ProxiedNames", partial(ProxiedNames, look_up=look_up))
+
+
+def carries(seen: Any) -> set[str]:
+    """Which of the secrets a request had, in whatever header."""
+    text = repr(sorted(seen.headers.items()))
+    basic = base64.b64encode(f"me:{TOKEN}".encode()).decode()
+    return {each for each in (HEADER, COOKIE, TOKEN, basic, "set-by-site") if each in text}
+
+
+@contextmanager
+def names(web: Web, home: Site, others: dict[str, Site]) -> Iterator[LoopbackProxy]:
+    """A proxy that knows the sites by their names."""
+    places = {OTHERS[origin][0]: ("127.0.0.1", site.port) for origin, site in others.items()}
+    places["site.test:443"] = ("127.0.0.1", home.port)
+    dead = web.site({})
+    with LoopbackProxy(("127.0.0.1", dead.port), "socks5h", names=places) as proxy:
+        yield proxy
+    assert dead.log == [], "a name that no site has was asked for"
+
+
+def web_of_names(web: Web) -> tuple[Site, dict[str, Site]]:
+    """A site that leads to every other place in every way, and those places."""
+    context = server_context("good")
+    others: dict[str, Site] = {}
+    for origin, (_name, is_secure) in OTHERS.items():
+        routes: dict[str, Any] = {"/landed": page(title="landed"), "/": page(title="other"), "/pic.png": picture()}
+        routes["/robots-of-site.txt"] = Answer(
+            body="User-agent: *\nSitemap: https://c.test/sitemap.xml\nSitemap: https://site.test/map.xml\n",
+            type="text/plain",
+        )
+        routes["/sitemap.xml"] = Answer(body="https://site.test/listed\n", type="text/plain")
+        routes["/back"] = redirect("https://site.test/back-home")
+        others[origin] = web.site(routes, certificate=context if is_secure else None)
+    setting = {"Set-Cookie": "own=set-by-site; Path=/; Domain=site.test"}
+    routes = {
+        "/": Answer(
+            body=page(
+                "/canon",
+                "/bounce",
+                "/image-elsewhere",
+                *(f"/to{number}" for number in range(len(others))),
+                body='<img src="/pic.png"><img src="https://sub.site.test/pic.png">',
+            ),
+            headers=setting,
+        ),
+        "/canon": page(head='<link rel="canonical" href="https://sub.site.test/landed">'),
+        "/bounce": redirect("https://a.test/back"),
+        "/back-home": page(title="back"),
+        "/image-elsewhere": page(body='<img src="/moved.png">'),
+        "/moved.png": redirect("https://c.test/pic.png"),
+        "/pic.png": picture(),
+        "/map.xml": redirect("http://b.test/sitemap.xml"),
+        "/listed": page(title="listed"),
+        "/robots.txt": redirect("https://a.test/robots-of-site.txt"),
+    }
+    for number, origin in enumerate(others):
+        routes[f"/to{number}"] = redirect(f"{origin}/landed")
+    return web.site(routes, certificate=context), others
+
+
+def picture() -> Answer:
+    return Answer(body=png(8, 8), type="image/png")
+
+
+@pytest.mark.parametrize("scoped", [False, True], ids=["of the seeds", "of one host"])
+def test_nothing_of_one_host_reaches_another_whatever_leads_there(web: Web, place: Place, scoped: bool) -> None:
+    home, others = web_of_names(web)
+    place.env |= {"SSL_CERT_FILE": str(CERTIFICATES / "ca.pem"), "COMITY_SITEMAPS": "true"}
+    place.env |= {"S_HEADER": HEADER, "S_COOKIE": COOKIE, "S_TOKEN": TOKEN}
+    scope = "https://site.test: " if scoped else ""
+    seeds = ["https://site.test/", *(f"{origin}/" for origin in others)] if scoped else ["https://site.test/"]
+    with names(web, home, others) as proxy:
+        told = place.comity(
+            *("crawl", *seeds, "--images", "--proxy", proxy.url),
+            *("--header", f"{scope}X-Secret: env:S_HEADER", "--cookie", f"{scope}mine=env:S_COOKIE"),
+            *("--auth", f"{scope}basic me env:S_TOKEN"),
+        )
+    assert told.code == 0, told
+    for origin, site in others.items():
+        # Where they are crawled at the same time, a redirect may come too late: then they are asked as seeds.
+        assert ("/" if scoped else "/landed") in site.paths, f"{origin} was asked"
+        assert [(seen.path, carries(seen)) for seen in site.log if carries(seen)] == [], origin
+    assert "/robots-of-site.txt" in others["https://a.test"].paths
+    assert "/sitemap.xml" in others["http://b.test"].paths
+    assert "/pic.png" in others["https://c.test"].paths
+    basic = base64.b64encode(f"me:{TOKEN}".encode()).decode()
+    wanted = {HEADER, COOKIE, basic}
+    assert {"/robots.txt", "/", "/map.xml", "/pic.png", "/back-home", "/listed", "/to0"} <= set(home.paths)
+    for seen in home.log:
+        assert carries(seen) >= wanted, f"{seen.path} lacks something"
+    assert any("set-by-site" in carries(seen) for seen in home.log), "the jar is used"
+
+
+def test_credentials_go_from_http_to_https_of_the_same_host_and_never_back(web: Web, place: Place) -> None:
+    secure = web.site(
+        {"/": page("/down"), "/down": redirect("http://site.test/plain"), "/robots.txt": Answer(404)},
+        certificate=server_context("good"),
+    )
+    plain = web.site({"/": redirect("https://site.test/"), "/plain": page()})
+    place.env |= {"SSL_CERT_FILE": str(CERTIFICATES / "ca.pem"), "S": HEADER}
+    places = {"site.test:443": ("127.0.0.1", secure.port), "site.test:80": ("127.0.0.1", plain.port)}
+    with LoopbackProxy(("127.0.0.1", 4), "socks5h", names=places) as proxy:
+        options = ("--proxy", proxy.url, "--header", "X-Secret: env:S")
+        assert place.comity("crawl", "http://site.test/", *options).code == 0
+        assert {HEADER in repr(seen.headers) for seen in secure.log} == {True}, "http was named, so https may have it"
+        secure.log.clear()
+        plain.log.clear()
+        assert place.comity("crawl", "https://site.test/", *options, "--refresh").code == 0
+    assert "/plain" in plain.paths
+    assert {HEADER in repr(seen.headers) for seen in secure.log} == {True}
+    assert [seen.path for seen in plain.log if HEADER in repr(seen.headers)] == []
+
+
+def test_a_header_for_a_bare_host_is_not_sent_without_tls(web: Web, place: Place) -> None:
+    site = web.site({"/": page("/a"), "/a": page()})
+    place.env["S"] = HEADER
+    told = place.comity("crawl", site.host, "--header", "X-Secret: env:S", "--retries", 0)
+    assert told.code == 0, told
+    assert "/a" in site.paths
+    assert [seen for seen in site.log if HEADER in repr(seen.headers)] == []
+
+
+def test_a_jar_lasts_as_long_as_the_lease_and_is_off_without_being_asked_for(web: Web, place: Place) -> None:
+    def once(asked: Asked) -> Answer | str:
+        return Answer(body=page("/a", "/b"), headers={"Set-Cookie": "seen=set-by-site"})
+
+    site = web.site({"/": once, "/a": page(), "/b": page()})
+    assert place.comity("crawl", site.url()).code == 0
+    assert [seen.headers.get("cookie") for seen in site.log] == [None] * 4
+    site.log.clear()
+    assert place.comity("crawl", site.url(), "--refresh", "--cookie-jar").code == 0
+    assert [seen.headers.get("cookie") for seen in site.log if seen.path in ("/a", "/b")] == ["seen=set-by-site"] * 2
+    assert not (place.folder / "cookies").exists()
+    assert_nowhere(place.folder, ["set-by-site"])
+
+
+def test_cookies_are_kept_with_the_host_on_request_in_a_file_of_their_own(web: Web, place: Place) -> None:
+    site = behind_login(web, pages=4)
+    log_in = login_options(place, site)
+    assert place.comity("crawl", site.url(), *log_in, "--keep-cookies").code == 0
+    (kept,) = (place.folder / "cookies").iterdir()
+    assert SESSION in kept.read_text()
+    assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert_nowhere(place.folder, [SESSION], besides=kept)
+    posted = [seen.path for seen in site.log if seen.method == "POST"]
+    site.log.clear()
+    told = place.comity("crawl", site.url(), *log_in, "--keep-cookies", "--refresh")
+    assert told.code == 0, told
+    assert [seen.path for seen in site.log if seen.method == "POST"] == posted, "the login page does not pass the check"
+    site.log.clear()
+    told = place.comity("crawl", site.url(), "--keep-cookies", "--refresh")
+    assert told.code == 0, told
+    assert {seen.headers.get("cookie") for seen in site.log if seen.path != "/robots.txt"} == {f"session={SESSION}"}
+
+
+def login_options(place: Place, site: Site, **changes: str) -> tuple[str, ...]:
+    secrets = place.folder.parent / f"{place.folder.name}-secrets"
+    secrets.mkdir(exist_ok=True)
+    file = secrets / "login.toml"
+    file.write_text(login_file(site.url("/login"), **changes))
+    place.env |= {"SITE_USER": USER, "SITE_PASSWORD": PASSWORD}
+    return ("--login", str(file))
+
+
+def test_a_site_behind_a_login_is_crawled_killed_and_resumed(web: Web, place: Place) -> None:
+    site = behind_login(web, pages=24, robots="User-agent: *\nCrawl-delay: 0.05\nDisallow: /search\n")
+    log_in = login_options(place, site)
+    with place.begun("crawl", site.url(), *log_in) as process:
+        wait_until(lambda: len([seen for seen in site.log if seen.path.startswith("/p")]) >= 8, 60, "eight pages")
+        process.kill()
+    before = len(site.log)
+    told = place.comity("crawl", site.url(), *log_in)
+    assert told.code == 0, told
+    again = site.log[before:]
+    assert [seen.path for seen in again if seen.method == "POST"] == ["/login?next=/"], "a new lease logs in anew"
+    kept = place.kept()
+    assert set(kept) == {site.url("/" if number == 0 else f"/p{number}") for number in range(24)}
+    assert {row["http_status"] for row in kept.values()} == {200}
+    assert {row["redirect_count"] for row in kept.values()} == {0}, "no page led to the login"
+    asked_twice = {path for path in site.paths if path.startswith("/p") and site.paths.count(path) > 1}
+    assert len(asked_twice) <= 3, "what was in flight, or not settled"
+    ledger = place.rows("SELECT purpose, url FROM politeness_ledger")
+    assert [row["url"] for row in ledger if row["purpose"] == "login"][-3:] == [
+        site.url("/login"),
+        site.url("/login?next=/"),
+        site.url("/"),
+    ]
+    assert place.comity("verify-politeness").code == 0
+    assert_nowhere(place.folder, [PASSWORD, SESSION])
+
+
+@pytest.mark.parametrize("per_host", [1, 3])
+def test_a_session_that_ends_is_renewed_and_a_logout_is_not_visited_for_ever(
+    web: Web, place: Place, per_host: int
+) -> None:
+    site = behind_login(web, pages=20, has_logout=True)
+    told = place.comity("crawl", site.url(), *login_options(place, site), "--per-host", per_host)
+    assert told.code == 0, told
+    kept = place.kept()
+    inside = {site.url("/" if number == 0 else f"/p{number}") for number in range(20)}
+    assert {url for url, row in kept.items() if row["redirect_count"] == 0} == inside
+    assert {url for url, row in kept.items() if row["redirect_count"]} <= {site.url("/logout")}
+    assert 2 <= len([seen for seen in site.log if seen.method == "POST"]) <= 6
+    assert place.comity("verify-politeness").code == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "robots", "reason"),
+    [
+        ({"password": "wrong"}, None, "does not pass the check"),
+        ({"check": 'url = "/account"'}, None, "does not pass the check"),
+        ({"check": 'text = "nowhere on the page"'}, None, "does not pass the check"),
+        ({}, "User-agent: *\nDisallow: /login\n", "may not be requested"),
+    ],
+    ids=["password", "url", "text", "robots.txt"],
+)
+def test_a_login_that_does_not_work_leaves_the_site_alone_and_says_why(
+    web: Web, place: Place, changes: dict[str, str], robots: str | None, reason: str
+) -> None:
+    site = behind_login(web, pages=4, robots=robots)
+    told = place.comity("crawl", site.url(), *login_options(place, site, **changes), "--json")
+    assert told.code == 1
+    (line,) = told.json["summary"]["hosts"]
+    assert (line["code"], line["status"], line["pages"]) == ("login_failed", "active", 0)
+    assert reason in line["reason"]
+    assert line["queued"] == 1, "the site is crawled once the login works"
+    assert not {path for path in site.paths if path.startswith("/p")}
+    if robots is not None:
+        assert site.paths == ["/robots.txt"]
+    assert PASSWORD not in told.out + told.err
+
+
+@pytest.mark.parametrize(
+    ("form", "reason"),
+    [
+        ('<form action="/login"><input name=user><input name=pass></form>', "sent by GET"),
+        ('<form method=post action="https://evil.example/"><input name=user><input name=pass></form>', "must stay at"),
+        ("<form method=post><input name=user></form>", "no form with the fields user, pass"),
+        ("<p>nothing</p>", "no form"),
+    ],
+)
+def test_a_form_that_would_give_the_password_away_is_not_sent(web: Web, place: Place, form: str, reason: str) -> None:
+    site = web.site({"/": page("/a"), "/login": page(body=form)})
+    told = place.comity("crawl", site.url(), *login_options(place, site), "--json")
+    (line,) = told.json["summary"]["hosts"]
+    assert (line["code"], reason in line["reason"]) == ("login_failed", True), line
+    assert {seen.method for seen in site.log} == {"GET"}
+    assert_nowhere(place.folder, [PASSWORD, "pa55-word%26secret"])
+
+
+def test_hosts_keep_their_proxies(web: Web, place: Place) -> None:
+    hosts = [f"h{number}.test" for number in range(6)]
+    sites = {host: web.site({"/": page("/a"), "/a": page()}) for host in hosts}
+    places = {f"{host}:80": ("127.0.0.1", site.port) for host, site in sites.items()}
+    nowhere = ("127.0.0.1", 4)
+    with (
+        LoopbackProxy(nowhere, "socks5h", ("me", PASSWORD), names=places) as one,
+        LoopbackProxy(nowhere, "socks5h", ("me", PASSWORD), names=places) as two,
+    ):
+        place.env["P"] = PASSWORD
+        list_of_proxies = place.folder.parent / f"{place.folder.name}-proxies.txt"
+        both = [url.url.replace("://", "://me:env:P@") for url in (one, two)]
+        list_of_proxies.write_text("# ours\n" + "\n".join(both) + "\n")
+        for options in (("--proxy", both[0], "--proxy", both[1]), ("--proxy", f"file:{list_of_proxies}", "--refresh")):
+            told = place.comity("crawl", *(f"http://{host}/" for host in hosts), *options)
+            assert told.code == 0, told
+            for host in hosts:
+                chosen = sticky_proxy([Proxy(one.url, "me"), Proxy(two.url, "me")], host)
+                asked = {proxy.url for proxy in (one, two) if f"{host}:80" in proxy.asked}
+                assert chosen is not None
+                assert asked == {chosen.url}, host
+            one.asked.clear()
+            two.asked.clear()
+    assert_nowhere(place.folder, [PASSWORD])
+
+
+def test_a_dead_proxy_is_not_the_sites_fault(web: Web, place: Place) -> None:
+    site = web.site({"/": page("/a"), "/a": page()})
+    told = place.comity("crawl", site.url(), "--proxy", DEAD, "--retries", 1, "--json")
+    (line,) = told.json["summary"]["hosts"]
+    assert (told.code, line["code"], line["status"], line["queued"]) == (1, "proxy_failure", "active", 1)
+    assert site.log == []
+    assert place.host(site.host)["consecutive_error_count"] == 0
+    tries = place.rows("SELECT url FROM politeness_ledger")
+    assert len(tries) == 2, "bounded retries"
+    assert place.comity("crawl", site.url()).code == 0
+    assert site.pages() == ["/", "/a"]
+
+
+def test_a_proxy_that_dies_in_the_middle_leaves_the_rest_queued(web: Web, place: Place) -> None:
+    site = web.site({"/": page("/a", "/b", "/c"), "/a": page(), "/b": page(), "/c": page()})
+    with LoopbackProxy(("127.0.0.1", site.port), "socks5h") as proxy:
+        url = proxy.url
+        site.routes["/robots.txt"] = Answer(body="User-agent: *\n", type="text/plain")
+        assert place.comity("crawl", site.url(), "--proxy", url, "--max-pages", 2).code == 0
+    summary = place.crawl(site.url(), proxy=(url,), retries=0)
+    line = line_of(summary, site.host)
+    assert (line.code, line.status, line.queued) == ("proxy_failure", "active", 2)
+    assert [fault.code for fault in summary.faults] == ["proxy_failure"]
+    assert place.comity("crawl", site.url()).code == 0
+    assert len(place.kept()) == 4
+
+
+def test_a_policy_sends_its_own_and_stores_references_only(web: Web, place: Place) -> None:
+    site, other = (web.site({"/": page("/a"), "/a": page()}) for _ in range(2))
+    place.env |= {"S": HEADER, "T": TOKEN}
+    told = place.comity("policy", "set", site.url(), "--header", "X-Secret: env:S", "--auth", "bearer env:T")
+    assert told.code == 0, told
+    assert "X-Secret: env:S" in told.out
+    place.comity("policy", "set", site.host, "--min-request-interval-ms", 0)
+    assert place.comity("crawl", site.url(), other.url()).code == 0
+    assert {(seen.headers.get("x-secret"), seen.headers.get("authorization")) for seen in site.log} == {
+        (HEADER, f"Bearer {TOKEN}")
+    }
+    assert {seen.headers.get("x-secret") for seen in other.log} == {None}
+    assert_nowhere(place.folder, [HEADER, TOKEN])
+    del place.env["T"]
+    site.log.clear()
+    told = place.comity("crawl", site.url(), "--refresh", "--json")
+    (line,) = told.json["summary"]["hosts"]
+    assert (line["code"], line["status"]) == ("credentials_missing", "active")
+    assert "the environment variable T is not set" in line["reason"]
+    assert site.log == [], "nothing is asked without what the operator wants sent"
+
+
+def test_a_worker_logs_in_as_the_policy_of_a_host_says(web: Web, place: Place) -> None:
+    site = behind_login(web, pages=6)
+    log_in = login_options(place, site)
+    assert place.comity("policy", "set", site.url(), *log_in, "--min-request-interval-ms", 0).code == 0
+    assert place.comity("seeds", "add", site.url()).code == 0
+    told = place.comity_apart("work", "--idle-exit", "--processes", 2, "--json")
+    assert told.code == 0, told
+    assert len([row for row in place.parts() if row["http_status"] == 200]) == 6
+    assert [seen.path for seen in site.log if seen.method == "POST"] == ["/login?next=/"]
+    assert_nowhere(place.folder, [PASSWORD, SESSION])
+    assert PASSWORD not in told.out + told.err
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--header", "X-Secret: s3cret-value"),
+        ("--cookie", "a=s3cret-value"),
+        ("--auth", "basic me s3cret-value"),
+        ("--proxy", "http://me:s3cret-value@proxy:3128"),
+        ("--header", "other.example: X-Secret: env:S"),
+    ],
+)
+def test_a_policy_takes_no_secret_in_clear(place: Place, option: tuple[str, str]) -> None:
+    told = place.comity("policy", "set", "example.com", *option)
+    assert (told.code, "s3cret-value" in told.out + told.err) == (2, False)
+    assert told.err.startswith(f"comity: {option[0]}: ")
+    assert not place.state.exists()
+
+
+def test_secrets_are_on_no_disk_in_no_output_and_on_no_command_line(web: Web, place: Place) -> None:
+    one = behind_login(web, pages=16, robots="User-agent: *\nCrawl-delay: 0.1\n")
+    two = web.site(
+        {"/": Answer(body=page("/a", "/b"), headers={"Set-Cookie": "own=set-by-site"}), "/a": page(), "/b": page()},
+        robots="User-agent: *\nCrawl-delay: 0.5\n",
+    )
+    secrets = place.folder.parent / f"{place.folder.name}-secrets"
+    log_in = login_options(place, one)
+    (secrets / "cookies.txt").write_text(f"127.0.0.1\tFALSE\t/\tFALSE\t0\tfiled\t{COOKIE}\n")
+    place.env |= {"S": HEADER, "T": TOKEN, "P": "proxy-s3cret"}
+    needles = [HEADER, COOKIE, TOKEN, "proxy-s3cret", PASSWORD, "pa55-word%26secret", SESSION, "set-by-site"]
+    needles.append(base64.b64encode(f"me:{TOKEN}".encode()).decode())
+    needles += [base64.b64encode(f"me:{PASSWORD}".encode()).decode()]
+    with LoopbackProxy(("127.0.0.1", 4), "socks5h", ("me", "proxy-s3cret")) as proxy:
+        proxy.names = {site.host: ("127.0.0.1", site.port) for site in (one, two)}
+        for target, more in (("pages", ()), ("pages.warc", ("--refresh",)), ("pages.jsonl", ("--refresh",))):
+            arguments = (
+                *("crawl", one.url(), two.url(), *log_in, "--processes", 2, "--into", place.folder / target, "-v"),
+                *("--header", f"{two.url().rstrip('/')}: X-Secret: env:S", "--cookies", secrets / "cookies.txt"),
+                *("--auth", f"{two.url().rstrip('/')}: basic me env:T", *more),
+                *("--proxy", proxy.url.replace("://", "://me:env:P@")),
+            )
+            seen_before = len(one.log)
+            with place.begun(*arguments) as process:
+                wait_until(lambda: len(one.log) > seen_before + 5, 60, "requests")  # noqa: B023
+                lines = command_lines()
+                assert len([line for line in lines if b"comity.run.child_process" in line]) >= 2
+                assert [each for each in needles for line in lines if each.encode() in line] == []
+                code = process.wait(60)
+                output = process.out + process.err
+            assert code == 0, output
+            assert [each for each in needles if each in output] == []
+    assert {seen.headers.get("cookie", "").startswith("filed=") for seen in two.log} == {True}
+    assert len([seen for seen in one.log if seen.method == "POST"]) == 3
+    assert_nowhere(place.folder, needles)
+    assert [each for each in needles if each in repr(place.parts())] == [], "also inside of compressed parts"
+
+
+def command_lines() -> list[bytes]:
+    """The command line of every process that can be seen."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and int(folder.name) != os.getpid():
+            try:
+                found.append((folder / "cmdline").read_bytes())
+            except OSError:
+                continue
+    return found
+
+
+def assert_nowhere(folder: Path, secrets: list[str], besides: Path | None = None) -> None:
+    """No file has one of the secrets."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path != besides]
+    assert files
+    for path in files:
+        data = path.read_bytes()
+        assert [each for each in secrets if each.encode() in data] == [], path
