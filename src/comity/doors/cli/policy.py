@@ -15,6 +15,8 @@ from comity.doors.cli.output import Cell, write_json, write_line, write_pairs
 from comity.doors.cli.request_options import POLICY, policy_changes, takes
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from comity.model.host import HostPolicy
     from comity.operate.policy import PolicyValue
 
@@ -136,7 +138,7 @@ def change(
 
 
 def _set(
-    invocation: Invocation, host: str, given: dict[str, PolicyValue | None], carried: dict[str, Any]
+    invocation: Invocation, host: str, given: Mapping[str, PolicyValue | None], carried: dict[str, Any]
 ) -> HostPolicy:
     """Check limits and what requests carry before anything is created, and store them."""
     from comity.operate.policy import check_limits, set_policy, set_request_options
