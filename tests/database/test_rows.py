@@ -55,6 +55,8 @@ NULL_AT_FIRST = {
     "unclean_since",
 }
 ZERO_AT_FIRST = {
+    "left_out_recorded",
+    "left_out_unrecorded",
     "cooldown_count",
     "lease_token",
     "version",

@@ -87,6 +87,7 @@ def test_what_a_pattern_matches(pattern: str, matched: list[str], unmatched: lis
         ("re:a(?=b)", "invalid perl operator"),
         (r"re:(a)\1", "invalid escape sequence"),
         ("re:é", "escaped form"),
+        ("re:a\nb", "line break"),
         ("re:(a{1000}){1000}", "invalid repetition size"),
         ("example.com", "write example.com/ for a host"),
         ("*.example.com", "write *.example.com/ for a host"),

@@ -435,6 +435,17 @@ def test_what_was_queued_before_is_left_out_and_comes_back(web: Web, anywhere: P
     assert sites.asked[3:] == ["/c"]
 
 
+def test_patterns_that_come_back_find_what_others_left_out_meanwhile(web: Web, place: Place) -> None:
+    sites = Sites(web, {"/": page("/a", "/b"), "/a": page(), "/b": page("/a/1"), "/a/1": page()})
+    place.comity("crawl", sites.url(), "--exclude", "/a", "--exclude", "/b")
+    place.comity("crawl", sites.url(), "--exclude", "/a/1", "--exclude", "/b")
+    assert sorted(sites.asked) == ["/", "/a"]
+    place.comity("crawl", sites.url(), "--exclude", "/a/1")
+    assert sorted(sites.asked) == ["/", "/a", "/b"], "of these, /b names /a/1 for the first time"
+    place.comity("crawl", sites.url(), "--exclude", "/b")
+    assert sorted(sites.asked) == ["/", "/a", "/a/1", "/b"]
+
+
 def test_a_worker_with_other_patterns_goes_on_too(web: Web, place: Place) -> None:
     sites = Sites(web, {"/": page("/a", "/b"), "/a": page(), "/b": page()})
     place.env["COMITY_EXCLUDE"] = "/a /b"

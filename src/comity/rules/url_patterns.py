@@ -133,6 +133,8 @@ def parse_patterns(texts: Iterable[str]) -> tuple[UrlPattern, ...]:
 def _regular(text: str) -> str:
     if not text:
         raise BadPattern("no expression after re:")
+    if not text.isprintable():
+        raise BadPattern("contains a line break or an invisible character")
     if not text.isascii():
         raise BadPattern("URLs are matched in their escaped form; write %C3%A9 for é, for example")
     return text

@@ -90,8 +90,10 @@ def follow_left_out(
 ) -> int:
     """Queue what the patterns in force leave out no more on exhausted hosts, of those that are named or of all.
 
-    Gives how many hosts were woken. Other hosts are asked when they are opened.
+    Gives how many hosts were woken. Other hosts are asked when they are opened. A takedown of a host stands.
     """
+    with database.read() as connection:
+        refused = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
     woken, last = 0, None
     while True:
         with frontier.change() as change:
@@ -103,7 +105,8 @@ def follow_left_out(
                 if row.domain in rows:
                     policy = policies.policy_from(rows[row.domain])
                     own = pattern_rules(policy.include, policy.exclude, is_of_policy=True)
-                if row.left_out_rules == fingerprint(url_rules(terms.patterns, own)):
+                is_asked = row.left_out_rules == fingerprint(url_rules(terms.patterns, own))
+                if is_asked or refused.covering_host(row.domain) is not None:
                     continue
                 returned = queue_left_out(change, row.id, row.domain, own, terms)
                 if returned.queued:

@@ -93,6 +93,8 @@ def put(connection: Connection, host_id: UUID, found: Iterable[LeftOutUrl], at: 
     ]
     insert_rows(connection, left_out_urls, _ROW, rows, unless=("url_key", "domain_id"))
     _count(connection, host_id, len(rows), len(new) - len(rows))
+    if rows:  # they were not asked with the patterns of the last look
+        asked_with(connection, host_id, None)
 
 
 def _change(connection: Connection, host_id: UUID, found: Iterable[LeftOutUrl], at: float) -> None:
@@ -167,8 +169,8 @@ def remove(connection: Connection, host_id: UUID, keys: Collection[int]) -> None
     _count(connection, host_id, -removed, 0)
 
 
-def asked_with(connection: Connection, host_id: UUID, rules: str) -> None:
-    """Note the patterns with which every row of a host was asked last."""
+def asked_with(connection: Connection, host_id: UUID, rules: str | None) -> None:
+    """Note the patterns with which every row of a host was asked last; None if there are others by now."""
     connection.execute(update(domains).where(domains.c.id == host_id).values(left_out_rules=rules))
 
 

@@ -41,10 +41,7 @@ def denied(
         return Refused(entry, trail, "trap" if why.code not in NO_PAGES else str(why.code), why.reason, now)
     if isinstance(why, LeftOut):
         found = (FoundBy.UNKNOWN, 0) if address.key == entry.key else (FoundBy.REDIRECT, entry.key)
-        if address.host == host.name:
-            host.note_left_out(address, why, found, entry.depth, is_image=entry.is_image)
-        else:
-            host.tally.left_out += 1
+        host.note_left_out(address, why, found, entry.depth, is_image=entry.is_image)
         if is_left_out_kept(host):
             trail.evidence.append(left_out_evidence(host, address, why, now))
         return Refused(entry, trail, str(DenialCode.LEFT_OUT), _there(entry, address, why.reason), now)
