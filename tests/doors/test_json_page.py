@@ -42,9 +42,9 @@ GIVEN: list[tuple[tuple[str, ...], type[Schema]]] = [
 ]
 OTHERS: list[tuple[tuple[str, ...], type[Schema]]] = [
     (("crawl", "SITE"), events.CrawlResult),
+    (("domains", "reset", "SITE"), commands.HostReset),
     (("work", "--idle-exit"), events.WorkerRun),
     (("seeds", "load", "seeds.txt", "--skip-bad"), commands.SeedsLoaded),
-    (("domains", "reset", "SITE"), commands.HostReset),
     (("domains", "merge", "--dry-run"), commands.HostMerge),
     (("domains", "backfill", "--dry-run"), commands.BackfillView),
     (("recalculate-priorities",), commands.PrioritiesComputed),
@@ -134,7 +134,8 @@ def test_the_json_of_other_commands_fits_its_schema(
     for arguments, schema in OTHERS:
         command = [argument.replace("SITE", site.url()) for argument in arguments]
         answer = with_state(*command, "--json")
-        document = json.loads(answer.out)
+        document = json.loads(answer.out) if command[0] != "work" else list(map(json.loads, answer.lines))
+        assert document or command[1] == "merge", command
         for each in document if isinstance(document, list) else [document]:
             strictly(schema, each)
         assert [each for each in times(document) if not each.endswith("Z")] == [], command
@@ -162,6 +163,6 @@ def test_every_time_ends_with_a_z(noun: Any) -> None:
     for each in (schema, *schema.get("$defs", {}).values()):
         for name, field in each.get("properties", {}).items():
             kinds = [field, *field.get("anyOf", ())]
-            if name.endswith("_at") or name == "at":
+            if (name.endswith("_at") or name == "at") and not any(kind.get("type") == "integer" for kind in kinds):
                 examples = [kind.get("examples") for kind in kinds if kind.get("format") == "date-time"]
                 assert examples == [["2026-02-05T14:30:00.000Z"]], name
