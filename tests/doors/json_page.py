@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from comity.doors.schemas import decisions, hosts, sources
+from comity.doors.schemas import commands, decisions, events, hosts, sources
 from comity.doors.schemas.base import Schema
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "json.md"
@@ -47,7 +47,8 @@ NOUNS: Final = (
     Noun("evidence", decisions.EvidenceView, (), ("GET /admin/evidence",)),
     Noun("robots verdict", decisions.RobotsVerdictView, ("robots",), ("GET /admin/robots_verdict",)),
     Noun(
-        "source", sources.SourceView, ("sources list", "sources add", "sources edit"),
+        "source", sources.SourceView,
+        tuple(f"sources {verb}" for verb in ("list", "add", "edit", "approve", "pause", "resume", "delete")),
         ("GET, POST /admin/sources", "GET, PATCH, DELETE /admin/sources/{id}"),
         "After a change, `notes` lists settings that have no effect.",
     ),
@@ -60,17 +61,43 @@ NOUNS: Final = (
     ),
     Noun("posting", sources.PostingView, ("search",), ("GET /search",), "The `posting` of each hit."),
     Noun("search", sources.SearchResults, ("search",), ("GET /search",)),
+    Noun("crawl", events.CrawlResult, ("crawl", "demo"), ()),
+    Noun("run of a worker", events.WorkerRun, ("work",), (), "One line for each run."),
+    Noun("reset host", commands.HostReset, ("domains reset",), ()),
+    Noun("merged host", commands.HostMerge, ("domains merge",), ()),
+    Noun("backfill", commands.BackfillView, ("domains backfill",), ()),
+    Noun("priorities", commands.PrioritiesComputed, ("recalculate-priorities",), ()),
+    Noun("loaded seeds", commands.SeedsLoaded, ("seeds load",), ()),
+    Noun("politeness check", commands.PolitenessView, ("verify-politeness",), ()),
+    Noun("schema", commands.SchemaAgeView, ("db current", "db upgrade", "db downgrade"), ()),
+    Noun("moved frontier", commands.FrontierMoved, ("db move-frontier",), ()),
+    Noun("page in a list", commands.PageInList, ("pages list",), ()),
+    Noun("body of a page", commands.PageBody, ("pages body",), ()),
+    Noun("answer to a query", commands.PagesAnswer, ("pages query",), ()),
+    Noun("export", commands.PagesExported, ("pages export",), ()),
+    Noun("parts", commands.PartsView, ("pages parts", "pages verify"), ()),
+    Noun("search index", commands.SearchStatusView, ("search",), (), "With `--status`."),
+    Noun("rebuilt index", commands.IndexRebuilt, ("search",), (), "With `--rebuild`."),
+    Noun("result of a source", commands.SourceRunResult, ("sources run", "sources serve"), ()),
+    Noun("due sources", commands.DueSourcesRun, ("sources run-due",), ()),
+    Noun("comparison of schedules", commands.ScheduleComparison, ("simulate schedule",), ()),
+    Noun("password hash", commands.PasswordHash, ("web hash-password",), ()),
+    Noun("token", commands.NewToken, ("web new-token",), ()),
 )  # fmt: skip
+EVENTS: Final = tuple(
+    Noun(f"event {name}", schema, (), (), "A line of `comity crawl --json-lines`.")
+    for name, schema in events.EVENTS.items()
+)
 
 
 def nouns_as_markdown() -> str:
     """Every noun as a section with a table of its fields, then the schemas that they contain."""
     parts: dict[str, dict[str, Any]] = {}
-    for noun in NOUNS:
+    for noun in (*NOUNS, *EVENTS):
         parts |= noun.schema.model_json_schema(mode="serialization", by_alias=True).get("$defs", {})
-    own = {noun.schema.__name__ for noun in NOUNS}
+    own = {noun.schema.__name__ for noun in (*NOUNS, *EVENTS)}
     named = [_part(name, schema) for name, schema in sorted(parts.items()) if name not in own]
-    return "\n\n".join([*map(_section, NOUNS), "## Nested schemas", *named])
+    return "\n\n".join([*map(_section, (*NOUNS, *EVENTS)), "## Nested schemas", *named])
 
 
 def _section(noun: Noun) -> str:

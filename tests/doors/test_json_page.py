@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
 from comity.doors.cli.main import app
+from comity.doors.schemas import commands, events
 from comity.doors.schemas.base import Schema
 from comity.doors.schemas.decisions import SeedsAdded, TakedownAdded, TakedownRemoved, TakedownView, WhyView
 from comity.doors.schemas.hosts import ClaimsView, HostSummary, HostView, PolicyView, StatusView
@@ -17,6 +20,7 @@ from comity.doors.schemas.sources import SearchResults, SourceRunView, SourcesSt
 from comity.doors.web.routes import ROUTERS
 from tests.doors.command_line import CommandLine
 from tests.doors.json_page import NOUNS, PAGE, nouns_as_markdown
+from tests.walk.site import Answer, Web, tree
 
 TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 GIVEN: list[tuple[tuple[str, ...], type[Schema]]] = [
@@ -36,6 +40,32 @@ GIVEN: list[tuple[tuple[str, ...], type[Schema]]] = [
     (("sources", "logs"), SourceRunView),
     (("search", "water"), SearchResults),
 ]
+OTHERS: list[tuple[tuple[str, ...], type[Schema]]] = [
+    (("crawl", "SITE"), events.CrawlResult),
+    (("domains", "reset", "SITE"), commands.HostReset),
+    (("work", "--idle-exit"), events.WorkerRun),
+    (("seeds", "load", "seeds.txt", "--skip-bad"), commands.SeedsLoaded),
+    (("domains", "merge", "--dry-run"), commands.HostMerge),
+    (("domains", "backfill", "--dry-run"), commands.BackfillView),
+    (("recalculate-priorities",), commands.PrioritiesComputed),
+    (("verify-politeness", "--export", "ledger.jsonl"), commands.PolitenessView),
+    (("db", "current"), commands.SchemaAgeView),
+    (("db", "upgrade"), commands.SchemaAgeView),
+    (("pages", "list"), commands.PageInList),
+    (("pages", "body", "SITE"), commands.PageBody),
+    (("pages", "query", "SELECT url, title FROM pages"), commands.PagesAnswer),
+    (("pages", "export", "all.csv"), commands.PagesExported),
+    (("pages", "parts"), commands.PartsView),
+    (("pages", "verify"), commands.PartsView),
+    (("search", "--status"), commands.SearchStatusView),
+    (("search", "--rebuild"), commands.IndexRebuilt),
+    (("sources", "run", "SITEp1"), commands.SourceRunResult),
+    (("sources", "run-due"), commands.DueSourcesRun),
+    (("sources", "pause", "SITEp1"), SourceView),
+    (("simulate", "schedule", "--sources", "20", "--days", "20"), commands.ScheduleComparison),
+    (("web", "new-token"), commands.NewToken),
+]
+OLD_NAMES = {"domain-status", "domain-info", "domain-reset", "top-domains"}  # of commands that are described
 
 
 def times(value: Any) -> Iterator[str]:
@@ -71,6 +101,46 @@ def test_the_commands_and_routes_that_it_names_exist() -> None:
             assert {(method.strip(), path) for method in methods.split(",")} <= known, each
 
 
+def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
+    if not hasattr(command, "commands"):
+        yield " ".join(path)
+        return
+    for name, below in command.commands.items():
+        yield from leaves(below, (*path, name))
+
+
+def test_every_command_with_json_has_a_schema() -> None:
+    described = {each for noun in NOUNS for each in noun.commands}
+    root: Any = typer.main.get_command(app)
+    assert set(leaves(root)) - described == OLD_NAMES
+
+
+def strictly(schema: type[Schema], document: Any) -> None:
+    """Hold a document to its schema: every field that must be there is, and none is there that has no description."""
+    schema.model_validate(document)
+    unknown = set(document) - {field.serialization_alias or name for name, field in schema.model_fields.items()}
+    assert not unknown, (schema, unknown)
+
+
+def test_the_json_of_other_commands_fits_its_schema(
+    with_state: CommandLine, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMITY_ALLOW_NETWORKS", "127.0.0.0/8")
+    monkeypatch.setenv("COMITY_DELAY", "0")
+    monkeypatch.setenv("COMITY_SITEMAPS", "false")
+    site = web.site(tree(4) | {"/p3": Answer(404)})
+    Path("seeds.txt").write_text("new.example\nnot a host\n")
+    with_state.done("sources", "add", site.url("/p1"))
+    for arguments, schema in OTHERS:
+        command = [argument.replace("SITE", site.url()) for argument in arguments]
+        answer = with_state(*command, "--json")
+        document = json.loads(answer.out) if command[0] != "work" else list(map(json.loads, answer.lines))
+        assert document or command[1] == "merge", command
+        for each in document if isinstance(document, list) else [document]:
+            strictly(schema, each)
+        assert [each for each in times(document) if not each.endswith("Z")] == [], command
+
+
 def test_the_json_of_commands_fits_the_schema_of_its_noun(with_state: CommandLine) -> None:
     with_state.add_host("a.example", status="active", pages_crawled=2, last_crawled_at="2026-02-05 14:30:00.000000")
     assert with_state("sources", "add", "https://a.example/jobs", "--json").code == 0
@@ -93,6 +163,6 @@ def test_every_time_ends_with_a_z(noun: Any) -> None:
     for each in (schema, *schema.get("$defs", {}).values()):
         for name, field in each.get("properties", {}).items():
             kinds = [field, *field.get("anyOf", ())]
-            if name.endswith("_at") or name == "at":
+            if (name.endswith("_at") or name == "at") and not any(kind.get("type") == "integer" for kind in kinds):
                 examples = [kind.get("examples") for kind in kinds if kind.get("format") == "date-time"]
                 assert examples == [["2026-02-05T14:30:00.000Z"]], name

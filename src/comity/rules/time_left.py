@@ -17,6 +17,7 @@ from comity.model.run import HostLoad
 
 _STEADY: Final = 0.2  # a new estimate that differs less than this from the one on the screen only counts down
 _FOLLOWS: Final = 0.25  # how much of a larger difference is made up with each new estimate
+_LEAST_RATE: Final = 0.001  # pages a second, below which it says nothing
 _SHORT_S: Final = 3.0  # differences that are never worth a jump
 
 
@@ -60,7 +61,8 @@ def time_left(
     """
     loads = _with_the_rest(loads, queued)
     slowest = max(map(seconds_for, loads), default=0.0)
-    total = max(queued, 0) / rate if rate > 0 else 0.0
+    rate = rate if rate >= _LEAST_RATE else 0.0
+    total = max(queued, 0) / rate if rate else 0.0
     if queued > 0 and not slowest and not total:
         return None
     seconds = max(slowest, total)
@@ -68,7 +70,7 @@ def time_left(
     if budget.pages < inf:
         pages = max(budget.pages, 0.0)
         per_page = seconds / queued if queued > 0 else 0.0
-        pace = per_page if not rate > 0 else 1 / rate
+        pace = 1 / rate if rate else per_page
         ends_at = min(ends_at, pages * pace) if pages < queued or grows else ends_at
     if ends_at <= seconds:
         return TimeLeft(ends_at, False)

@@ -12,13 +12,21 @@ _NAMES: Final = (
     "password|passwd|pass|pwd|secret|token|jwt|api[_-]?key|apikey|access[_-]?key|private[_-]?key|key|auth|authorization|"
     "credential|credentials|sig|sign|signature|session|session[_-]?id|sid|phpsessid|jsessionid|code|otp|pin|ticket|sas"
 )
-_PARAMETER: Final = re.compile(rf"(?i)(?<=[?&;#])((?:[\w.%-]*[_.-])?(?:{_NAMES}))=[^&;#\s]*")
+_NAME: Final = rf"((?:[\w.%-]*[_.-])?(?:{_NAMES}))="
+_IN_QUERY: Final = re.compile(rf"(?i)((?:^|[&;#])){_NAME}[^&;#\s]*")
+_IN_PATH: Final = re.compile(rf"(?i)(;){_NAME}[^/;#\s]*")  # `;jsessionid=…`
+_IN_FRAGMENT: Final = re.compile(rf"(?i)([#&]){_NAME}[^&#\s]*")
 
 
 def masked_url(url: str) -> str:
     """A URL without its secrets."""
     if "@" in url:
         url = _USER.sub(f"{_MASK}@", url, count=1)
-    if "=" in url:
-        url = _PARAMETER.sub(rf"\1={_MASK}", url)
-    return url
+    if "=" not in url:
+        return url
+    path, mark, query = url.partition("?")
+    path = _IN_FRAGMENT.sub(_MASKED, _IN_PATH.sub(_MASKED, path))
+    return path + mark + _IN_QUERY.sub(_MASKED, query)
+
+
+_MASKED: Final = rf"\1\2={_MASK}"

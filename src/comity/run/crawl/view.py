@@ -17,6 +17,7 @@ from comity.model.outcome import (
     NotModified,
     Outcome,
     Postponed,
+    RateLimited,
     Refused,
     Rejected,
 )
@@ -159,6 +160,8 @@ def _visit(outcome: Outcome) -> Visit:
     answer = outcome.answer
     if not isinstance(outcome, Fetched | NotModified | ImageFetched):
         about |= {"code": f"http_{answer.status}", "reason": f"the server answered {answer.status}"}
+        if isinstance(outcome, RateLimited) and outcome.retry_after_s is not None:
+            about["problem"] = f"the host asked us to wait {outcome.retry_after_s:g} s"
     if isinstance(outcome, Fetched):
         about |= {"links_found": outcome.links_found, "links_new": len(outcome.links), "left_out": _left_out(outcome)}
     return Visit(
