@@ -1,7 +1,8 @@
 """Processes that run `comity` without paying for its imports each time: a server that has them forks one for each.
 
-Run as a program (`python -m tests.walk.forking`) it reads one JSON document a line on stdin (argv, env, cwd, out, err),
-answers with the new process's number, and later with its exit code. `ForkServer` is the other end of that.
+Run as a program (`python -m tests.walk.forking`) it reads one JSON document a line on stdin (argv, env, cwd, out, err;
+with `module`, the process runs that module's `main` instead of a command), answers with the new process's number, and
+later with its exit code. `ForkServer` is the other end of that.
 The processes are real: they have their own interpreter, files and signals, and die by `kill -9` like any other.
 """
 
@@ -87,11 +88,22 @@ class ForkServer:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def start(self, argv: list[str], env: dict[str, str], folder: Path, largest_file: int | None = None) -> Apart:
-        """Run `comity` with these arguments; with `largest_file`, on a disk that takes no file larger than that."""
+    def start(
+        self,
+        argv: list[str],
+        env: dict[str, str],
+        folder: Path,
+        largest_file: int | None = None,
+        module: str | None = None,
+    ) -> Apart:
+        """Run `comity` with these arguments; with `largest_file`, on a disk that takes no file larger than that.
+
+        With `module`, run that module's `main` with these arguments instead.
+        """
         number = time.monotonic_ns()
         out, err = folder / f".out-{number}", folder / f".err-{number}"
         asked = {"argv": argv, "env": env, "cwd": str(folder), "out": str(out), "err": str(err), "limit": largest_file}
+        asked["module"] = module
         assert self._process.stdin is not None
         with self._changed:
             self._process.stdin.write(json.dumps(asked) + "\n")
@@ -188,7 +200,12 @@ def _become(asked: dict[str, Any]) -> None:
     known = set(sys.modules)
     code = 1
     try:
-        code = run(asked["argv"])
+        if asked["module"] is not None:
+            sys.argv = [asked["module"], *asked["argv"]]
+            import_module(asked["module"]).main()
+            code = 0
+        else:
+            code = run(asked["argv"])
         if SAY_IMPORTS in asked["env"]:
             print(*sorted(sys.modules.keys() - known), sep="\n", file=sys.stderr)
         sys.stdout.flush()
