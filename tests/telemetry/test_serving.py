@@ -135,7 +135,7 @@ async def test_closing_waits_for_nobody() -> None:
         writer.write(b"GET /endless HTTP/1.1\r\n\r\n")
         await asyncio.sleep(0.05)
         begun = time.monotonic()
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 4
     writer.close()
 
 

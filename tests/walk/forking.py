@@ -1,7 +1,8 @@
 """Processes that run `comity` without paying for its imports each time: a server that has them forks one for each.
 
-Run as a program (`python -m tests.walk.forking`) it reads one JSON document a line on stdin (argv, env, cwd, out, err),
-answers with the new process's number, and later with its exit code. `ForkServer` is the other end of that.
+Run as a program (`python -m tests.walk.forking`) it reads one JSON document a line on stdin (argv, env, cwd, out, err;
+with `module`, the process runs that module's `main` instead of a command), answers with the new process's number, and
+later with its exit code. `ForkServer` is the other end of that.
 The processes are real: they have their own interpreter, files and signals, and die by `kill -9` like any other.
 """
 
@@ -16,10 +17,18 @@ import subprocess
 import sys
 import threading
 import time
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any
 
 from tests.walk.site import come_before_others
+
+SAY_IMPORTS = "COMITY_TEST_SAY_IMPORTS"  # with this in its environment, a command writes to stderr what it imported
+_ROOMS = ("doors.cli", "run", "upkeep", "operate", "walk", "frontier", "fetch", "extract.jobs", "store", "reports")
+# What the product imports only where it is needed.
+_LATE_IMPORTS = ("alembic.command", "certifi", "psycopg", "redis", "sqlalchemy.dialects.postgresql")
+_LATE_IMPORTS += ("structlog", "uvloop")
 
 
 def children_of(pid: int) -> list[int]:
@@ -79,11 +88,22 @@ class ForkServer:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def start(self, argv: list[str], env: dict[str, str], folder: Path, largest_file: int | None = None) -> Apart:
-        """Run `comity` with these arguments; with `largest_file`, on a disk that takes no file larger than that."""
+    def start(
+        self,
+        argv: list[str],
+        env: dict[str, str],
+        folder: Path,
+        largest_file: int | None = None,
+        module: str | None = None,
+    ) -> Apart:
+        """Run `comity` with these arguments; with `largest_file`, on a disk that takes no file larger than that.
+
+        With `module`, run that module's `main` with these arguments instead.
+        """
         number = time.monotonic_ns()
         out, err = folder / f".out-{number}", folder / f".err-{number}"
         asked = {"argv": argv, "env": env, "cwd": str(folder), "out": str(out), "err": str(err), "limit": largest_file}
+        asked["module"] = module
         assert self._process.stdin is not None
         with self._changed:
             self._process.stdin.write(json.dumps(asked) + "\n")
@@ -177,9 +197,17 @@ def _become(asked: dict[str, Any]) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (asked["limit"], asked["limit"]))
     from comity.doors.cli.main import run
 
+    known = set(sys.modules)
     code = 1
     try:
-        code = run(asked["argv"])
+        if asked["module"] is not None:
+            sys.argv = [asked["module"], *asked["argv"]]
+            import_module(asked["module"]).main()
+            code = 0
+        else:
+            code = run(asked["argv"])
+        if SAY_IMPORTS in asked["env"]:
+            print(*sorted(sys.modules.keys() - known), sep="\n", file=sys.stderr)
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
@@ -187,7 +215,13 @@ def _become(asked: dict[str, Any]) -> None:
 
 
 def _import_what_commands_need() -> None:
-    import uvloop  # noqa: F401
+    """Import what a command would import; each costs a second of processor time where it does so itself."""
+    for room in _ROOMS:
+        package = import_module(f"comity.{room}")
+        for module in walk_packages(package.__path__, f"{package.__name__}."):
+            import_module(module.name)
+    for name in _LATE_IMPORTS:
+        import_module(name)
 
 
 if __name__ == "__main__":

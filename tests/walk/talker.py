@@ -1,13 +1,16 @@
 """One of several processes that talk to one host at once: takes the host's lease, lets eight tasks each make a request
 through `walk.request.Requests`, gives the lease back with what the gate remembers, and again.
 
-    python -m tests.walk.talker DATABASE_URL HOST URL SECONDS
+    python -m tests.walk.talker DATABASE_URL HOST URL
+
+It goes on until SIGTERM.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
+import signal
 import sys
 
 from comity.clock import SystemClock
@@ -29,16 +32,17 @@ DELAY_S = 0.5  # as robots.txt of the host would ask for
 LEASE_S = 4.0
 
 
-async def talk(database: Database, host_name: str, url: str, seconds: float) -> int:
-    """Come and go until the time is over; gives how many requests were made."""
+async def talk(database: Database, host_name: str, url: str) -> int:
+    """Come and go until SIGTERM; gives how many requests were made."""
     clock = SystemClock()
+    stopped = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
     leases = Leases(database, clock, LeaseTerms(lease_s=LEASE_S, renew_every_s=1.0))
-    ends_at = clock.seconds() + seconds
     made = 0
     settings = FetchSettings("talker/1.0", allowed_networks=("127.0.0.0/8",), max_concurrency=TASKS)
     async with CurlFetcher(settings, clock.seconds) as fetcher:
         requests = Requests(fetcher, Capacity(TASKS), clock.seconds)
-        while clock.seconds() < ends_at:
+        while not stopped.is_set():
             leases.release_dead()
             for lease in leases.take([host_name]):
                 host = LeasedHost(lease, DOOR_PROFILES[Door.SQL], None, clock=clock.seconds, chance=random.random)
@@ -69,10 +73,10 @@ async def _use(host: LeasedHost, leases: Leases, requests: Requests, url: str) -
 
 def main() -> None:
     come_before_others(0)
-    url_of_database, host, url, seconds = sys.argv[1:]
+    url_of_database, host, url = sys.argv[1:]
     database = open_database(url_of_database)
     print("ready", flush=True)
-    made = asyncio.run(talk(database, host, url, float(seconds)))
+    made = asyncio.run(talk(database, host, url))
     database.close()
     print(f"made {made}", flush=True)
 

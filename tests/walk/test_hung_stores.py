@@ -15,6 +15,7 @@ from tests.servers.postgres import PostgresServer
 from tests.servers.process import PrivateServer
 from tests.servers.valkey import ValkeyServer
 from tests.servers.waiting import wait_until
+from tests.sizes import sized
 from tests.walk.crawling import Place
 from tests.walk.forking import Apart
 from tests.walk.site import Site, Web
@@ -22,6 +23,10 @@ from tests.walk.sourcing import jobs, listing
 from tests.walk.test_redis_crawl import ask, expected_of, kept_urls, sites_to_crawl, under_way
 
 LEAVES_WITHIN_S = 30.0
+COMMANDS = ["crawl", "work", "crawl --processes 2", "work --processes 2"]
+# Each takes twenty seconds of waiting; at the short size each store still meets both commands, and one process and two.
+WHILE_VALKEY_HANGS = sized(["crawl", "work --processes 2"], COMMANDS)
+WHILE_POSTGRESQL_HANGS = sized(["work", "crawl --processes 2"], COMMANDS)
 
 
 @contextmanager
@@ -54,7 +59,7 @@ def begin(place: Place, sites: list[Site], command: str) -> list[str]:
     return [*command.split(), "--delay", "0"]
 
 
-@pytest.mark.parametrize("command", ["crawl", "work", "crawl --processes 2", "work --processes 2"])
+@pytest.mark.parametrize("command", WHILE_VALKEY_HANGS)
 def test_sigterm_is_answered_while_valkey_hangs_and_nothing_is_lost(
     web: Web, shared: Place, valkey: ValkeyServer, command: str
 ) -> None:
@@ -103,7 +108,7 @@ def own_postgres(place: Place) -> Iterator[PostgresServer]:
         yield server
 
 
-@pytest.mark.parametrize("command", ["crawl", "work", "crawl --processes 2", "work --processes 2"])
+@pytest.mark.parametrize("command", WHILE_POSTGRESQL_HANGS)
 def test_sigterm_is_answered_while_postgresql_hangs_and_nothing_is_lost(
     web: Web, place: Place, own_postgres: PostgresServer, command: str
 ) -> None:

@@ -76,7 +76,7 @@ def test_a_policy_that_is_relaxed_during_the_crawl_takes_effect_on_the_wait_unde
     with place.begun("crawl", site.url(), "--delay", 0) as process:
         wait_until(lambda: site.paths == ["/robots.txt"], 60, "robots.txt")
         assert place.comity("policy", "set", site.host, "--min-request-interval-ms", 50).code == 0
-        assert process.wait(10) == 0
+        assert process.wait(30) == 0
     assert len(site.pages()) == 3
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import time
+import os
+import signal
 from pathlib import Path
 
 from sqlalchemy import select
@@ -16,20 +15,13 @@ from comity.database.tables import domains
 from comity.operate.seeds import add_seeds
 from comity.rules.seed_list import read_seed
 from tests.servers.waiting import wait_until
+from tests.walk.forking import Apart, ForkServer
 from tests.walk.site import Answer, Web, page
 from tests.walk.talker import DELAY_S
 
 PROCESSES = 4
-SECONDS = 6.0
-
-
-def talker(database_url: str, host: str, url: str, seconds: float) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.walk.talker", database_url, host, url, f"{seconds:.3f}"],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[2],
-    )
+KILLS = 3
+WAITS_MOST = 60
 
 
 def holder_of(database: Database, host: str) -> str:
@@ -38,35 +30,43 @@ def holder_of(database: Database, host: str) -> str:
         return connection.execute(select(domains.c.claimed_by).where(domains.c.domain == host)).scalar() or ""
 
 
-def test_no_number_of_tasks_and_processes_comes_closer_than_the_delay(web: Web, database_url: str) -> None:
+def test_no_number_of_tasks_and_processes_comes_closer_than_the_delay(
+    web: Web, database_url: str, fork_server: ForkServer, tmp_path: Path
+) -> None:
     """The site's log is the judge: no gap under the delay, and never two requests at once."""
     site = web.site(fallback=Answer(body=page(), after_s=0.05))
     database = open_database(database_url)
     upgrade(database)
     add_seeds(database, SystemClock(), [read_seed(site.url())])
-    ends_at = time.monotonic() + SECONDS
-    talkers = [talker(database_url, site.host, site.url(), SECONDS) for _ in range(PROCESSES)]
-    killed: list[subprocess.Popen[str]] = []
+
+    def talker() -> Apart:
+        words = [database_url, site.host, site.url()]
+        return fork_server.start(words, dict(os.environ), tmp_path, module="tests.walk.talker")
+
+    talkers = [talker() for _ in range(PROCESSES)]
+    killed: list[Apart] = []
     try:
-        while time.monotonic() < ends_at - 1.5:
+        for _ in range(WAITS_MOST):
             seen = len(site.log)
             wait_until(lambda seen=seen: len(site.log) > seen + 1, 60, "requests")
+            if len(killed) == KILLS and len(site.log) >= 12:
+                break
             holder = holder_of(database, site.host)
-            for victim in [process for process in talkers if f":{process.pid}:" in holder]:
+            for victim in [process for process in talkers if f":{process.pid}:" in holder and len(killed) < KILLS]:
                 victim.kill()  # in the middle of its lease, right after a request
                 killed.append(victim)
                 talkers.remove(victim)
-                talkers.append(talker(database_url, site.host, site.url(), max(1.0, ends_at - time.monotonic())))
-        told = [process.communicate(timeout=60)[0] for process in talkers]
+                talkers.append(talker())
+        for process in talkers:
+            process.send(signal.SIGTERM)
+        codes = [process.wait(60) for process in talkers]
     finally:
         database.close()
         for process in [*talkers, *killed]:
             process.kill()
-            process.wait(10)
-            if process.stdout is not None:
-                process.stdout.close()
-    assert all("made" in text for text in told), told
-    assert len(killed) >= 2
+    assert codes == [0] * PROCESSES, [process.err for process in talkers]
+    assert all("made" in process.out for process in talkers), [process.out for process in talkers]
+    assert len(killed) == KILLS
     assert len(site.log) >= 8, "they did get their turns"
     assert min(site.gaps()) >= DELAY_S
     assert site.overlaps() == 0

@@ -204,8 +204,8 @@ def test_a_stop_while_a_redirect_waits_for_another_hosts_delay_is_quick(web: Web
         time.sleep(0.2)
         asked = time.monotonic()
         process.send(signal.SIGTERM)
-        assert process.wait(20) == 130
-        assert time.monotonic() - asked < 4
+        assert process.wait(30) == 130
+        assert time.monotonic() - asked < 9, "far less than the delay"
     assert place.frontier(site.host) == {site.url(): QUEUED}
     assert place.host(site.host)["claimed_by"] is None
     assert place.host(other.host)["claimed_by"] is None

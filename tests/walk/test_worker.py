@@ -61,7 +61,7 @@ def test_hosts_seeded_while_it_idles_or_crawls_are_picked_up(web: Web, place: Pl
         seed(place, late)  # while another is under way, and nothing else happens
         wait_until(lambda: len(late.pages()) == 3, 60, "what was seeded later")
         process.send(signal.SIGINT)
-        assert process.wait(10) == 130
+        assert process.wait(30) == 130
     assert claims(place) == []
     assert len(place.rows("SELECT id FROM crawl_runs")) == 1
 
@@ -86,7 +86,7 @@ def test_sigterm_drains_with_exit_code_0(web: Web, place: Place) -> None:
     with place.begun("work", "--delay", 0.04) as process:
         wait_until(lambda: all(len(site.log) > 5 for site in sites), 60, "some pages")
         process.send(signal.SIGTERM)
-        assert process.wait(10) == 0
+        assert process.wait(30) == 0
     for site in sites:
         row = place.host(site.host)
         assert (row["status"], row["claimed_by"]) == ("active", None)
@@ -104,7 +104,7 @@ def test_hosts_that_spent_their_part_of_a_run_keep_nobody_out(web: Web, place: P
         wait_until(lambda: all(len(site.pages()) == 2 for site in small), 60, "those that come last")
         assert [len(site.pages()) for site in large] == [3, 3, 3]
         process.send(signal.SIGTERM)
-        assert process.wait(10) == 0
+        assert process.wait(30) == 0
 
 
 def test_no_request_goes_out_once_leases_could_not_be_renewed(web: Web, place: Place) -> None:
@@ -126,7 +126,7 @@ def test_no_request_goes_out_once_leases_could_not_be_renewed(web: Web, place: P
         lock.close()
         wait_until(lambda: site.log[-1].at > ends_at + 1.0, 60, "it to be taken anew")
         process.send(signal.SIGTERM)
-        assert process.wait(10) == 0
+        assert process.wait(30) == 0
     assert claims(place) == []
 
 
@@ -313,7 +313,7 @@ def test_a_host_that_opens_its_robots_file_is_crawled_before_its_cooldown_is_ove
     with place.begun("work", "--delay", 0.05) as process:
         wait_until(lambda: len(closed.pages()) == 3, 60, "the host that was opened")
         process.send(signal.SIGTERM)
-        assert process.wait(10) == 0
+        assert process.wait(30) == 0
 
 
 def test_a_front_page_alone_is_a_run_too(web: Web, place: Place) -> None:

@@ -12,6 +12,7 @@ import requests
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from comity.database.connection import Database
 from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, WITH_TOKEN, Served, served
 from tests.sizes import sized
 
@@ -34,6 +35,19 @@ OPERATIONS = {
     "healthz", "readyz", "search", "list_hosts", "get_host", "get_claims", "get_status", "add_seeds", "list_takedowns",
     "add_takedowns", "remove_takedown", "explain_url", "list_evidence", "get_robots_verdict",
 }  # fmt: skip
+
+
+@pytest.fixture(params=sized(["postgresql"], ["sqlite", "postgresql"]))
+def api_url(request: pytest.FixtureRequest) -> str:
+    """The stricter database, which refuses wrong types, ranges and characters that SQLite takes; at full size both.
+
+    What each operation does on both databases is tested one by one elsewhere in this folder.
+    """
+    if request.param == "sqlite":
+        url: str = request.getfixturevalue("sqlite_url")
+        return url
+    database: Database = request.getfixturevalue("shared_database")
+    return database.engine.url.render_as_string(hide_password=False)
 
 
 @pytest.fixture
