@@ -23,7 +23,7 @@ from comity.database.connection import open_database
 from comity.database.schema import upgrade
 from comity.model.job import CAREER_TYPES, LEVELS, MISSION_TAGS, MODALITIES
 from comity.model.search import SearchDocument, SearchQuery, SearchSort
-from comity.search.database_engine import COUNTS_KEPT_FOR, DatabaseSearch
+from comity.search_engine.database_engine import COUNTS_KEPT_FOR, DatabaseSearch
 
 NOW = datetime(2026, 2, 7, tzinfo=UTC)
 COUNTRIES = ("KE", "CH", "US", "FR", "DE", "SS", "JO", "LB", "CD", "ET", "SO", "YE", "AF", "BD", "MM", "UA", "CO", "HT")

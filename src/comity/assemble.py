@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from comity.frontier.store import FrontierStore
     from comity.model.explanation import Explanation
     from comity.rules.tracking import TrackingRules
-    from comity.search.engine import SearchEngine
-    from comity.search.job_search import JobSearch
+    from comity.search_engine.engine import SearchEngine
+    from comity.search_engine.job_search import JobSearch
     from comity.store.sink import MakeSink
     from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import DueSources, Result, RunsSources
@@ -264,16 +264,16 @@ class State:
         """The search engine: Meilisearch if the settings name one, the state itself otherwise."""
         settings = self.settings
         if settings.meili_url:
-            from comity.search.meilisearch import MeiliLink, MeiliSearch
+            from comity.search_engine.meilisearch import MeiliLink, MeiliSearch
 
             return MeiliSearch(MeiliLink(settings.meili_url, settings.meili_key), settings.meili_index)
-        from comity.search.database_engine import DatabaseSearch
+        from comity.search_engine.database_engine import DatabaseSearch
 
         return DatabaseSearch(self.database)
 
     def search(self) -> JobSearch:
         """Search for job postings."""
-        from comity.search.job_search import JobSearch
+        from comity.search_engine.job_search import JobSearch
 
         return JobSearch(self.database, self.clock, self.search_engine())
 

@@ -127,8 +127,8 @@ def _put(
         changed = change_source(database, clock, connection, known.id, changes)
         reason = f"changed {', '.join(changes)}"
         return changed, replace(report, result=ImportResult.UPDATED, source_id=known.id, reason=reason)
-    reason = f"{', '.join(changes)} {'differs' if len(changes) == 1 else 'differ'}" if changes else None
-    return known, replace(report, result=ImportResult.ALREADY_THERE, source_id=known.id, reason=reason)
+    differs = f"{', '.join(changes)} {'differs' if len(changes) == 1 else 'differ'}" if changes else None
+    return known, replace(report, result=ImportResult.ALREADY_THERE, source_id=known.id, reason=differs)
 
 
 def _repeated(

@@ -235,6 +235,9 @@ class PostingView(Schema):
     mission_tags: list[str]
     language: str | None
     closed_at: Instant | None
+    description_text: str | None = Field(
+        None, description="The whole description as the listing has it; null unless the full text was requested."
+    )
 
 
 class HitView(Schema):
@@ -260,3 +263,4 @@ class SearchResults(Schema):
     hits: list[HitView]
     total: int = Field(description="The number of all matches, not only those on this page.")
     facets: dict[str, list[FacetView]]
+    next: str | None = Field(None, description="The cursor of the page after this one; null on the last page.")

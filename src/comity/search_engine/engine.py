@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from comity.model.search import SearchDocument, SearchPage, SearchQuery
+from comity.model.search import HitPage, SearchDocument, SearchPage, SearchPosition, SearchQuery
 
 
 class SearchEngine(Protocol):
@@ -29,3 +29,6 @@ class SearchEngine(Protocol):
 
     def query(self, query: SearchQuery, now: datetime) -> SearchPage:
         """Answer a query; whatever its text, it is no error."""
+
+    def hits(self, query: SearchQuery, now: datetime, *, limit: int, after: SearchPosition | None = None) -> HitPage:
+        """Hits after a position, without counting anything."""
