@@ -117,6 +117,10 @@ class SearchDocument:
         return self.closed_at is None and (self.deadline is None or self.deadline >= now)
 
 
+Posting = SearchDocument
+"""A posting, as users of the Python API call it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A piece of text, and whether it matches the query."""
