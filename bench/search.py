@@ -5,7 +5,8 @@
 Fills an index with made-up postings whose words are as unevenly frequent as those of a language, then asks queries of
 several kinds, each with all facets and 20 hits. Prints the median time of each by the clock and by the processor's own
 count (which a busy machine disturbs less; on PostgreSQL it is the client's part only), and when it is asked again, as
-the counts of a large result are kept for some seconds.
+the counts of a large result are kept for some seconds. Last it reads every posting through cursors, as `--all` does, in
+each order, and prints the most memory that this took.
 """
 
 from __future__ import annotations
@@ -15,15 +16,19 @@ import random
 import statistics
 import tempfile
 import time
+import tracemalloc
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from uuid import UUID
 
-from comity.database.connection import open_database
+from comity.clock import SystemClock
+from comity.database.connection import Database, open_database
 from comity.database.schema import upgrade
 from comity.model.job import CAREER_TYPES, LEVELS, MISSION_TAGS, MODALITIES
 from comity.model.search import SearchDocument, SearchQuery, SearchSort
-from comity.search.database_engine import COUNTS_KEPT_FOR, DatabaseSearch
+from comity.search_engine.database_engine import COUNTS_KEPT_FOR, DatabaseSearch
+from comity.search_engine.job_search import JobSearch
 
 NOW = datetime(2026, 2, 7, tzinfo=UTC)
 COUNTRIES = ("KE", "CH", "US", "FR", "DE", "SS", "JO", "LB", "CD", "ET", "SO", "YE", "AF", "BD", "MM", "UA", "CO", "HT")
@@ -111,7 +116,30 @@ def main() -> None:
                 again_ms.append((time.perf_counter() - begun) * 1000)
             clock, processor, again = map(statistics.median, (clock_ms, processor_ms, again_ms))
             print(f"{name:28} {total:>8,} {clock:>6.1f} ms {processor:>7.1f} ms {again:>6.1f} ms")
+        del made
+        stream(database, engine)
         database.close()
+
+
+def stream(database: Database, engine: DatabaseSearch) -> None:
+    """Read every posting, and print how many came, how long it took, and how much memory."""
+    search = JobSearch(database, SystemClock(), engine)
+    streamed = {
+        "every posting, newest": SearchQuery(sort=SearchSort.NEWEST, open_only=False),
+        "every posting, deadline": SearchQuery(sort=SearchSort.DEADLINE, open_only=False),
+        "officer, newest": SearchQuery("officer", sort=SearchSort.NEWEST, open_only=False),
+        "officer, relevance": SearchQuery("officer", open_only=False),
+    }
+    for name, query in streamed.items():
+        begun = time.process_time()
+        found = sum(1 for _ in search.every(query))
+        taken = time.process_time() - begun
+        tracemalloc.start()
+        for _ in islice(search.every(query), 5_000):
+            pass
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        print(f"{name:28} {found:>8,} {taken:>6.1f} s of the processor, {peak / 1e6:.1f} MB at most")
 
 
 if __name__ == "__main__":

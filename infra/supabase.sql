@@ -735,6 +735,7 @@ CREATE TABLE IF NOT EXISTS job_postings (
     apply_url TEXT NOT NULL,
     location_raw TEXT DEFAULT '' NOT NULL,
     description_snippet TEXT DEFAULT '' NOT NULL,
+    description_text TEXT DEFAULT '' NOT NULL,
     deadline TIMESTAMP WITH TIME ZONE,
     posted_at TIMESTAMP WITH TIME ZONE,
     city TEXT,
@@ -761,6 +762,7 @@ ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS org_name TEXT DEFAULT '' NOT N
 ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS apply_url TEXT;
 ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS location_raw TEXT DEFAULT '' NOT NULL;
 ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS description_snippet TEXT DEFAULT '' NOT NULL;
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS description_text TEXT DEFAULT '' NOT NULL;
 ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS deadline TIMESTAMP WITH TIME ZONE;
 ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS posted_at TIMESTAMP WITH TIME ZONE;
 ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS city TEXT;

@@ -14,25 +14,30 @@ _HOMES = {
     "ExtractorFailed": "comity.doors.python.user_code",
     "IdleHost": "comity.reports.idle",
     "Page": "comity.doors.python.page",
+    "Posting": "comity.model.search",
     "FetchedPage": "comity.model.page",
     "Progress": "comity.walk.crawl.progress",
     "RunSummary": "comity.walk.crawl.progress",
+    "Source": "comity.model.source",
     "Sink": "comity.doors.python.user_code",
     "SinkFailed": "comity.doors.python.user_code",
     "TEMPORARY": "comity.doors.python.options",
     "crawl": "comity.doors.python.crawl",
     "read_pages": "comity.doors.python.read_pages",
+    "search": "comity.doors.python.search",
 }
-__all__ = ["__version__", *_HOMES]
+_MODULES = {"sources": "comity.doors.python.sources"}
+__all__ = ["__version__", *_HOMES, *_MODULES]
 
 
 def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
+    home = _HOMES.get(name) or _MODULES.get(name)
     if home is None:
         raise AttributeError(f"module 'comity' has no attribute {name!r}")
     from importlib import import_module
 
-    found: object = getattr(import_module(home), name)
+    module = import_module(home)
+    found: object = module if name in _MODULES else getattr(module, name)
     globals()[name] = found
     return found
 

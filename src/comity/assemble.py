@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from comity.rules.site_hosts import SiteHosts
     from comity.rules.tracking import TrackingRules
     from comity.rules.url_patterns import PatternRules
-    from comity.search.job_search import JobSearch, SearchEngine
+    from comity.search_engine.engine import SearchEngine
+    from comity.search_engine.job_search import JobSearch
     from comity.store.sink import MakeSink
     from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import DueSources, Result, RunsSources
@@ -314,16 +315,16 @@ class State:
         """The search engine: Meilisearch if the settings name one, the state itself otherwise."""
         settings = self.settings
         if settings.meili_url:
-            from comity.search.meilisearch import MeiliLink, MeiliSearch
+            from comity.search_engine.meilisearch import MeiliLink, MeiliSearch
 
             return MeiliSearch(MeiliLink(settings.meili_url, settings.meili_key), settings.meili_index)
-        from comity.search.database_engine import DatabaseSearch
+        from comity.search_engine.database_engine import DatabaseSearch
 
         return DatabaseSearch(self.database)
 
     def search(self) -> JobSearch:
         """Search for job postings."""
-        from comity.search.job_search import JobSearch
+        from comity.search_engine.job_search import JobSearch
 
         return JobSearch(self.database, self.clock, self.search_engine())
 

@@ -52,6 +52,11 @@ NOUNS: Final = (
         ("GET, POST /admin/sources", "GET, PATCH, DELETE /admin/sources/{id}"),
         "After a change, `notes` lists settings that have no effect.",
     ),
+    Noun(
+        "imported sources", sources.SourceImportView, ("sources add",), ("POST /admin/sources/import",),
+        "With `--from FILE`. Over HTTP, a list of which nothing is added is an error 422 whose `details` are the "
+        "refused rows.",
+    ),
     Noun("source run", sources.SourceRunView, ("sources logs",), ("GET /admin/crawl/logs",)),
     Noun("source status", sources.SourcesStatusView, ("sources status",), ("GET /admin/crawl/status",)),
     Noun("head of a page", sources.HeadView, ("sources test-fetch",), ("POST /admin/sources/{id}/test-fetch",)),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -78,6 +81,9 @@ def test_a_person_reads_it_in_words(stocked: CommandLine) -> None:
         (("--deadline-after", "tomorrow"), "--deadline-after must be a date such as"),
         (("--status", "--rebuild"), "cannot be combined"),
         (("--status", "water"), "takes no words"),
+        (("--since", "yesterday"), "--since: must be a date such as 2026-03-31, or a time back such as 24h, 7d or 2w"),
+        (("--csv", "--json"), "--csv and --json exclude each other"),
+        (("--csv", "nowhere/found.csv"), "--csv: nowhere/found.csv cannot be written: No such file or directory"),
     ],
 )
 def test_what_cannot_be_used_is_said_before_anything_is_opened(
@@ -134,3 +140,72 @@ def test_what_a_source_lists_is_found_without_asking_its_site_again(
         word = page["hits"][0]["posting"]["title"].split()[0]
         assert comity.json("search", word)["total"] >= 1
         assert len(site.log) == asked
+
+
+def table(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_postings_are_written_as_csv(stocked: CommandLine) -> None:
+    answer = stocked.done("search", "--csv", "water", "eng")  # a word, not a file
+    [row] = table(answer.out)
+    assert (row["title"], row["country_iso"], row["mission_tags"]) == ("Water Engineer", "KE", '["wash"]')
+    assert "description_text" not in row
+    stocked.rows("UPDATE job_postings SET title = '=1+1' WHERE country_iso = 'KE'")
+    stocked.done("search", "--rebuild")
+    assert stocked.done("search", "--all", "--sort", "newest", "--csv", "all.csv").out == ""
+    rows = table((stocked.folder / "all.csv").read_text(encoding="utf-8"))
+    assert {row["title"] for row in rows} == {"'=1+1", "Infirmière", "\x1b[31mRed \x07Nurse"}
+    assert [path.name for path in stocked.folder.iterdir() if ".csv" in path.name] == ["all.csv"]
+
+
+def test_since_counts_days_back_and_from_a_date(stocked: CommandLine) -> None:
+    stocked.rows("UPDATE job_postings SET first_seen_at = '2020-01-01 00:00:00.000000' WHERE country_iso = 'KE'")
+    assert stocked.json("search", "--since", "7d")["total"] == 2
+    assert stocked.json("search", "--since", "2019-12-31")["total"] == 3
+
+
+def test_every_result_is_written_without_a_limit(stocked: CommandLine) -> None:
+    stocked.rows("DELETE FROM search_outbox")
+    counting = "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 1399)"
+    stocked.rows(
+        f"{counting} INSERT INTO job_postings (id, canonical_hash, title, apply_url) "
+        "SELECT printf('%032x', i), 'h' || i, 'Officer ' || i, 'https://jobs.example/' || i FROM n"
+    )
+    stocked.done("search", "--rebuild")
+    rows = table(stocked.done("search", "officer", "--all", "--csv").out)
+    assert len({row["id"] for row in rows}) == len(rows) == 1300
+    document = stocked.json("search", "officer", "--all")
+    assert (document["total"], document["next"], len(document["hits"])) == (1300, None, 1300)
+    assert [hit["posting"]["id"] for hit in document["hits"]] == [row["id"] for row in rows]
+    assert stocked.done("search", "officer", "--all").out.rstrip().endswith("1,300 postings")
+    page = stocked.json("search", "officer", "--limit", "100", "--sort", "newest")
+    assert [hit["posting"]["id"] for hit in page["hits"]] == [row["id"] for row in rows[:100]]
+    assert page["next"]
+    stocked.done("takedown", "add", "https://jobs.example/700")
+    assert len(table(stocked.done("search", "officer", "--all", "--csv").out)) == 1299
+
+
+def test_the_whole_description_is_found_and_shown(comity: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMITY_ALLOW_NETWORKS", "127.0.0.0/8")
+    monkeypatch.setenv("COMITY_SOURCE_DELAY", "0")
+    about = "<p>Build wells.</p>" + "<p>Travel to the villages of the district.</p>" * 60 + "<ul><li>Hydrogeology</ul>"
+    posting = {"@type": "JobPosting", "title": "Engineer", "url": "/jobs/1", "description": about}
+    body = f'<script type="application/ld+json">{json.dumps(posting)}</script>'
+    with Web() as web:
+        site = web.site({"/careers": Answer(body=body)})
+        comity.done("sources", "add", site.url("/careers"), "--org-name", "Relief House")
+        assert comity.json("sources", "run-due")["runs"][0]["inserted"] == 1
+        again = comity.json("sources", "run", site.url("/careers"))
+        assert (again["inserted"], again["updated"]) == (0, 0)
+    page = comity.json("search", "hydrogeology")
+    assert page["total"] == 1
+    assert {"text": "Hydrogeology", "is_match": True} in page["hits"][0]["snippet"]
+    short = page["hits"][0]["posting"]
+    assert (short["description_text"], len(short["description_snippet"]) <= 500) == (None, True)
+    whole = comity.json("search", "hydrogeology", "--full")["hits"][0]["posting"]["description_text"]
+    lines = whole.splitlines()
+    assert (lines[0], lines[-1].strip("* -•"), len(lines)) == ("Build wells.", "Hydrogeology", 62)
+    assert comity.done("search", "--full").out.count("Travel to the villages") == 60
+    [row] = table(comity.done("search", "--full", "--csv").out)
+    assert row["description_text"] == whole

@@ -166,3 +166,69 @@ def test_without_a_terminal_each_run_is_an_event_in_the_log(comity: CommandLine,
     assert told["duration_ms"] >= 0
     assert told["next_run_at"]
     assert told["next_run_reason"].startswith("4 postings new or changed")
+
+
+LIST = """\ufeffURL;Organisation;Country;Days;Notes
+https://a.example/jobs;Relief House;Kenya;3;"two
+lines"
+https://b.example/jobs;Médecins;Atlantis;3;
+https://c.example/jobs;C;CH;never;
+"""
+
+
+def test_a_list_is_added_row_by_row_or_not_at_all(comity: CommandLine) -> None:
+    (comity.folder / "list.csv").write_text(LIST, encoding="utf-8")
+    answer = comity("sources", "add", "--from", "list.csv")
+    assert answer.code == 2
+    for piece in ("would add", "refused", "country: must be two letters", "crawl_frequency_days: must be a whole"):
+        assert piece in answer.out
+    assert "Ignored columns: Notes." in answer.out
+    assert "3 rows: 2 refused, 1 would add." in answer.out or "3 rows: 1 would add, 2 refused." in answer.out
+    assert "Nothing was changed" in answer.out
+    assert comity.json("sources", "list")["total"] == 0
+    done = comity("sources", "add", "--from", "list.csv", "--skip-bad", "--json")
+    assert done.code == 0
+    assert (done.document["written"], done.document["counts"]) == (True, {"added": 1, "refused": 2})
+    assert [(row["row"], row["line"], row["result"], row["field"]) for row in done.document["rows"]] == [
+        (1, 2, "added", None),
+        (2, 4, "refused", "country"),
+        (3, 5, "refused", "crawl_frequency_days"),
+    ]
+    [source] = comity.json("sources", "list")["sources"]
+    assert (source["careers_url"], source["org_name"], source["country"]) == (
+        "https://a.example/jobs",
+        "Relief House",
+        "KE",
+    )
+
+
+def test_the_list_of_one_state_is_imported_into_another(comity: CommandLine) -> None:
+    comity.done("sources", "add", "https://a.example/jobs", "--org-name", "A", "--time-zone", "Africa/Nairobi")
+    (comity.folder / "all.json").write_text(comity.done("sources", "list", "--json").out, encoding="utf-8")
+    imported = comity.json("sources", "add", "--from", "all.json", "--state", "other.db")
+    assert (imported["counts"], imported["ignored_columns"]) == ({"added": 1}, [])
+    [source] = comity.json("sources", "list", "--state", "other.db")["sources"]
+    assert (source["org_name"], source["time_zone"]) == ("A", "Africa/Nairobi")
+
+
+def test_a_dry_run_of_a_list_makes_no_state(comity: CommandLine) -> None:
+    (comity.folder / "list.tsv").write_text("url\tname\nhttps://a.example/\tA\n")
+    assert "This was a dry run" in comity.done("sources", "add", "--from", "list.tsv", "--dry-run").out
+    assert [path.name for path in comity.folder.iterdir()] == ["list.tsv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "name the page that lists the openings: comity sources add URL, or --from FILE"),
+        (("--from", "nowhere.csv"), "--from: nowhere.csv cannot be read: No such file"),
+        (("--from", "sources.xlsx"), "must end in .csv, .tsv, .json or .jsonl"),
+        (("--from", "a.csv", "--country", "KE"), "--from and --country cannot be combined"),
+        (("https://a.example/", "--from", "a.csv"), "--from and https://a.example/ cannot be combined"),
+        (("https://a.example/", "--update"), "--update needs a list of sources: --from FILE"),
+    ],
+)
+def test_a_list_that_cannot_be_used_is_refused(comity: CommandLine, arguments: tuple[str, ...], words: str) -> None:
+    answer = comity("sources", "add", *arguments)
+    assert (answer.code, words in answer.err, answer.out) == (2, True, ""), answer
+    assert list(comity.folder.iterdir()) == []

@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 SEARCH_FIELDS = {"q", "filter", "sort", "facets", "limit", "offset", "matchingStrategy", "attributesToRetrieve"}
-COMPARISON = re.compile(r'^(\w+) (?:(=|>=|<=) (?:"((?:[^"\\]|\\.)*)"|(true|false)|(-?[\d.e+]+))|(NOT EXISTS))$')
+COMPARISON = re.compile(r'^(\w+) (?:(=|>=|<=|>|<) (?:"((?:[^"\\]|\\.)*)"|(true|false)|(-?[\d.e+]+))|(NOT EXISTS))$')
 
 
 class Refusal(Exception):
@@ -166,7 +166,7 @@ class MeiliStandIn:
             raise Refusal(400, "bad_request", f"Unknown fields {body.keys() - SEARCH_FIELDS}")
         found = [each for each in index["documents"].values() if self.passes(each, body.get("filter") or [], settings)]
         ranked = [(rank, each) for each in found if (rank := rank_of(each, body["q"], settings)) is not None]
-        ranked.sort(key=lambda each: (each[0], -each[1]["newest_s"]))
+        ranked.sort(key=lambda each: (each[0], -each[1]["newest_s"], each[1]["place"]))
         for rule in reversed(body.get("sort") or []):
             name, direction = rule.split(":")
             if name not in settings["sortableAttributes"]:
@@ -207,6 +207,8 @@ class MeiliStandIn:
         )
 
     def holds(self, document: dict[str, Any], condition: str, settings: dict[str, Any]) -> bool:
+        if " AND " in condition:
+            return all(self.holds(document, each, settings) for each in condition.split(" AND "))
         match = COMPARISON.match(condition)
         if match is None:
             raise Refusal(400, "invalid_search_filter", f"Was expecting an operation at `{condition}`")
@@ -219,7 +221,9 @@ class MeiliStandIn:
         if value is None:
             return False
         if number is not None:
-            return {"=": value == float(number), ">=": value >= float(number), "<=": value <= float(number)}[sign]
+            bound = float(number)
+            compared = {"=": value == bound, ">=": value >= bound, "<=": value <= bound}
+            return (compared | {">": value > bound, "<": value < bound})[sign]
         if truth is not None:
             return value is (truth == "true")
         wanted = re.sub(r"\\(.)", r"\1", text).lower()

@@ -11,11 +11,12 @@ import pytest
 
 from comity.database.connection import Database
 from comity.database.search import queries
+from comity.model.errors import BadInput
 from comity.model.search import FacetCount, SearchQuery, SearchSort
 from comity.rules.search.terms import plan_of
-from comity.search import database_engine
-from comity.search.database_engine import DatabaseSearch
-from comity.search.job_search import SearchEngine
+from comity.search_engine import database_engine
+from comity.search_engine.database_engine import DatabaseSearch
+from comity.search_engine.engine import SearchEngine
 from tests.search.postings import NOW, POSTINGS, SOURCES, days, found, numbers, plain, posting, shown
 
 NEWEST = SearchSort.NEWEST
@@ -223,3 +224,92 @@ def test_postgresql_finds_words_by_their_index(shared_database: Database) -> Non
         compiled = statement.compile(connection, compile_kwargs={"literal_binds": True})
         steps = connection.exec_driver_sql(f"EXPLAIN {compiled}".replace("%", "%%")).scalars().all()
     assert any("idx_search_documents_words" in step for step in steps), steps
+
+
+def pages(engine: SearchEngine, query: SearchQuery, size: int) -> list[int]:
+    """Every number in order, page after page by cursor."""
+    seen: list[int] = []
+    for _ in range(1000):
+        page = engine.query(query, NOW)
+        assert len(page.hits) == size or page.next is None
+        seen += found(page)
+        if page.next is None:
+            return seen
+        query = replace(query, cursor=page.next, offset=0)
+    raise AssertionError("the pages do not end")
+
+
+MANY = tuple(
+    posting(
+        number,
+        "Water Engineer" if number % 3 else "Water water",
+        first_seen_at=days(-(number // 4)),  # many are from the same moment
+        deadline=days(number % 5 + 1) if number % 2 else None,
+    )
+    for number in range(1, 38)
+)
+
+
+@pytest.mark.parametrize("sort", list(SearchSort))
+@pytest.mark.parametrize("text", ["", "water"])
+def test_cursors_give_every_posting_once_in_the_order_of_one_page(
+    engine: SearchEngine, sort: SearchSort, text: str
+) -> None:
+    engine.put(MANY)
+    query = SearchQuery(text, sort=sort, limit=100)
+    whole = engine.query(query, NOW)
+    assert (len(whole.hits), whole.next) == (37, None)
+    for size in (1, 5, 36, 37):
+        assert pages(engine, replace(query, limit=size), size) == found(whole)
+    after_offset = engine.query(replace(query, limit=7, offset=7), NOW)
+    rest = engine.query(replace(query, cursor=after_offset.next, facets=()), NOW)
+    assert (found(rest), rest.total) == (found(whole)[14:], 37)
+
+
+@pytest.mark.parametrize("sort", [NEWEST, DEADLINE])
+def test_postings_that_come_and_go_between_pages_move_no_others(engine: SearchEngine, sort: SearchSort) -> None:
+    engine.put(MANY)
+    query = SearchQuery(sort=sort, limit=10)
+    first = engine.query(query, NOW)
+    whole = found(engine.query(replace(query, limit=100), NOW))
+    engine.put([posting(90, "New", first_seen_at=NOW, deadline=days(0.5))])
+    engine.delete([UUID(int=whole[9]), UUID(int=whole[20])])
+    rest = engine.query(replace(query, limit=100, cursor=first.next), NOW)
+    assert found(rest) == [number for number in whole[10:] if number != whole[20]]
+
+
+def test_since_goes_by_the_date_of_the_page_or_else_by_the_first_sight(engine: SearchEngine) -> None:
+    engine.put(
+        [
+            posting(1, "Old", first_seen_at=days(-30)),
+            posting(2, "Seen lately", first_seen_at=days(-2)),
+            posting(3, "Seen lately, posted long ago", first_seen_at=days(-2), posted_at=days(-20)),
+            posting(4, "At the very moment", first_seen_at=days(-7)),
+        ]
+    )
+    assert numbers(engine.query(SearchQuery(since=days(-7)), NOW)) == {2, 4}
+    assert numbers(engine.query(SearchQuery("lately", since=days(-25)), NOW)) == {2, 3}
+    assert engine.query(SearchQuery(since=days(1)), NOW).total == 0
+
+
+def test_the_whole_description_is_searched(engine: SearchEngine) -> None:
+    text = "Build wells. " + "You travel. " * 1600 + "Knowledge of hydrogeology in Schlösser is required."
+    engine.put([posting(1, "Engineer", description_snippet=text[:500], description_text=text), posting(2, "Nurse")])
+    for words in ("hydrogeology", '"knowledge of hydrogeology"', "schlosser", "schloesser wells"):
+        page = engine.query(SearchQuery(words), NOW)
+        assert (words, numbers(page)) == (words, {1})
+    assert page.hits[0].posting.description_text is None
+
+
+@pytest.mark.parametrize(
+    "cursor", ["", "x", "e30", "W10", "a" * 500, "é", "W251bGwsMSwyXQ", "WyJuZXdlc3QiLCJ4IiwieSJd"]
+)
+def test_a_cursor_that_no_search_gave_is_refused(filled: SearchEngine, cursor: str) -> None:
+    with pytest.raises(BadInput, match="cursor: is not one that a search returned"):
+        filled.query(SearchQuery(cursor=cursor), NOW)
+
+
+def test_a_cursor_of_another_order_is_refused(filled: SearchEngine) -> None:
+    page = filled.query(SearchQuery(sort=NEWEST, limit=2), NOW)
+    with pytest.raises(BadInput, match="cursor: belongs to a result sorted by newest, not by deadline"):
+        filled.query(SearchQuery(sort=DEADLINE, cursor=page.next), NOW)

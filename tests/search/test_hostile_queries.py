@@ -17,8 +17,8 @@ from comity.model.search import SearchQuery, SearchSort
 from comity.rules.search.fold import LONGEST_WORD, indexed, words_of
 from comity.rules.search.highlight import SNIPPET_LENGTH, Marker
 from comity.rules.search.terms import MOST_TERMS, read_terms
-from comity.search.database_engine import DatabaseSearch
-from comity.search.job_search import SearchEngine
+from comity.search_engine.database_engine import DatabaseSearch
+from comity.search_engine.engine import SearchEngine
 from tests.search.postings import NOW, POSTINGS, plain
 
 NASTY = (

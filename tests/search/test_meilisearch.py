@@ -12,7 +12,7 @@ import pytest
 
 from comity.model.errors import BadInput, SearchUnavailable
 from comity.model.search import FACETS, SearchQuery
-from comity.search.meilisearch import SETTINGS, MeiliLink, MeiliSearch
+from comity.search_engine.meilisearch import SETTINGS, MeiliLink, MeiliSearch
 from tests.search.meili_stand_in import MeiliStandIn
 from tests.search.postings import NOW, POSTINGS, posting
 

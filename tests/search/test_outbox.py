@@ -12,9 +12,9 @@ import pytest
 from comity.model.errors import SearchUnavailable
 from comity.model.search import SearchDocument, SearchQuery
 from comity.operate.takedown import add_takedowns, remove_takedowns
-from comity.search.database_engine import DatabaseSearch
-from comity.search.job_search import JobSearch
-from comity.search.meilisearch import MeiliLink, MeiliSearch
+from comity.search_engine.database_engine import DatabaseSearch
+from comity.search_engine.job_search import JobSearch
+from comity.search_engine.meilisearch import MeiliLink, MeiliSearch
 from comity.upkeep.drain_outbox import Drained, OutboxDrain, retry_after_s
 from tests.database.states import State
 from tests.search.meili_stand_in import MeiliStandIn

@@ -98,6 +98,8 @@ class JobFound:
     org_name: str = ""
     location_raw: str = ""
     description_snippet: str = ""
+    description_text: str = ""
+    """The whole description as the listing has it, one line a paragraph; the snippet is its beginning."""
     deadline_raw: str = ""
     posted_raw: str = ""
     employment_raw: str = ""
@@ -149,6 +151,7 @@ class JobPosting:
     apply_url: str
     location_raw: str = ""
     description_snippet: str = ""
+    description_text: str = ""
     deadline: datetime | None = None
     posted_at: datetime | None = None
     city: str | None = None

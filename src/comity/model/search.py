@@ -49,11 +49,14 @@ class SearchQuery:
     international_eligible: bool | None = None
     deadline_after: datetime | None = None  # both inclusive; a posting without a deadline is in neither
     deadline_before: datetime | None = None
+    since: datetime | None = None  # posted, or first seen if the page has no date, at this time or later
     open_only: bool = True  # still listed, and the deadline has not passed
     sort: SearchSort = SearchSort.RELEVANCE
     limit: int = 20
     offset: int = 0
     facets: tuple[str, ...] = FACETS
+    cursor: str | None = None  # the `next` of the page before; instead of an offset
+    full_text: bool = False  # with the whole description of each hit
 
     def __post_init__(self) -> None:
         """Refuse what has no bound, in words."""
@@ -61,6 +64,8 @@ class SearchQuery:
             raise BadInput("limit", f"from 1 to {MOST_HITS}, not {self.limit}")
         if not 0 <= self.offset <= MOST_SKIPPED:
             raise BadInput("offset", f"from 0 to {MOST_SKIPPED}, not {self.offset}")
+        if self.cursor is not None and self.offset:
+            raise BadInput("offset", "cannot be combined with a cursor")
         for name in (*FILTERS, "source_id"):
             if len(getattr(self, name)) > MOST_VALUES:
                 raise BadInput(name, f"at most {MOST_VALUES} values")
@@ -87,6 +92,7 @@ class SearchDocument:
     location_raw: str
     description_snippet: str
     first_seen_at: datetime
+    description_text: str | None = None  # searched; in a hit only where it is asked for
     source_id: UUID | None = None
     source_url: str | None = None  # the page that lists it
     deadline: datetime | None = None
@@ -109,6 +115,10 @@ class SearchDocument:
     def is_open(self, now: datetime) -> bool:
         """Whether one can still apply."""
         return self.closed_at is None and (self.deadline is None or self.deadline >= now)
+
+
+Posting = SearchDocument
+"""A posting, as users of the Python API call it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +158,28 @@ class SearchPage:
     hits: tuple[SearchHit, ...]
     total: int
     facets: Mapping[str, tuple[FacetCount, ...]] = field(default_factory=dict)
+    next: str | None = None
+    """The cursor of the page after this one; None if this is the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPosition:
+    """A place in a result: the values by which its last hit was sorted."""
+
+    sort: SearchSort
+    newest_at: datetime
+    posting_id: UUID
+    deadline: datetime | None = None
+    rank: float | None = None
+    """How well the hit matches, as its engine computes it; None unless the result is sorted by relevance."""
+
+
+@dataclass(frozen=True, slots=True)
+class HitPage:
+    """Some hits in order, and the position of the last of them if there are more."""
+
+    hits: tuple[SearchHit, ...]
+    last: SearchPosition | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,13 @@ Whatever is given is checked before anything is written, and refused in one line
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
+
+from sqlalchemy import Connection
 
 from comity.clock import Clock
 from comity.database.connection import Database
@@ -108,25 +110,34 @@ def check_columns(**given: Any) -> dict[str, Any]:
 
 def add_source(database: Database, clock: Clock, careers_url: str, *, approved: bool = True, **columns: Any) -> Source:
     """Add a source that is due at once; one that is not approved yet waits for it, paused."""
-    given = check_columns(careers_url=careers_url, **columns)
-    values = {name: value for name, value in given.items() if value is not None}
-    if "crawl_frequency_days" not in values:
-        values["crawl_frequency_days"] = int(base_days(None, values.get("org_type"))[0])
-    now = clock.now()
-    values["status"] = str(SourceStatus.ACTIVE if approved else SourceStatus.PAUSED)
-    values |= {"next_run_at": now if approved else None, "created_at": now}
+    values = columns_of_new_source(check_columns(careers_url=careers_url, **columns), clock.now(), approved=approved)
     with database.write() as connection:
         require_not_taken_down(connection, values["careers_url"])
-        row = sources_table.add(connection, values)
-        if row is None:
-            known = sources_table.with_address(connection, values["careers_url"])
-            if known is None or known.status != SourceStatus.DELETED:
-                raise AlreadyThere(
-                    f"{values['careers_url']} is already a source", remedy=Remedy(RemedyCode.LIST_SOURCES)
-                )
-            row = sources_table.change(connection, known.id, _ANEW | values, now)
-            assert row is not None
-        return source_from(row)
+        source = insert_source(connection, values)
+        if source is None:
+            raise AlreadyThere(f"{values['careers_url']} is already a source", remedy=Remedy(RemedyCode.LIST_SOURCES))
+        return source
+
+
+def columns_of_new_source(checked: Mapping[str, Any], now: datetime, *, approved: bool = True) -> dict[str, Any]:
+    """The row of a new source: what was checked, and what follows from it."""
+    values = {name: value for name, value in checked.items() if value is not None}
+    if "crawl_frequency_days" not in values:
+        values["crawl_frequency_days"] = int(base_days(None, values.get("org_type"))[0])
+    values["status"] = str(SourceStatus.ACTIVE if approved else SourceStatus.PAUSED)
+    return values | {"next_run_at": now if approved else None, "created_at": now}
+
+
+def insert_source(connection: Connection, values: dict[str, Any]) -> Source | None:
+    """Add a source, or begin a deleted one anew; None if there is one with that address."""
+    row = sources_table.add(connection, values)
+    if row is None:
+        known = sources_table.with_address(connection, values["careers_url"])
+        if known is None or known.status != SourceStatus.DELETED:
+            return None
+        row = sources_table.change(connection, known.id, _ANEW | values, values["created_at"])
+        assert row is not None
+    return source_from(row)
 
 
 def edit_source(database: Database, clock: Clock, source_id: UUID, **changes: Any) -> Source:
@@ -147,11 +158,18 @@ def edit_source(database: Database, clock: Clock, source_id: UUID, **changes: An
             known = sources_table.with_address(connection, values["careers_url"])
             if known is not None and known.id != source_id:
                 raise AlreadyThere(f"{values['careers_url']} is already another source")
-        before = _known(connection, source_id)
-        source = _changed(database, clock, connection, source_id, values | _replanned(before, values, clock.now()))
-        if _RESETS_PAGES & values.keys():
-            sources_table.forget_pages(connection, source_id)
-        return source
+        return change_source(database, clock, connection, source_id, values)
+
+
+def change_source(
+    database: Database, clock: Clock, connection: Connection, source_id: UUID, values: dict[str, Any]
+) -> Source:
+    """Write checked changes, with what follows from them: when it is read next, and whether all of it is."""
+    before = _known(connection, source_id)
+    source = _changed(database, clock, connection, source_id, values | _replanned(before, values, clock.now()))
+    if _RESETS_PAGES & values.keys():
+        sources_table.forget_pages(connection, source_id)
+    return source
 
 
 def approve_source(database: Database, clock: Clock, source_id: UUID) -> Source:

@@ -29,6 +29,7 @@ CHECKED = (
     "unsupported_method",
 )
 OPERATIONS = {
+    "import_sources",
     "list_sources", "add_source", "get_source", "edit_source", "delete_source", "pause_source", "resume_source",
     "approve_source", "run_source", "test_fetch_source", "simulate_extract_source", "run_crawl", "run_due",
     "crawl_status", "crawl_logs", "get_robots", "get_policy", "set_policy", "get_session", "log_in", "log_out",

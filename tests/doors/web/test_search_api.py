@@ -44,6 +44,32 @@ def test_postings_are_found_after_a_run_and_gone_with_their_source(api: Served, 
         assert _found(public, open_only="false")["total"] == 3  # closed, not deleted
 
 
+def test_a_result_is_read_to_its_end_by_cursors(api: Served, admin: httpx.Client, web: Web) -> None:
+    openings = [Job(f"Officer {number}", "Nairobi, Kenya") for number in range(25)]
+    site = web.site({"/careers": listing(openings)})
+    admin.post("/admin/sources", json={"careers_url": site.url("/careers")})
+    admin.post("/admin/crawl/run_due")
+    with api.client() as public:
+        until(lambda: _found(public)["total"] == 25)
+        for wanted in (
+            {"sort": "newest"},
+            {"sort": "deadline"},
+            {"q": "officer"},
+            {"since": "1d", "full_text": "true"},
+        ):
+            page = _found(public, limit=10, **wanted)
+            assert page["facets"]
+            seen = [hit["posting"]["id"] for hit in page["hits"]]
+            while page["next"] is not None:
+                page = _found(public, limit=10, cursor=page["next"], **wanted)
+                assert (page["total"], page["facets"]) == (25, {})
+                seen += [hit["posting"]["id"] for hit in page["hits"]]
+            assert (len(seen), len(set(seen))) == (25, 25)
+        first = _found(public, limit=10, sort="newest")["next"]
+        refused = public.get("/search", params={"cursor": first, "offset": 3, "sort": "newest"})
+        assert (refused.status_code, "offset" in refused.json()["message"]) == (422, True)
+
+
 @pytest.mark.parametrize(
     ("query", "status"),
     [
@@ -69,6 +95,15 @@ def test_postings_are_found_after_a_run_and_gone_with_their_source(api: Served, 
         ("sort=price", 422),
         ("facets=title", 422),
         ("nonsense=1", 422),
+        ("since=7d", 200),
+        ("since=2026-01-31", 200),
+        ("since=yesterday", 422),
+        ("since=999999w", 422),
+        ("cursor=x", 422),
+        ("cursor=%00", 422),
+        ("cursor=" + "a" * 401, 422),
+        ("full_text=true", 200),
+        ("full_text=maybe", 422),
     ],
     ids=lambda value: str(value)[:40],
 )

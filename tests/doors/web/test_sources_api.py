@@ -236,3 +236,45 @@ def _logs(admin: httpx.Client, source: str | None = None) -> list[dict[str, Any]
 def _status(admin: httpx.Client) -> dict[str, Any]:
     found: dict[str, Any] = admin.get("/admin/crawl/status").json()
     return found
+
+
+def test_a_list_is_imported_over_http(admin: httpx.Client) -> None:
+    table = "url,organisation,country\nhttps://a.example/jobs,A,KE\nhttps://b.example/jobs,B,Atlantis\n"
+    as_csv = {"Content-Type": "text/csv; charset=utf-8"}
+    refused = admin.post("/admin/sources/import", content=table, headers=as_csv)
+    assert (refused.status_code, refused.json()["error"]) == (422, "bad_input")
+    assert "1 of 2 rows were refused, so nothing was added" in refused.json()["message"]
+    assert [each["where"] for each in refused.json()["details"]] == ["row 2.country"]
+    assert admin.get("/admin/sources").json()["total"] == 0
+    tried = admin.post("/admin/sources/import?dry_run=true", content=table, headers=as_csv).json()
+    assert (tried["written"], tried["counts"]) == (False, {"would_add": 1, "refused": 1})
+    done = admin.post("/admin/sources/import?skip_bad=true", content=table, headers=as_csv).json()
+    assert (done["written"], done["counts"]) == (True, {"added": 1, "refused": 1})
+    again = admin.post("/admin/sources/import?update=true", json=[{"url": "https://a.example/jobs", "days": 9}])
+    assert again.json()["counts"] == {"updated": 1}
+    lines = '{"url": "https://c.example/"}\n{"url": "https://d.example/"}\n'
+    proposed = admin.post(
+        "/admin/sources/import?approved=false", content=lines, headers={"Content-Type": "application/x-ndjson"}
+    )
+    assert proposed.json()["counts"] == {"added": 2}
+    listed = admin.get("/admin/sources", params={"search": "example"}).json()["sources"]
+    assert {each["careers_url"]: each["status"] for each in listed} == {
+        "https://a.example/jobs": "active",
+        "https://c.example/": "paused",
+        "https://d.example/": "paused",
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status"),
+    [
+        (b"url\n" + "Médecins".encode("latin-1"), "text/csv", 422),
+        (b"", "text/csv", 422),
+        (b"{}", "application/json", 422),
+        (b"<a>", "text/html", 415),
+        (b"x" * 8_000_001, "text/csv", 413),
+    ],
+)
+def test_a_body_that_is_no_list_is_refused(admin: httpx.Client, content: bytes, kind: str, status: int) -> None:
+    answer = admin.post("/admin/sources/import", content=content, headers={"Content-Type": kind})
+    assert answer.status_code == status

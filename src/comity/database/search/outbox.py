@@ -111,6 +111,7 @@ def _document(row: Row[Any]) -> SearchDocument:
         apply_url=row.apply_url,
         location_raw=row.location_raw,
         description_snippet=row.description_snippet,
+        description_text=row.description_text,
         first_seen_at=row.first_seen_at,
         source_id=row.source_id,
         source_url=row.careers_url,

@@ -6,14 +6,19 @@ A search reads and never writes. What people typed reaches SQL as folded words o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+from uuid import UUID
 
 from sqlalchemy import (
+    REAL,
     ColumnElement,
     Connection,
+    Double,
+    Row,
     Select,
+    Uuid,
     and_,
     bindparam,
     case,
@@ -21,14 +26,16 @@ from sqlalchemy import (
     func,
     literal,
     literal_column,
+    null,
     or_,
     select,
 )
 
 from comity.database.search.index import search_words
 from comity.database.search.tables import search_cards, search_documents
+from comity.database.sources.tables import job_postings
 from comity.database.types import UtcDateTime
-from comity.model.search import FacetCount, SearchDocument, SearchSort
+from comity.model.search import FacetCount, SearchDocument, SearchPosition, SearchSort
 from comity.rules.search.card import document_from
 from comity.rules.search.filters import facet_counts
 from comity.rules.search.terms import SearchPlan, Term
@@ -43,12 +50,29 @@ _APART: Final = "\x1f"  # no text of ours holds a control character
 _PLAIN_FILTERS: Final = ("country_iso", "level_norm", "work_modality", "career_type", "language")
 
 
-def numbers(connection: Connection, plan: SearchPlan, now: datetime, limit: int, offset: int) -> Sequence[int]:
-    """A part of what matches, in order."""
-    statement = _matching(connection, plan, now, [_DOCUMENT.number])
-    for key in _order(connection, plan):
-        statement = statement.order_by(key)
-    return connection.execute(statement.limit(limit).offset(offset)).scalars().all()
+def places(
+    connection: Connection,
+    plan: SearchPlan,
+    now: datetime,
+    *,
+    limit: int,
+    offset: int = 0,
+    after: SearchPosition | None = None,
+) -> Sequence[Row[Any]]:
+    """A part of what matches, in order: the number of each posting, and what it is sorted by."""
+    rank = _rank(connection, plan) if plan.sort is SearchSort.RELEVANCE else null()
+    by = _SortColumns(_DOCUMENT.newest_at, _DOCUMENT.posting_id, _DOCUMENT.deadline, rank)
+    keys = (by.newest_at, by.posting_id, by.deadline, by.rank.label("rank"))
+    statement = _matching(connection, plan, now, [_DOCUMENT.number, *keys])
+    if after is not None:
+        if plan.sort is SearchSort.RELEVANCE:
+            # SQLite computes a rank where it is selected, but not where it is compared.
+            found = statement.cte("found").prefix_with("MATERIALIZED").c
+            statement = select(*found)
+            by = _SortColumns(found.newest_at, found.posting_id, found.deadline, found.rank)
+        statement = statement.where(_after(connection, by, after))
+    statement = statement.order_by(*_order(connection, plan, by)).limit(limit)
+    return connection.execute(statement.offset(offset) if offset else statement).all()
 
 
 def documents(connection: Connection, chosen: Sequence[int]) -> list[SearchDocument]:
@@ -58,6 +82,13 @@ def documents(connection: Connection, chosen: Sequence[int]) -> list[SearchDocum
     rows = connection.execute(select(search_cards).where(search_cards.c.number.in_(chosen)))
     found = {row.number: document_from(row.card) for row in rows}
     return [found[number] for number in chosen if number in found]
+
+
+def texts(connection: Connection, posting_ids: Collection[UUID]) -> dict[UUID, str]:
+    """The whole descriptions of some postings."""
+    columns = (job_postings.c.id, job_postings.c.description_text)
+    rows = connection.execute(select(*columns).where(job_postings.c.id.in_(posting_ids)))
+    return {row.id: row.description_text for row in rows}
 
 
 def count(connection: Connection, plan: SearchPlan, now: datetime) -> int:
@@ -137,6 +168,8 @@ def _filters(plan: SearchPlan, now: datetime) -> list[ColumnElement[bool]]:
         found.append(_DOCUMENT.deadline >= plan.deadline_after)
     if plan.deadline_before is not None:
         found.append(_DOCUMENT.deadline <= plan.deadline_before)
+    if plan.since is not None:
+        found.append(_DOCUMENT.newest_at >= plan.since)
     if plan.open_only:
         # Not "IS NULL OR …": for that SQLite would look up nearly every row by an index, one by one.
         deadline = func.coalesce(_DOCUMENT.deadline, literal(_NEVER, UtcDateTime()), type_=UtcDateTime())
@@ -144,14 +177,43 @@ def _filters(plan: SearchPlan, now: datetime) -> list[ColumnElement[bool]]:
     return found
 
 
-def _order(connection: Connection, plan: SearchPlan) -> list[ColumnElement[Any]]:
-    newest = [_DOCUMENT.newest_at.desc(), _DOCUMENT.posting_id]
+class _SortColumns(NamedTuple):
+    newest_at: ColumnElement[Any]
+    posting_id: ColumnElement[Any]
+    deadline: ColumnElement[Any]
+    rank: ColumnElement[Any]
+
+
+def _rank(connection: Connection, plan: SearchPlan) -> ColumnElement[Any]:
+    if connection.dialect.name == "postgresql":
+        return func.ts_rank_cd(_WEIGHTS, _DOCUMENT.words, _tsquery(plan), type_=REAL())
+    return _BM25  # the less, the better
+
+
+def _order(connection: Connection, plan: SearchPlan, by: _SortColumns) -> list[ColumnElement[Any]]:
+    newest = [by.newest_at.desc(), by.posting_id]
     if plan.sort is SearchSort.DEADLINE:
-        return [case((_DOCUMENT.deadline.is_(None), 1), else_=0), _DOCUMENT.deadline, *newest]
+        return [case((by.deadline.is_(None), 1), else_=0), by.deadline, *newest]
     if plan.sort is SearchSort.RELEVANCE:
+        return [by.rank.desc() if connection.dialect.name == "postgresql" else by.rank, *newest]
+    return newest
+
+
+def _after(connection: Connection, by: _SortColumns, last: SearchPosition) -> ColumnElement[bool]:
+    """What comes after a position, in the order of `_order`; the first comparison lets an index be used."""
+    at = literal(last.newest_at, UtcDateTime())
+    newest = and_(by.newest_at <= at, or_(by.newest_at < at, by.posting_id > literal(last.posting_id, Uuid())))
+    if last.sort is SearchSort.DEADLINE:
+        if last.deadline is None:
+            return and_(by.deadline.is_(None), newest)
+        until = literal(last.deadline, UtcDateTime())
+        return or_(by.deadline > until, and_(by.deadline == until, newest), by.deadline.is_(None))
+    if last.sort is SearchSort.RELEVANCE:
+        rank: ColumnElement[Any] = literal(last.rank, Double())
         if connection.dialect.name == "postgresql":
-            return [func.ts_rank_cd(_WEIGHTS, _DOCUMENT.words, _tsquery(plan)).desc(), *newest]
-        return [_BM25, *newest]  # the less, the better
+            rank = cast(rank, REAL())  # of four bytes, as the ranks are
+            return or_(by.rank < rank, and_(by.rank == rank, newest))
+        return or_(by.rank > rank, and_(by.rank == rank, newest))
     return newest
 
 

@@ -83,6 +83,16 @@ def with_address(connection: Connection, careers_url: str) -> Row[Any] | None:
     return connection.execute(select(sources).where(sources.c.careers_url == careers_url)).first()
 
 
+def with_addresses(connection: Connection, careers_urls: Iterable[str]) -> dict[str, Row[Any]]:
+    """The sources with some addresses, by address."""
+    found: dict[str, Row[Any]] = {}
+    rest = iter(careers_urls)
+    while some := list(islice(rest, 500)):
+        rows = connection.execute(select(sources).where(sources.c.careers_url.in_(some)))
+        found |= {row.careers_url: row for row in rows}
+    return found
+
+
 def change(connection: Connection, source_id: UUID, values: Mapping[str, Any], now: datetime | None) -> Row[Any] | None:
     """Change a source; None if there is none, `AlreadyThere` if another one has its new address."""
     statement = (

@@ -128,6 +128,8 @@ job_postings: Final = Table(
     Column("apply_url", Text(), nullable=False),
     Column("location_raw", Text(), nullable=False, server_default=text("''")),
     Column("description_snippet", Text(), nullable=False, server_default=text("''")),
+    # The whole description as the listing has it, at most 20,000 characters.
+    Column("description_text", Text(), nullable=False, server_default=text("''")),
     Column("deadline", UtcDateTime()),
     Column("posted_at", UtcDateTime()),
     Column("city", Text()),

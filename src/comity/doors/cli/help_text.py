@@ -39,6 +39,7 @@ def command(
     examples: tuple[str, ...] = (),
     panel: str | None = None,
     short_help: str | None = None,
+    kind: type[TyperCommand] = PlainHelpCommand,
     **settings: Any,
 ) -> Callable[[Function], Function]:
     """Declare a command: its docstring explains it, examples follow its options."""
@@ -46,7 +47,7 @@ def command(
     def declare(function: Function) -> Function:
         return app.command(
             name,
-            cls=PlainHelpCommand,
+            cls=kind,
             help=reflow(function.__doc__ or ""),
             short_help=short_help,
             epilog=render_examples(examples) if examples else None,

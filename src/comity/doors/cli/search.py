@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
 
 import typer
 
-from comity.doors.cli.help_text import command
+from comity.doors.cli.help_text import PlainHelpCommand, command
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_number, read_invocation
-from comity.doors.cli.output import Cell, counted, note, render_time, write_json, write_line, write_pairs
+from comity.doors.cli.output import Cell, counted, json_line, note, render_time, write_json, write_line, write_pairs
 from comity.model.errors import BadInput, SearchUnavailable
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from comity.assemble import State
-    from comity.model.search import Marked, OutboxStatus, SearchHit, SearchPage, SearchQuery
+    from comity.model.search import Marked, OutboxStatus, SearchDocument, SearchHit, SearchPage, SearchQuery
 
 _MATCH: Final = "bold yellow"
 _MOST_VALUES: Final = 6
@@ -35,6 +42,8 @@ _FACET_TITLES: Final = {
 
 _FILTERS: Final = "Filters (each may be repeated; one of its values must match)"
 _UPKEEP: Final = "The index"
+_STDOUT: Final = "-"
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 _MOST_UPDATED_FIRST: Final = 5_000
 
 
@@ -72,12 +81,29 @@ def register(root: typer.Typer) -> None:
             "comity search water engineer --country KE --country SS",
             "comity search '\"programme manager\" -intern' --level senior",
             "comity search --tag health --sort deadline --json",
+            "comity search --since 7d --all --csv week.csv",
             "comity search --status",
             "comity search --rebuild",
         ),
         panel="Sources",
         short_help="Find job postings by words and filters.",
+        kind=_SearchCommand,
     )(search)
+
+
+class _SearchCommand(PlainHelpCommand):
+    """`--csv` may be followed by the name of a file, which ends in .csv; any other word is one to search for."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Join the name of the file to its option."""
+        end = args.index("--") if "--" in args else len(args)
+        for index in [number for number, word in enumerate(args[:end]) if word == "--csv"][::-1]:
+            follows = args[index + 1 : index + 2]
+            if follows and follows[0].lower().endswith(".csv"):
+                args = [*args[:index], f"--csv={follows[0]}", *args[index + 2 :]]
+            else:
+                args = [*args[:index], f"--csv={_STDOUT}", *args[index + 1 :]]
+        return super().parse_args(ctx, args)
 
 
 def search(
@@ -94,10 +120,23 @@ def search(
     international: InternationalOption = None,
     deadline_after: AfterOption = None,
     deadline_before: BeforeOption = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Include closed postings and those whose deadline has passed.")
+    since: Annotated[
+        str | None, _several("--since", "DATE|7d", "Posted, or else first seen, since this day, or 24h, 7d, 2w ago.")
+    ] = None,
+    closed: Annotated[
+        bool, typer.Option("--closed", help="Include closed postings and those whose deadline has passed.")
     ] = False,
-    sort: Annotated[str, typer.Option("--sort", metavar="ORDER", help="relevance, newest or deadline.")] = "relevance",
+    full: Annotated[bool, typer.Option("--full", help="Show the whole description of each posting.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every result, however many; the newest first, unless --sort is used.")
+    ] = False,
+    as_csv: Annotated[
+        str | None,
+        typer.Option("--csv", metavar="[FILE.csv]", help="Write CSV, with a line of column names; to a file if named."),
+    ] = None,
+    sort: Annotated[
+        str | None, typer.Option("--sort", metavar="ORDER", help="relevance, newest or deadline.", show_default=False)
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", help="How many results, at most 100.")] = 20,
     offset: Annotated[int, typer.Option("--offset", metavar="N", help="How many results to skip first.")] = 0,
     status: StatusOption = False,
@@ -112,8 +151,12 @@ def search(
     """
     if status and rebuild:
         raise BadInput("--status and --rebuild cannot be combined")
+    if as_csv is not None and as_json:
+        raise BadInput("--csv and --json exclude each other: choose one")
     if (status or rebuild) and words:
         raise BadInput(f"--{'status' if status else 'rebuild'} takes no words to search for")
+    from comity.clock import SystemClock
+    from comity.rules.search.cursor import read_since
     from comity.rules.search.filters import checked_filter
 
     given = {
@@ -127,11 +170,13 @@ def search(
     }
     query = _query(
         " ".join(words or ()),
-        sort,
+        sort or ("newest" if everything else "relevance"),
         international_eligible=international,
         deadline_after=_day("--deadline-after", deadline_after),
         deadline_before=_day("--deadline-before", deadline_before, is_end=True),
-        open_only=not everything,
+        since=read_since("--since", since, SystemClock().now()) if since is not None else None,
+        open_only=not closed,
+        full_text=full,
         limit=limit,
         offset=offset,
         **{name: values for name, values in given.items() if values},
@@ -142,7 +187,7 @@ def search(
     elif rebuild:
         _rebuild(invocation)
     else:
-        _search(invocation, query, source or [])
+        _search(invocation, query, source or [], everything=everything, as_csv=as_csv)
 
 
 def _query(text: str, sort: str, **given: Any) -> SearchQuery:
@@ -168,21 +213,98 @@ def _day(option: str, text: str | None, *, is_end: bool = False) -> datetime | N
         raise BadInput(f"{option} must be a date such as 2026-03-31, not {text[:40]!r}") from None
 
 
-def _search(invocation: Invocation, query: SearchQuery, sources: list[str]) -> None:
+def _search(
+    invocation: Invocation, query: SearchQuery, sources: list[str], *, everything: bool, as_csv: str | None
+) -> None:
     from dataclasses import replace
 
-    with invocation.open_existing() as opened:
+    with _csv_file(as_csv) as file, invocation.open_existing() as opened:
         if sources:
             query = replace(query, source_id=tuple(_source(opened, named) for named in sources))
         if not invocation.is_missing:
             _update_index(opened)
+        if everything:
+            hits = opened.search().every(query)
+            _write_all(hits, query, file, as_json=invocation.as_json)
+            return
         page = opened.search().query(query)
+        if file is not None:
+            _write_csv(file, (hit.posting for hit in page.hits), full=query.full_text)
+            return
     if invocation.as_json:
         write_json(page_document(page))
     else:
         write_page(page, query)
         if query.org_name and not page.total:
             note("--org needs the full name of an organisation; comity search WORDS also finds parts of it.")
+
+
+def _write_all(hits: Iterator[SearchHit], query: SearchQuery, file: TextIO | None, *, as_json: bool) -> None:
+    """Write every hit as it comes, so that any number of them fits into memory."""
+    if file is not None:
+        _write_csv(file, (hit.posting for hit in hits), full=query.full_text)
+    elif as_json:
+        from comity.doors.schemas.sources import HitView
+
+        print('{"hits": [', end="")
+        total = 0
+        for total, hit in enumerate(hits, 1):
+            print("\n " if total == 1 else ",\n ", json_line(HitView.model_validate(hit).document()), sep="", end="")
+        print(f'\n], "total": {total}, "facets": {{}}, "next": null}}')
+    else:
+        total = 0
+        for total, hit in enumerate(hits, 1):
+            _write_hit(total, hit)
+        write_line(Cell(counted(total, "posting"), "bold"))
+
+
+@contextmanager
+def _csv_file(name: str | None) -> Iterator[TextIO | None]:
+    """Where CSV goes: nowhere, to stdout, or to a file that is complete once it has its name."""
+    if name is None:
+        yield None
+        return
+    if name == _STDOUT:
+        sys.stdout.flush()
+        stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", errors="replace", newline="", write_through=True)
+        try:
+            yield stream
+        finally:
+            stream.detach()
+        return
+    path, part = Path(name).expanduser(), Path(f"{name}.part").expanduser()
+    if path.is_dir():
+        raise BadInput(f"--csv: {name} is a folder; name a file")
+    try:
+        with part.open("w", encoding="utf-8", errors="replace", newline="") as file:
+            yield file
+        part.replace(path)
+    except OSError as error:
+        raise BadInput(f"--csv: {name} cannot be written: {error.strerror}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _write_csv(file: TextIO, postings: Iterable[SearchDocument], *, full: bool) -> None:
+    """Write postings under the names of their JSON fields."""
+    from comity.doors.schemas.sources import PostingView
+
+    names = [name for name in PostingView.model_fields if full or name != "description_text"]
+    writer = csv.writer(file)
+    writer.writerow(names)
+    for posting in postings:
+        document = PostingView.model_validate(posting).document()
+        writer.writerow([_csv_value(document[name]) for name in names])
+
+
+def _csv_value(value: Any) -> Any:
+    if isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    # A spreadsheet runs a cell that begins like a formula, and titles are written by strangers.
+    is_formula = isinstance(value, str) and value.startswith(_FORMULA)
+    return f"'{value}" if is_formula else value
 
 
 def _source(opened: State, named: str) -> UUID:
@@ -257,7 +379,9 @@ def page_document(page: SearchPage) -> dict[str, Any]:
 def write_page(page: SearchPage, query: SearchQuery) -> None:
     """Write a page of hits."""
     if not page.hits:
-        hint = "  Try fewer words or filters; --all includes closed postings." if query.text or page.total == 0 else ""
+        hint = (
+            "  Try fewer words or filters; --closed includes closed postings." if query.text or page.total == 0 else ""
+        )
         write_line("No postings found.", Cell(hint, "dim"))
         return
     for number, hit in enumerate(page.hits, query.offset + 1):
@@ -281,7 +405,10 @@ def _write_hit(number: int, hit: SearchHit) -> None:
     place = _cells(hit.location)
     if place or rest:
         write_line("     ", *place, Cell(f"{' · ' if place and rest else ''}{rest}", "dim"))
-    if hit.snippet:
+    if posting.description_text:
+        for line in posting.description_text.splitlines():
+            write_line("     ", line)
+    elif hit.snippet:
         write_line("     ", *_cells(hit.snippet))
     write_line("     ", Cell(posting.apply_url, "dim"))
 

@@ -13,6 +13,7 @@ from pydantic import Field
 from comity.doors.schemas.base import Instant, Schema
 from comity.model.job import ListingKind, SourceType
 from comity.model.source import ScheduleName, SourceStatus
+from comity.model.source_import import ImportResult
 
 
 class SourceView(Schema):
@@ -59,6 +60,31 @@ class SourceList(Schema):
     total: int = Field(description="The number of all matches, not only those on this page.")
     limit: int
     offset: int
+
+
+class ImportedRowView(Schema):
+    """What became of one row of an imported list."""
+
+    row: int = Field(description="Counted from 1, without the header.")
+    line: int | None = Field(description="The line on which the row starts; null in a JSON list.")
+    careers_url: str
+    result: ImportResult
+    field: str | None = Field(description="The column because of which the row was refused.")
+    reason: str | None = Field(description="Why the row was refused, what was changed, or what differs.")
+    source_id: UUID | None
+
+
+class SourceImportView(Schema):
+    """The result of importing a list of sources."""
+
+    rows: list[ImportedRowView]
+    is_written: bool = Field(
+        serialization_alias="written",
+        description="false: nothing was changed, because it was a dry run or because a row was refused.",
+    )
+    is_dry_run: bool = Field(serialization_alias="dry_run")
+    counts: dict[str, int] = Field(description="The number of rows with each result.", examples=[{"added": 12}])
+    ignored_columns: list[str] = Field(description="Columns that no source has.")
 
 
 class RunQueued(Schema):
@@ -209,6 +235,9 @@ class PostingView(Schema):
     mission_tags: list[str]
     language: str | None
     closed_at: Instant | None
+    description_text: str | None = Field(
+        None, description="The whole description as the listing has it; null unless the full text was requested."
+    )
 
 
 class HitView(Schema):
@@ -234,3 +263,4 @@ class SearchResults(Schema):
     hits: list[HitView]
     total: int = Field(description="The number of all matches, not only those on this page.")
     facets: dict[str, list[FacetView]]
+    next: str | None = Field(None, description="The cursor of the page after this one; null on the last page.")

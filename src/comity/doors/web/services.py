@@ -25,7 +25,7 @@ from comity.run.sources import SourceObserver, source_service
 
 if TYPE_CHECKING:
     from comity.assemble import State
-    from comity.search.job_search import JobSearch
+    from comity.search_engine.job_search import JobSearch
     from comity.upkeep.due_sources import Result
     from comity.upkeep.source_pool import SourcePool
     from comity.walk.request import OnWait

@@ -15,8 +15,10 @@ from comity.rules.jobs.words import visible
 MAX_TITLE: Final = 300
 MAX_FIELD: Final = 300
 MAX_SNIPPET: Final = 500
-# Enough markup for a snippet of plain text, and a bound for what is parsed per job.
+MAX_DESCRIPTION: Final = 20_000
+# Enough markup for a field of plain text, and for a whole description: bounds for what is parsed per job.
 _MARKUP_CHARACTERS: Final = 8_000
+_DESCRIPTION_MARKUP_CHARACTERS: Final = 60_000
 _MARKUP: Final = re.compile(r"<[a-zA-Z!/]|&(?:[a-zA-Z]+|#\d+|#[xX][0-9a-fA-F]+);")
 # Marks of a listing, there today and gone tomorrow: "Water Officer NEW!".
 _BADGE: Final = re.compile(
@@ -44,12 +46,19 @@ def clip(text: str, limit: int) -> str:
 
 def plain(text: str, limit: int = MAX_FIELD) -> str:
     """Text of a field that may hold markup, once or twice escaped."""
-    text = text[:_MARKUP_CHARACTERS]
+    return clip(collapse(_without_markup(text[:_MARKUP_CHARACTERS])), limit)
+
+
+def description(text: str) -> str:
+    """The text of a description that may hold markup: a line for each paragraph or item."""
+    lines = map(collapse, _without_markup(text[:_DESCRIPTION_MARKUP_CHARACTERS]).splitlines())
+    return clip("\n".join(filter(None, lines)), MAX_DESCRIPTION)
+
+
+def _without_markup(text: str) -> str:
     if "&lt;" in text:
         text = html.unescape(text)
-    if _MARKUP.search(text):
-        text = parse(text, positions=False).to_text()
-    return clip(collapse(text), limit)
+    return parse(text, positions=False).to_text() if _MARKUP.search(text) else text
 
 
 def job(*, title: str, apply_url: str, found_by: ExtractionMethod, **fields: str) -> JobFound | None:
@@ -59,11 +68,11 @@ def job(*, title: str, apply_url: str, found_by: ExtractionMethod, **fields: str
     title = _ORDINAL.sub("", title) or title
     if not title or not apply_url:
         return None
-    kept = {
-        name: plain(value, MAX_SNIPPET if name == "description_snippet" else MAX_FIELD)
-        for name, value in fields.items()
-        if value
-    }
+    said = fields.pop("description_snippet", "")
+    kept = {name: plain(value) for name, value in fields.items() if value}
+    if said:
+        kept["description_text"] = description(said)
+        kept["description_snippet"] = clip(kept["description_text"].replace("\n", " "), MAX_SNIPPET)
     if not kept.get("location_raw") and (place := place_in_title(title)):
         kept["location_raw"] = place
     return JobFound(title=title, apply_url=apply_url, found_by=found_by, **kept)

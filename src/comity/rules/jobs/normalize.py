@@ -23,7 +23,7 @@ from comity.rules.jobs.merge_places import is_elsewhere
 from comity.rules.jobs.mission import mission_tags
 from comity.rules.jobs.place import locate
 from comity.rules.jobs.terms import career_of, is_open_to_foreigners, modality_of
-from comity.rules.jobs.words import LONGEST_SNIPPET, LONGEST_TITLE, alike, plain, tidy
+from comity.rules.jobs.words import LONGEST_SNIPPET, LONGEST_TITLE, alike, plain, tidy, tidy_lines
 from comity.rules.jobs.zones import zone_named
 from comity.rules.tracking import DEFAULT_TRACKING, clean_query
 
@@ -102,6 +102,7 @@ def normalize(
         apply_url=_apply_url(found.apply_url),
         location_raw=location,
         description_snippet=snippet,
+        description_text=tidy_lines(found.description_text),
         deadline=deadline_of(
             tidy(found.deadline_raw),
             now=now,
@@ -178,6 +179,15 @@ def _apply_url(url: str) -> str:
     if bare.lower().startswith(_UNSAFE_SCHEMES):
         return ""
     return clean_query(bare, DEFAULT_TRACKING)
+
+
+def is_same_text(before: str, now: str) -> bool:
+    """Whether two descriptions say the same, apart from what is true only on the day it is read."""
+    return _words_alone(before) == _words_alone(now)
+
+
+def _words_alone(text: str) -> str:
+    return " ".join(without_fleeting(" ".join(text.split())).split())
 
 
 def without_fleeting(text: str) -> str:

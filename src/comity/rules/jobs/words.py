@@ -11,6 +11,7 @@ from typing import Final
 LONGEST_TITLE: Final = 300
 LONGEST_LINE: Final = 500
 LONGEST_SNIPPET: Final = 4_000
+LONGEST_DESCRIPTION: Final = 20_000
 _MOST_UNESCAPES: Final = 4  # feeds escape what was escaped before; a hostile page does so without end
 
 _INVISIBLE: Final = re.compile(
@@ -62,6 +63,12 @@ def tidy(text: str, longest: int = LONGEST_LINE) -> str:
     # Surrogates cannot be stored or sent: they are what a broken escape leaves behind.
     text = text.encode("utf-8", "replace").decode()
     return visible(unicodedata.normalize("NFC", text))[:longest].strip()
+
+
+def tidy_lines(text: str, longest: int = LONGEST_DESCRIPTION) -> str:
+    """Text of several lines, each of them tidy; empty ones are left out."""
+    lines = (tidy(line, longest) for line in text[: longest * 4].splitlines())
+    return "\n".join(filter(None, lines))[:longest].rstrip()
 
 
 def visible(text: str) -> str:

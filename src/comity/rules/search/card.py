@@ -10,7 +10,8 @@ from uuid import UUID
 
 from comity.model.search import SearchDocument
 
-_NAMES: Final = tuple(field.name for field in fields(SearchDocument))
+# The whole description is searched, and read from the posting when it is shown.
+_NAMES: Final = tuple(field.name for field in fields(SearchDocument) if field.name != "description_text")
 _TIMES: Final = ("first_seen_at", "deadline", "posted_at", "closed_at")
 
 

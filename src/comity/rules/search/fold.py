@@ -14,7 +14,7 @@ from comity.model.search import SearchDocument
 from comity.rules.jobs.words import plain
 
 LONGEST_WORD: Final = 64
-MOST_WORDS: Final = 2000  # of one field
+MOST_WORDS: Final = 7000  # of one field, once in each spelling: PostgreSQL counts positions up to 16,383
 _WORD: Final = re.compile(r"[^\W_]+")
 # Han, Kana, Thai, Lao, Burmese, Khmer.
 SIGNS: Final = "\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -62,5 +62,5 @@ def fields_of(document: SearchDocument) -> tuple[str, str, str, str]:
         indexed(document.title),
         indexed(document.org_name),
         indexed(" ".join(about)),
-        indexed(document.description_snippet),
+        indexed(document.description_text or document.description_snippet),
     )

@@ -15,7 +15,7 @@ from comity.rules.search.terms import Run, Terms
 
 SNIPPET_LENGTH: Final = 220
 _BEFORE: Final = 60  # how much of a description stands before what matched
-_LONGEST: Final = 8000
+_LONGEST: Final = 20_000
 _ELLIPSIS: Final = "…"
 # A word with the accents that follow its letters; a sign of a script without blanks is one by itself.
 _WORD: Final = re.compile(

@@ -53,6 +53,7 @@ class SearchPlan:
     international_eligible: bool | None
     deadline_after: datetime | None
     deadline_before: datetime | None
+    since: datetime | None
     open_only: bool
     sort: SearchSort
 
@@ -95,6 +96,7 @@ def plan_of(query: SearchQuery) -> SearchPlan:
         international_eligible=query.international_eligible,
         deadline_after=query.deadline_after,
         deadline_before=query.deadline_before,
+        since=query.since,
         open_only=query.open_only,
         sort=SearchSort.NEWEST if is_by_relevance and not terms.wanted else query.sort,
     )

@@ -37,6 +37,7 @@ from comity.model.source import (
 )
 from comity.rules.jobs.identity import is_same_link, untracked
 from comity.rules.jobs.merge_places import are_same_places, is_elsewhere
+from comity.rules.jobs.normalize import is_same_text
 from comity.rules.jobs.words import alike
 from comity.walk.session.leased_host import LeasedHost
 
@@ -364,6 +365,8 @@ def _changes(row: Any, posting: JobPosting, source_id: UUID, listers: set[UUID])
         del changes["location_raw"]  # the same places in another order
     if "apply_url" in changes and is_same_link(row.apply_url or "", posting.apply_url):
         del changes["apply_url"]  # only the tracking parameters differ at every visit
+    if "description_text" in changes and is_same_text(row.description_text or "", posting.description_text):
+        del changes["description_text"]  # "Posted 3 days ago" is another text every day
     if row.closed_at is not None:
         changes["closed_at"] = None
     if changes and row.source_id != source_id:

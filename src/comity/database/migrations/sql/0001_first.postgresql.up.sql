@@ -402,6 +402,7 @@ CREATE TABLE job_postings (
     apply_url TEXT NOT NULL,
     location_raw TEXT DEFAULT '' NOT NULL,
     description_snippet TEXT DEFAULT '' NOT NULL,
+    description_text TEXT DEFAULT '' NOT NULL,
     deadline TIMESTAMP WITH TIME ZONE,
     posted_at TIMESTAMP WITH TIME ZONE,
     city TEXT,

@@ -400,6 +400,7 @@ CREATE TABLE job_postings (
     apply_url TEXT NOT NULL,
     location_raw TEXT DEFAULT '' NOT NULL,
     description_snippet TEXT DEFAULT '' NOT NULL,
+    description_text TEXT DEFAULT '' NOT NULL,
     deadline DATETIME,
     posted_at DATETIME,
     city TEXT,

@@ -20,47 +20,17 @@ from comity.doors.cli.options import (
 )
 from comity.doors.cli.output import Cell, counted, note, write_json, write_line
 from comity.doors.cli.sources import app
-from comity.doors.cli.sources.rendering import source_document, write_source, write_sources
+from comity.doors.cli.sources.options import SourceArgument, named_only, option, takes_columns
+from comity.doors.cli.sources.rendering import source_document, write_import, write_source, write_sources
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.model.source import Source
+    from comity.operate.import_sources import ImportTerms
 
 MOST_LISTED: Final = 10_000
-
-
-def option(name: str, metavar: str, text: str) -> Any:
-    """An option with a value."""
-    return typer.Option(name, metavar=metavar, help=text)
-
-
-SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", help="A source: its URL or its id.")]
-OrgNameOption = Annotated[str | None, option("--org-name", "TEXT", "The organisation.")]
-TypeOption = Annotated[str | None, option("--type", "html|rss|api", "What the URL returns. Default html.")]
-OrgTypeOption = Annotated[
-    str | None,
-    option("--org-type", "un|ingo|ngo|academic|…", "The kind of organisation; it sets the default frequency."),
-]
-HintOption = Annotated[
-    str | None, option("--parser-hint", "JSON|@FILE", "How to read the page, if it cannot be detected.")
-]
-FrequencyOption = Annotated[
-    int | None,
-    option("--crawl-frequency-days", "N", "Days between runs. The default depends on the kind of organisation."),
-]
-WindowOption = Annotated[
-    str | None,
-    option("--time-window", "HH:MM-HH:MM", "The hours in which to read it, in the time zone of the organisation."),
-]
-CountryOption = Annotated[str | None, option("--country", "XX", "The country of the organisation: two letters.")]
-ZoneOption = Annotated[str | None, option("--time-zone", "NAME", "Its time zone, such as Africa/Nairobi.")]
-ScheduleOption = Annotated[
-    str | None, option("--schedule", "s0|adaptive", "Fixed rules (s0), or by the rate of changes (adaptive).")
-]
-ImportanceOption = Annotated[
-    float | None, option("--importance", "N", "The weight of its changes in the adaptive schedule. Default 1.")
-]
+_LIST: Final = "A list of sources"
 
 
 @command(
@@ -71,47 +41,103 @@ ImportanceOption = Annotated[
         "comity sources add https://example.org/jobs.rss --type rss \\",
         "    --country KE --time-window 22:00-05:00",
         "comity sources add https://example.org/api --type api --parser-hint @hint.json",
+        "comity sources add --from sources.csv --dry-run",
     ),
 )
+@takes_columns
 def add(
     context: typer.Context,
-    url: Annotated[str, typer.Argument(metavar="URL", help="The page that lists the openings.")],
-    org_name: OrgNameOption = None,
-    source_type: TypeOption = None,
-    org_type: OrgTypeOption = None,
-    parser_hint: HintOption = None,
-    crawl_frequency_days: FrequencyOption = None,
-    time_window: WindowOption = None,
-    country: CountryOption = None,
-    time_zone: ZoneOption = None,
-    schedule: ScheduleOption = None,
-    importance: ImportanceOption = None,
+    columns: dict[str, Any],
+    url: Annotated[str | None, typer.Argument(metavar="URL", help="The page that lists the openings.")] = None,
     propose: Annotated[bool, typer.Option("--propose", help="Add it paused, for later approval.")] = False,
+    file: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Add every source of a .csv, .tsv, .json or .jsonl file.",
+            rich_help_panel=_LIST,
+        ),
+    ] = None,
+    update: Annotated[
+        bool,
+        typer.Option("--update", help="Change sources that exist, where the file differs.", rich_help_panel=_LIST),
+    ] = False,
+    skip_bad: Annotated[
+        bool,
+        typer.Option("--skip-bad", help="Add the others if a row is refused; by default, none.", rich_help_panel=_LIST),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Report what would happen; change nothing.", rich_help_panel=_LIST)
+    ] = False,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Add a source; it is due immediately."""
-    invocation = read_invocation(context, state, as_json)
+    """Add a source, or a list of them; they are due immediately.
+
+    With --from, every row of the file is reported. If one row is refused, nothing is added. The first line names the
+    columns: careers_url (or url), org_name, org_type, source_type, country … See docs/analysts.md.
+    """
+    if file is None:
+        for name, is_used in (("--update", update), ("--skip-bad", skip_bad), ("--dry-run", dry_run)):
+            if is_used:
+                raise BadInput(f"{name} needs a list of sources: --from FILE")
+        if url is None:
+            raise BadInput("name the page that lists the openings: comity sources add URL, or --from FILE")
+        _add_one(read_invocation(context, state, as_json), url, columns, propose=propose)
+        return
+    if url is not None or columns:
+        other = url if url is not None else f"--{next(iter(columns)).replace('_', '-')}"
+        raise BadInput(f"--from and {other} cannot be combined; the file has a column for each setting")
+    from comity.operate.import_sources import ImportTerms
+
+    terms = ImportTerms(update=update, skip_bad=skip_bad, dry_run=dry_run, approved=not propose)
+    _add_list(read_invocation(context, state, as_json), file, terms)
+
+
+def _add_one(invocation: Invocation, url: str, columns: dict[str, Any], *, propose: bool) -> None:
     from comity.operate.sources import add_source, check_columns, ignored_settings
 
-    columns = named_only(
-        org_name=org_name,
-        source_type=source_type,
-        org_type=org_type,
-        parser_hint=read_hint(parser_hint),
-        crawl_frequency_days=crawl_frequency_days,
-        time_window=time_window,
-        country=country,
-        time_zone=time_zone,
-        schedule=schedule,
-        importance=importance,
-    )
     with name_options_in_errors(columns):
         check_columns(careers_url=url, **columns)  # before anything is opened or created
     with invocation.open_or_make() as opened:
         source = add_source(opened.database, opened.clock, url, approved=not propose, **columns)
         notes = ignored_settings(opened.database, source)
     _show(invocation, source, "is due now" if not propose else "waits for approval", notes)
+
+
+def _add_list(invocation: Invocation, file: str, terms: ImportTerms) -> None:
+    from comity.operate.import_sources import import_sources
+    from comity.rules.source_list import format_of, read_source_list
+
+    kind = format_of(file)
+    try:
+        listed = read_source_list(_content(file), kind)
+    except BadInput as problem:
+        raise BadInput(f"{file}: {problem}") from None
+    # A dry run creates no state.
+    opening = invocation.open_existing if terms.dry_run else invocation.open_or_make
+    with opening() as opened:
+        report = import_sources(opened.database, opened.clock, listed, terms)
+    if invocation.as_json:
+        from comity.doors.schemas.sources import SourceImportView
+
+        write_json(SourceImportView.model_validate(report).document())
+    else:
+        write_import(report)
+    if report.refused and not terms.skip_bad:
+        raise typer.Exit(BadInput.exit_code)
+
+
+def _content(file: str) -> bytes:
+    """The bytes of a file; of one that is too large, as many as say so."""
+    from comity.model.source_import import MOST_FILE_BYTES
+
+    try:
+        with Path(file).expanduser().open("rb") as stream:
+            return stream.read(MOST_FILE_BYTES + 1)
+    except OSError as error:
+        raise BadInput(f"--from: {file} cannot be read: {error.strerror}") from None
 
 
 @command(
@@ -163,20 +189,12 @@ def list_all(
         'comity sources edit https://example.org/careers --time-window ""',
     ),
 )
+@takes_columns
 def edit(
     context: typer.Context,
+    columns: dict[str, Any],
     named: SourceArgument,
     url: Annotated[str | None, option("--url", "URL", "Its new URL.")] = None,
-    org_name: OrgNameOption = None,
-    source_type: TypeOption = None,
-    org_type: OrgTypeOption = None,
-    parser_hint: HintOption = None,
-    crawl_frequency_days: FrequencyOption = None,
-    time_window: WindowOption = None,
-    country: CountryOption = None,
-    time_zone: ZoneOption = None,
-    schedule: ScheduleOption = None,
-    importance: ImportanceOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -185,19 +203,7 @@ def edit(
     from comity.operate.sources import check_columns, edit_source, ignored_settings
     from comity.reports.sources import find_source
 
-    changes = named_only(
-        careers_url=url,
-        org_name=org_name,
-        source_type=source_type,
-        org_type=org_type,
-        parser_hint=read_hint(parser_hint),
-        crawl_frequency_days=crawl_frequency_days,
-        time_window=time_window,
-        country=country,
-        time_zone=time_zone,
-        schedule=schedule,
-        importance=importance,
-    )
+    changes = named_only(careers_url=url) | columns
     with name_options_in_errors(changes):
         check_columns(**changes)
     with invocation.open_existing() as opened:
@@ -263,22 +269,6 @@ def _show(invocation: Invocation, source: Source, became: str, notes: Sequence[s
     write_source(source)
     for each in notes or ():
         note(each)
-
-
-def named_only(**options: Any) -> dict[str, Any]:
-    """The options that were given."""
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def read_hint(given: str | None) -> str | None:
-    """The hint itself, or the content of the file that is named with an @."""
-    if given is None or not given.startswith("@"):
-        return given
-    try:
-        return Path(given[1:]).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise BadInput(f"--parser-hint: {given[1:]} cannot be read: {reason}") from None
 
 
 def _check_org_type(opened: State, name: str | None) -> None:

@@ -22,6 +22,7 @@ from comity.telemetry.events import Level
 
 if TYPE_CHECKING:
     from comity.model.source import Source, SourceReport, SourceSkipped
+    from comity.model.source_import import SourceImport
     from comity.operate.sources import Simulation
     from comity.reports.sources import LoggedRun
     from comity.telemetry.logs import Log
@@ -83,6 +84,42 @@ def write_sources(sources: Sequence[Source]) -> None:
         for source in sources
     ]
     write_table(columns, rows)
+
+
+_RESULTS = {
+    "added": "green",
+    "updated": "green",
+    "would_add": "green",
+    "would_update": "green",
+    "already_there": "dim",
+    "refused": "red",
+}
+
+
+def write_import(report: SourceImport) -> None:
+    """Write what became of each row of a list, and a summary."""
+    columns = (Column("ROW", is_number=True), Column("LINE", is_number=True), Column("RESULT"), Column("SOURCE"))
+    rows = [
+        Row(
+            (
+                f"{row.row:,}",
+                "-" if row.line is None else f"{row.line:,}",
+                Cell(row.result.replace("_", " "), _RESULTS[row.result]),
+                row.careers_url or "-",
+            ),
+            below=": ".join(filter(None, (row.field, row.reason))) or None,
+        )
+        for row in report.rows
+    ]
+    write_table(columns, rows)
+    if report.ignored_columns:
+        write_line(Cell(f"Ignored columns: {', '.join(report.ignored_columns)}.", "dim"))
+    counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in report.counts.items())
+    write_line(Cell(f"{counted(len(report.rows), 'row')}: {counts}.", "bold"))
+    if report.is_dry_run:
+        write_line("This was a dry run: nothing was changed.")
+    elif not report.is_written:
+        write_line("Nothing was changed: correct the refused rows, or skip them with --skip-bad.")
 
 
 def write_source(source: Source) -> None:

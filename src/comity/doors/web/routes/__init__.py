@@ -11,6 +11,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     docs.router,
     search.router,
     session.login_router,
+    sources.list_router,
     sources.router,
     crawl.router,
     hosts.router,

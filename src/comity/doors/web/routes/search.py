@@ -18,6 +18,7 @@ from comity.doors.web.services import Services
 from comity.model.errors import BadInput
 from comity.model.job import CAREER_TYPES, LEVELS, MISSION_TAGS, MODALITIES
 from comity.model.search import FACETS, MOST_HITS, MOST_SKIPPED, MOST_VALUES, SearchQuery, SearchSort
+from comity.rules.search.cursor import LONGEST_CURSOR, read_since
 from comity.rules.search.filters import checked_filter
 
 router = Router(Audience.PUBLIC, tags=["search"])
@@ -82,12 +83,30 @@ async def search(  # each filter is a parameter
     ] = None,
     deadline_after: Annotated[Day | None, Query(description="The deadline is on or after this day (UTC).")] = None,
     deadline_before: Annotated[Day | None, Query(description="The deadline is on or before this day (UTC).")] = None,
+    since: Annotated[
+        Text | None,
+        Query(
+            description="Posted on or after this day (UTC), or so long ago: 24h, 7d, 2w. A posting without a date "
+            "counts from when it was first seen.",
+            max_length=20,
+            examples=["7d"],
+        ),
+    ] = None,
     open_only: Annotated[bool, Query(description="Only postings that still accept applications.")] = True,
     sort: SortName = "relevance",
     limit: Annotated[int, Query(ge=1, le=MOST_HITS)] = 20,
     offset: Annotated[int, Query(ge=0, le=MOST_SKIPPED)] = 0,
+    cursor: Annotated[
+        Text | None,
+        Query(
+            description="The `next` of the page before, with the same query: continues without end, instead of offset.",
+            max_length=LONGEST_CURSOR,
+        ),
+    ] = None,
+    full_text: Annotated[bool, Query(description="Return the whole description of each posting.")] = False,
     facets: Annotated[
-        list[FacetName], Query(description="Fields to count values of; all by default.", max_length=len(FACETS))
+        list[FacetName],
+        Query(description="Fields to count values of; all by default, none with a cursor.", max_length=len(FACETS)),
     ] = [],  # noqa: B006
 ) -> SearchResults:
     """Search job postings. Without words, list the newest."""
@@ -104,11 +123,14 @@ async def search(  # each filter is a parameter
         international_eligible=international_eligible,
         deadline_after=_start_of(deadline_after),
         deadline_before=_end_of(deadline_before),
+        since=read_since("since", since, services.state.clock.now()) if since is not None else None,
         open_only=open_only,
         sort=SearchSort(sort),
         limit=limit,
         offset=offset,
-        facets=tuple(dict.fromkeys(facets)) or FACETS,
+        facets=tuple(dict.fromkeys(facets)) or (() if cursor else FACETS),
+        cursor=cursor,
+        full_text=full_text,
     )
     return SearchResults.model_validate(await services.find_postings(query))
 

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any, Final
 
-from fastapi import Query
+from fastapi import Query, Request
 
-from comity.doors.schemas.sources import HeadView, RunQueued, SavedSourceView, SimulationView, SourceList, SourceView
+from comity.doors.schemas.sources import (
+    HeadView,
+    RunQueued,
+    SavedSourceView,
+    SimulationView,
+    SourceImportView,
+    SourceList,
+    SourceView,
+)
 from comity.doors.web.audiences import LARGE_BODY_BYTES, Audience, Router
-from comity.doors.web.errors import ApiError, error_responses
+from comity.doors.web.errors import ApiError, ErrorDetail, error_responses
 from comity.doors.web.requests import (
     Limit,
     Offset,
@@ -24,6 +32,8 @@ from comity.doors.web.routes.crawl import queue_run
 from comity.doors.web.services import Services, WebServices
 from comity.model.errors import ComityError
 from comity.model.source import Source
+from comity.model.source_import import MOST_ROWS, SourceFormat, SourceImport
+from comity.operate.import_sources import ImportTerms, import_sources
 from comity.operate.sources import (
     add_source,
     approve_source,
@@ -37,8 +47,42 @@ from comity.operate.sources import (
     test_fetch,
 )
 from comity.reports.sources import list_sources
+from comity.rules.source_list import read_source_list
 
 router = Router(Audience.ADMIN, max_body_bytes=LARGE_BODY_BYTES, prefix="/admin/sources", tags=["sources"])
+_LIST_BODY_BYTES: Final = 8_000_000
+_LIST_FORMATS: Final = {
+    "text/csv": SourceFormat.CSV,
+    "text/tab-separated-values": SourceFormat.TSV,
+    "application/json": SourceFormat.JSON,
+    "application/x-ndjson": SourceFormat.JSON_LINES,
+}
+_MOST_DETAILS: Final = 100
+list_router = Router(
+    Audience.ADMIN,
+    max_body_bytes=_LIST_BODY_BYTES,
+    content_types=tuple(_LIST_FORMATS),
+    prefix="/admin/sources",
+    tags=["sources"],
+)
+_LIST_BODY: Final[dict[str, Any]] = {
+    "required": True,
+    "description": "A list of sources. The first line of CSV and TSV names the columns.",
+    "content": {
+        "application/json": {
+            "schema": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": MOST_ROWS,
+                "items": {"type": "object", "minProperties": 1},
+                "examples": [[{"careers_url": "https://example.org/careers", "org_name": "Example Aid"}]],
+            }
+        },
+        "text/csv": {"schema": {"type": "string"}},
+        "text/tab-separated-values": {"schema": {"type": "string"}},
+        "application/x-ndjson": {"schema": {"type": "string"}},
+    },
+}
 
 
 @router.get("", operation_id="list_sources", response_model=SourceList)
@@ -69,6 +113,47 @@ def add(services: Services, body: SourceRequest) -> SavedSourceView:
     state = services.state
     source = add_source(state.database, state.clock, body.careers_url, approved=body.approved, **body.columns())
     return _saved(services, source)
+
+
+@list_router.post(
+    "/import",
+    operation_id="import_sources",
+    response_model=SourceImportView,
+    responses=error_responses(413, 415),
+    openapi_extra={"requestBody": _LIST_BODY},
+)
+async def import_list(
+    services: Services,
+    request: Request,
+    update: Annotated[bool, Query(description="Change sources that exist, where the list differs.")] = False,
+    skip_bad: Annotated[bool, Query(description="Add the others if a row is refused; by default, none.")] = False,
+    dry_run: Annotated[bool, Query(description="Report what would happen; change nothing.")] = False,
+    approved: Annotated[bool, Query(description="false: new sources are paused until they are approved.")] = True,
+) -> SourceImportView:
+    """Add the sources of a list, and report what became of each row. If a row is refused, nothing is added."""
+    kind = _LIST_FORMATS.get(request.headers.get("content-type", "").partition(";")[0].strip().lower())
+    content = await request.body()
+    if kind is None or not content:
+        raise ApiError(422, "bad_input", "send a list of sources, as CSV or as a JSON array")
+    terms = ImportTerms(update=update, skip_bad=skip_bad, dry_run=dry_run, approved=approved)
+
+    def act() -> SourceImport:
+        return import_sources(services.state.database, services.state.clock, read_source_list(content, kind), terms)
+
+    report = await asyncio.to_thread(act)
+    if report.refused and not (skip_bad or dry_run):
+        raise _refused(report)
+    return SourceImportView.model_validate(report)
+
+
+def _refused(report: SourceImport) -> ApiError:
+    """A list of which nothing was added: the refused rows are the details."""
+    details = [
+        ErrorDetail(where=f"row {row.row}" + (f".{row.field}" if row.field else ""), message=row.reason or "refused")
+        for row in report.refused[:_MOST_DETAILS]
+    ]
+    message = f"{len(report.refused):,} of {len(report.rows):,} rows were refused, so nothing was added"
+    return ApiError(422, "bad_input", f"{message}; skip_bad=true adds the others", details=details)
 
 
 @router.get("/{source_id}", operation_id="get_source", response_model=SourceView, responses=error_responses(404))

@@ -10,7 +10,7 @@ from typing import Final
 
 from comity.extract.jobs.page.outline import Outline
 from comity.extract.jobs.page.places import is_known_place, is_name, is_place
-from comity.extract.jobs.text import MAX_SNIPPET, clip, collapse
+from comity.extract.jobs.text import MAX_DESCRIPTION, clip, collapse
 from comity.extract.jobs.words.dates import DATE, before_deadline, deadline_in, is_open_ended
 from comity.extract.jobs.words.labels import (
     TAKEN_VERBATIM,
@@ -77,7 +77,7 @@ def guessed_fields(outline: Outline, start: int, end: int, title_texts: range) -
     _behind_title(lines, fields)
     rest = collapse(" ".join(line for line in lines if not is_generic(line)))
     if rest:
-        fields["description_snippet"] = clip(rest, MAX_SNIPPET)
+        fields["description_snippet"] = clip(rest, MAX_DESCRIPTION)
     return fields
 
 

@@ -11,6 +11,7 @@ import json
 import ssl
 import time
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from threading import Event
 from typing import Any, Final
@@ -23,30 +24,35 @@ from comity.model.search import (
     MOST_HITS,
     MOST_SKIPPED,
     FacetCount,
+    HitPage,
     SearchDocument,
     SearchPage,
+    SearchPosition,
     SearchQuery,
     SearchSort,
 )
 from comity.rules.search.card import card_of, document_from
+from comity.rules.search.cursor import read_cursor, write_cursor
 from comity.rules.search.fold import fields_of, name_key
 from comity.rules.search.highlight import hit_of
 from comity.rules.search.terms import SearchPlan, Term, plan_of
 
 _BATCH: Final = 500
 _NO_INDEX: Final = "index_not_found"  # a code of Meilisearch
+_LARGEST_PRIME: Final = 9_007_199_254_740_881  # that a double holds exactly
+_NOT_OURS: Final = "Meilisearch answered with something other than our postings"
 _WORDS: Final = ("title_words", "org_words", "about_words", "body_words")
 _PLAIN: Final = ("country_iso", "level_norm", "work_modality", "career_type", "language", "mission_tags")
 SETTINGS: Final[dict[str, Any]] = {
     "searchableAttributes": list(_WORDS),  # in the order of their weight
     "filterableAttributes": [
         *_PLAIN,
-        *("international_eligible", "org_name", "org_key", "source_id", "deadline_s", "closed_s"),
+        *("international_eligible", "org_name", "org_key", "source_id", "deadline_s", "closed_s", "newest_s", "place"),
     ],
-    "sortableAttributes": ["newest_s", "deadline_s"],
+    "sortableAttributes": ["newest_s", "deadline_s", "place"],
     "displayedAttributes": ["id", "card"],
     # An order that was asked for comes before everything else; the newest first among equals.
-    "rankingRules": ["sort", "words", "typo", "attribute", "proximity", "exactness", "newest_s:desc"],
+    "rankingRules": ["sort", "words", "typo", "attribute", "proximity", "exactness", "newest_s:desc", "place:asc"],
     "pagination": {"maxTotalHits": MOST_SKIPPED + MOST_HITS},
     "faceting": {"maxValuesPerFacet": MOST_FACET_VALUES, "sortFacetValuesBy": {"*": "count"}},
 }
@@ -102,23 +108,32 @@ class MeiliSearch:
     def query(self, query: SearchQuery, now: datetime) -> SearchPage:
         """Ask the index; one that is not there yet holds nothing."""
         plan = plan_of(query)
+        after = read_cursor(query.cursor, plan.sort) if query.cursor is not None else None
+        asked = _Asked(query.limit, query.offset, after, query.facets)
+        answer = self._search(plan, now, asked)
+        found = _hit_page(plan, asked, answer)
+        if after is not None:  # it counts what comes after the position, and the whole is to be counted
+            answer = self._search(plan, now, _Asked(0, 0, None, query.facets))
+        facets = answer.get("facetDistribution") or {}
         try:
-            answer = self._link.ask("POST", f"{self._path}/search", _asked(query, plan, now))
+            total = int(answer.get("estimatedTotalHits", len(found.hits)))
+        except (TypeError, ValueError):
+            raise SearchUnavailable(_NOT_OURS) from None
+        counts = {name: _counted(facets.get(name) or {}) for name in query.facets}
+        return SearchPage(found.hits, total, counts, write_cursor(found.last) if found.last is not None else None)
+
+    def hits(self, query: SearchQuery, now: datetime, *, limit: int, after: SearchPosition | None = None) -> HitPage:
+        """Hits after a position."""
+        plan, asked = plan_of(query), _Asked(limit, 0, after, ())
+        return _hit_page(plan, asked, self._search(plan, now, asked))
+
+    def _search(self, plan: SearchPlan, now: datetime, asked: _Asked) -> dict[str, Any]:
+        try:
+            return self._link.ask("POST", f"{self._path}/search", _request(plan, now, asked))
         except SearchRefused as error:
             if error.engine_code != _NO_INDEX:
                 raise
-            return SearchPage((), 0, dict.fromkeys(query.facets, ()))
-        try:
-            found = [document_from(hit["card"]) for hit in answer["hits"]]
-            total = int(answer.get("estimatedTotalHits", len(found)))
-        except (KeyError, TypeError, ValueError):
-            raise SearchUnavailable("Meilisearch answered with something other than our postings") from None
-        facets = answer.get("facetDistribution") or {}
-        return SearchPage(
-            tuple(hit_of(document, plan.terms) for document in found),
-            total,
-            {name: _counted(facets.get(name) or {}) for name in query.facets},
-        )
+            return {"hits": [], "estimatedTotalHits": 0}
 
     def _ensure_once(self) -> None:
         if not self._is_ready:
@@ -131,25 +146,80 @@ def _kept(document: SearchDocument) -> dict[str, Any]:
     known = {name: card[name] for name in (*_PLAIN, "international_eligible", "org_name", "source_id") if name in card}
     times = {"newest_s": document.newest_at, "deadline_s": document.deadline, "closed_s": document.closed_at}
     return (
-        {"id": str(document.id), "card": card, "org_key": name_key(document.org_name)}
+        {
+            "id": str(document.id),
+            "card": card,
+            "org_key": name_key(document.org_name),
+            "place": _place(document.id),
+        }
         | dict(zip(_WORDS, fields_of(document), strict=True))
         | known
         | {name: value.timestamp() for name, value in times.items() if value is not None}
     )
 
 
-def _asked(query: SearchQuery, plan: SearchPlan, now: datetime) -> dict[str, Any]:
-    sort = {SearchSort.NEWEST: ["newest_s:desc"], SearchSort.DEADLINE: ["deadline_s:asc", "newest_s:desc"]}
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Which part of a result is asked for, and what is counted."""
+
+    limit: int
+    offset: int
+    after: SearchPosition | None
+    facets: tuple[str, ...]
+
+    @property
+    def skipped(self) -> int:
+        """Hits to skip. By relevance Meilisearch has no position to continue from: it counts hits, up to its bound."""
+        return int(self.after.rank) if self.after is not None and self.after.rank is not None else self.offset
+
+
+def _request(plan: SearchPlan, now: datetime, asked: _Asked) -> dict[str, Any]:
+    newest = ["newest_s:desc", "place:asc"]
+    sort = {SearchSort.NEWEST: newest, SearchSort.DEADLINE: ["deadline_s:asc", *newest]}
     return {
         "q": _words(plan),
-        "filter": _filters(plan, now),
+        "filter": _filters(plan, now) + (_after(asked.after) if asked.after is not None else []),
         "sort": sort.get(plan.sort, []),
-        "facets": list(query.facets),
-        "limit": query.limit,
-        "offset": query.offset,
+        "facets": list(asked.facets),
+        "limit": asked.limit + 1 if asked.limit else 0,  # one more than is shown, to know whether there are more
+        "offset": asked.skipped,
         "matchingStrategy": "all",
         "attributesToRetrieve": ["card"],
     }
+
+
+def _after(last: SearchPosition) -> list[Any]:
+    """What comes after a position; nothing is left out by relevance, whose position is a number of hits."""
+    if last.sort is SearchSort.RELEVANCE:
+        return []
+    at, place = repr(last.newest_at.timestamp()), _place(last.posting_id)
+    newest = (f"newest_s < {at}", f"newest_s = {at} AND place > {place}")
+    if last.sort is SearchSort.NEWEST:
+        return [list(newest)]
+    if last.deadline is None:
+        return ["deadline_s NOT EXISTS", list(newest)]
+    until = repr(last.deadline.timestamp())
+    same = [f"deadline_s = {until} AND {each}" for each in newest]
+    return [[f"deadline_s > {until}", *same, "deadline_s NOT EXISTS"]]
+
+
+def _place(posting_id: UUID) -> int:
+    """A number that orders postings of the same moment: Meilisearch compares numbers only, of 53 bits."""
+    return posting_id.int % _LARGEST_PRIME
+
+
+def _hit_page(plan: SearchPlan, asked: _Asked, answer: Mapping[str, Any]) -> HitPage:
+    try:
+        found = [document_from(hit["card"]) for hit in answer["hits"]]
+    except (KeyError, TypeError, ValueError):
+        raise SearchUnavailable(_NOT_OURS) from None
+    shown, last = found[: asked.limit], None
+    seen = asked.skipped + len(shown)
+    is_ranked = plan.sort is SearchSort.RELEVANCE
+    if len(found) > len(shown) > 0 and not (is_ranked and seen >= MOST_SKIPPED + MOST_HITS):
+        end = shown[-1]
+        last = SearchPosition(plan.sort, end.newest_at, end.id, end.deadline, float(seen) if is_ranked else None)
+    return HitPage(tuple(hit_of(document, plan.terms) for document in shown), last)
 
 
 def _words(plan: SearchPlan) -> str:
@@ -179,6 +249,8 @@ def _filters(plan: SearchPlan, now: datetime) -> list[Any]:
         found.append(f"deadline_s >= {plan.deadline_after.timestamp()!r}")
     if plan.deadline_before is not None:
         found.append(f"deadline_s <= {plan.deadline_before.timestamp()!r}")
+    if plan.since is not None:
+        found.append(f"newest_s >= {plan.since.timestamp()!r}")
     if plan.open_only:
         found += ["closed_s NOT EXISTS", ["deadline_s NOT EXISTS", f"deadline_s >= {now.timestamp()!r}"]]
     return found

@@ -13,7 +13,8 @@ from sqlalchemy import Connection
 from comity.database.connection import Database
 from comity.database.search import index as search_index
 from comity.database.search import queries as search_queries
-from comity.model.search import FacetCount, SearchDocument, SearchPage, SearchQuery
+from comity.model.search import FacetCount, HitPage, SearchDocument, SearchPage, SearchPosition, SearchQuery
+from comity.rules.search.cursor import read_cursor, write_cursor
 from comity.rules.search.highlight import hit_of
 from comity.rules.search.terms import SearchPlan, plan_of
 
@@ -55,11 +56,18 @@ class DatabaseSearch:
     def query(self, query: SearchQuery, now: datetime) -> SearchPage:
         """Answer out of one moment of the database."""
         plan = plan_of(query)
+        after = read_cursor(query.cursor, plan.sort) if query.cursor is not None else None
         with self._database.read() as connection:
             total, facets = self._counts(connection, plan, query.facets, now)
-            chosen = search_queries.numbers(connection, plan, now, query.limit, query.offset) if total else []
-            found = search_queries.documents(connection, chosen)
-        return SearchPage(tuple(hit_of(document, plan.terms) for document in found), total, facets)
+            found = HitPage(())
+            if total:
+                found = _hits(connection, plan, now, limit=query.limit, offset=query.offset, after=after)
+        return SearchPage(found.hits, total, facets, write_cursor(found.last) if found.last is not None else None)
+
+    def hits(self, query: SearchQuery, now: datetime, *, limit: int, after: SearchPosition | None = None) -> HitPage:
+        """Hits after a position."""
+        with self._database.read() as connection:
+            return _hits(connection, plan_of(query), now, limit=limit, after=after)
 
     def _counts(self, connection: Connection, plan: SearchPlan, names: tuple[str, ...], now: datetime) -> Counts:
         key = (plan, names)
@@ -78,3 +86,22 @@ class DatabaseSearch:
                     self._kept.pop(next(iter(self._kept)))
                 self._kept[key] = (now, counts)
         return counts
+
+
+def _hits(
+    connection: Connection,
+    plan: SearchPlan,
+    now: datetime,
+    *,
+    limit: int,
+    offset: int = 0,
+    after: SearchPosition | None = None,
+) -> HitPage:
+    """Some hits in order; one more row is read than is shown, to know whether there are more."""
+    rows = search_queries.places(connection, plan, now, limit=limit + 1, offset=offset, after=after)
+    documents = search_queries.documents(connection, [row.number for row in rows[:limit]])
+    last = None
+    if len(rows) > limit:
+        row = rows[limit - 1]
+        last = SearchPosition(plan.sort, row.newest_at, row.posting_id, row.deadline, row.rank)
+    return HitPage(tuple(hit_of(document, plan.terms) for document in documents), last)
