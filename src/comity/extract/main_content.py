@@ -58,29 +58,47 @@ _LINK_BLOCKS: Final = frozenset(
     ("ul", "ol", "dl", "div", "section", "table", "p", "aside", "details", "figure", "center", "td")
 )
 
+# Words of classes and ids, as parts of them (first), and as whole words between blanks, hyphens and underscores.
+_NOISE_PARTS: Final = r"""
+    breadcrumb cookie consent gdpr newsletter subscri[bp] side-?bar sidenav sharing sharedaddy social related recommend
+    shar(?:e|ing)-?(?:bar|button|icon|link|this|tool) read-?next you-?may more-?from also-?like outbrain taboola advert
+    sponsor promo(?:box|tion) pop-?up modal overlay masthead navbar navigation paginat tool-?bar skip-?(?:link|to|nav)
+    disqus addthis author-?(?:bio|box|info|card) about-?the-?author tag-?(?:list|cloud)
+    post-?(?:tags|meta|footer|nav|info) entry-?(?:meta|footer|utility) article-?(?:meta|footer|tags|tools)
+    meta-?(?:data|info) sign-?up sr-only
+    visually-?hidden screen-?reader off-?screen jump-?to back-?to-?top scroll-?top copyright disclaimer imprint
+    impressum feedback rating-?(?:bar|stars) site-?(?:header|footer|nav|info) page-?footer global-?(?:header|footer|nav)
+    language-?(?:switch|select) trending most-?(?:read|popular) popular-?(?:posts|articles) latest-?(?:news|posts)
+    edit-?section no-?print hatnote catlinks printfooter mw-jump reference-?list print-?only
+"""
+_NOISE_STARTS: Final = (
+    "widget nav menu footer banner header-?(?:top|bar|nav) ads? share tags toc print topbar teaser-?list"
+)
+_NOISE_ENDS: Final = "nav menu footer ads? adsense shares? tags toc bottom-?bar"
+_NOISE_WORDS: Final = "promo pager log-?in top-?stories"
+_COMMENT_WORDS: Final = """
+    comments? commentlist comment-?(?:list|section|form|respond|thread|area) respond reactions? kommentare?
+    commentaires? comentarios
+"""
+_CONTENT_WORDS: Final = """
+    content main article entry post story hentry markdown-body prose rich-?text text inhalt contenido contenu conteudo
+"""
+_CONTENT_PARTS: Final = (
+    "(?:article|post|entry|story|blog|news|main|page|text|body|product|recipe|job|thread|document|md)[-_]?"
+    "(?:content|body|text|inner|main|details?|description|article|copy)"
+)
+
+
+def _any_of(words: str) -> str:
+    return f"(?:{'|'.join(words.split())})"
+
+
 _NOISE: Final = re.compile(
-    r"breadcrumb|cookie|consent|gdpr|newsletter|subscri[bp]|side-?bar|sidenav|sharing|shar(?:e|ing)-?(?:bar|button|icon|link|this|tool)|"
-    r"sharedaddy|social|related|recommend|read-?next|you-?may|more-?from|also-?like|outbrain|taboola|advert|sponsor|"
-    r"promo(?:$|[\s_-]|box|tion)|pop-?up|modal|overlay|masthead|navbar|navigation|paginat|pager(?:$|[\s_-])|"
-    r"tool-?bar|skip-?(?:link|to|nav)|disqus|addthis|author-?(?:bio|box|info|card)|about-?the-?author|tag-?(?:list|cloud)|"
-    r"post-?tags|entry-?(?:meta|footer|utility)|post-?(?:meta|footer|nav|info)|article-?(?:meta|footer|tags|tools)|"
-    r"meta-?(?:data|info)|sign-?up|log-?in(?:$|[\s_-])|sr-only|visually-?hidden|screen-?reader|off-?screen|"
-    r"jump-?to|back-?to-?top|scroll-?top|copyright|disclaimer|imprint|impressum|feedback|rating-?(?:bar|stars)|"
-    r"site-?(?:header|footer|nav|info)|page-?footer|global-?(?:header|footer|nav)|language-?(?:switch|select)|"
-    r"trending|most-?(?:read|popular)|popular-?(?:posts|articles)|latest-?(?:news|posts)|(?:^|[\s_-])top-?stories|"
-    r"edit-?section|no-?print|hatnote|catlinks|printfooter|mw-jump|reference-?list|"
-    r"print-?only|(?:^|\s)(?:widget|nav|menu|footer|banner|header-?(?:top|bar|nav)|ads?|share|tags|toc|print|topbar|teaser-?list)(?:$|[\s_-])|"
-    r"(?:^|[\s_-])(?:nav|menu|footer|ads?|adsense|share|shares|tags|toc|bottom-?bar|kommentar-?formular)(?:$|\s)"
+    rf"{_any_of(_NOISE_PARTS)}|(?:^|\s){_any_of(_NOISE_STARTS)}(?:$|[\s_-])|(?:^|[\s_-]){_any_of(_NOISE_ENDS)}(?:$|\s)|"
+    rf"(?:^|[\s_-]){_any_of(_NOISE_WORDS)}(?:$|[\s_-])"
 )
-_COMMENTS: Final = re.compile(
-    r"(?:^|[\s_-])(?:comments?|commentlist|comment-?(?:list|section|form|respond|thread|area)|respond|reactions?|"
-    r"kommentare?|commentaires?|comentarios)(?:$|[\s_-])|disqus"
-)
-_CONTENT: Final = re.compile(
-    r"(?:article|post|entry|story|blog|news|main|page|text|body|product|recipe|job|thread|document|md)"
-    r"[-_]?(?:content|body|text|inner|main|detail|details|description|article|copy)|"
-    r"(?:^|[\s_-])(?:content|main|article|entry|post|story|hentry|markdown-body|prose|rich-?text|text|inhalt|contenido|contenu|conteudo)(?:$|\s)"
-)
+_COMMENTS: Final = re.compile(rf"(?:^|[\s_-]){_any_of(_COMMENT_WORDS)}(?:$|[\s_-])|disqus")
+_CONTENT: Final = re.compile(rf"{_CONTENT_PARTS}|(?:^|[\s_-]){_any_of(_CONTENT_WORDS)}(?:$|\s)")
 _MODIFIER: Final = re.compile(r"--[a-z0-9_-]+")  # of a block, as in card--with-ads
 _NOTES: Final = re.compile(r"note|admonition|warning|tip|callout|caution|important|hint|info(?:$|[\s_-])")
 _AS_TEXT: Final = PlainText(layout="strict")
