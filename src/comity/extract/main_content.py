@@ -274,7 +274,7 @@ class _Finder:
                 self._marked.append(element)
             elif kind is _Kind.COMMENTS:
                 self._comments.append(element)
-            elif element.tag not in _ROOTS and (element.tag not in _PROSE or len(element.text) < _SHORT):
+            elif element.tag not in _ROOTS and (element.tag not in _PROSE or self._length(element) < _SHORT):
                 self._drop(element)
 
     def _drop(self, element: Element) -> None:
@@ -381,11 +381,12 @@ class _Finder:
         if linked > 0.5 * length:
             return
         for block, size in blocks.items():
-            own = len(block.text)
-            if size < 0.2 * own:  # not even without the blanks of its layout
+            if self._may_read <= 0:
+                return
+            if size < 0.2 * self._length(block):  # not even without the blanks of its layout
                 continue
             own = _size(block.text)
-            if own and size > 0.67 * own and own < 0.3 * length and not (block.tag == "p" and own > 200):
+            if size > 0.67 * own and own < 0.3 * length and not (block.tag == "p" and own > 200):
                 block.decompose()
 
 
