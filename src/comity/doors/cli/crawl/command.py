@@ -145,9 +145,8 @@ def crawl(
         reject_types=tuple(reject) if reject else None,
         user_agent=user_agent,
         allow_networks=tuple(allow_network) if allow_network else None,
-        log_requests=log_requests,
     )
-    output = CrawlOutput(verbose, json_lines)
+    output = CrawlOutput(verbose, json_lines, log_requests)
     _begin(invocation, urls or [], seeds, max_pages, refresh=refresh or update_stale, output=output)
 
 
@@ -161,17 +160,14 @@ def _begin(
     output: CrawlOutput,
 ) -> None:
     """Read the seeds, apply the page limit, and crawl."""
-    output.check(as_json=invocation.as_json)
+    invocation = output.applied(invocation)
     read = _read_seeds(urls, seeds, invocation)
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
     from comity.run.crawl.sites import with_page_limit
     from comity.store.target import read_target
-    from comity.telemetry.request_log import check_request_log
 
     read_target(invocation.settings.pages)  # an impossible target is refused before anything is created
-    if invocation.settings.log_requests:
-        check_request_log(invocation.settings.log_requests)
     settings = with_page_limit(invocation.settings, max_pages, {seed.host.authority for seed in read})
     warn_missing_contact(settings)
     invocation = Invocation(settings, invocation.as_json)
