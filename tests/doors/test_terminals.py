@@ -138,4 +138,5 @@ def test_a_crawl_shows_which_hosts_hold_it_up_and_how_long_it_takes(
     assert re.search(r"slowest: 127\.0\.0\.1:\d+ 0\.15 s each, \d+ queued", joined)
     assert "blocked: none" in joined
     assert re.search(r"(at least|about) \d+ s to go", joined)
-    assert "slowest" not in text[text.rindex("pages in ") :]  # it is gone when the summary comes
+    assert "slowest" not in frames[-1]  # it is gone when the summary comes
+    assert "18 pages in " in frames[-1]

@@ -146,22 +146,20 @@ def crawl(
         user_agent=user_agent,
         allow_networks=tuple(allow_network) if allow_network else None,
     )
-    output = CrawlOutput(verbose, json_lines, log_requests)
-    _begin(invocation, urls or [], seeds, max_pages, refresh=refresh or update_stale, output=output)
+    _begin(invocation, urls, seeds, max_pages, refresh or update_stale, CrawlOutput(verbose, json_lines, log_requests))
 
 
 def _begin(
     invocation: Invocation,
-    urls: list[str],
+    urls: list[str] | None,
     seeds: Path | None,
     max_pages: int | None,
-    *,
     refresh: bool,
     output: CrawlOutput,
 ) -> None:
     """Read the seeds, apply the page limit, and crawl."""
     invocation = output.applied(invocation)
-    read = _read_seeds(urls, seeds, invocation)
+    read = _read_seeds(urls or [], seeds, invocation)
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
     from comity.run.crawl.sites import with_page_limit
