@@ -152,34 +152,29 @@ def crawl(
         **type_settings(accept, reject),
         user_agent=user_agent,
         allow_networks=tuple(allow_network) if allow_network else None,
-        log_requests=log_requests,
     )
-    output = CrawlOutput(verbose, json_lines)
-    _begin(invocation, urls or [], seeds, max_pages, refresh=refresh or update_stale, output=output, under=under)
+    output = CrawlOutput(verbose, json_lines, log_requests)
+    _begin(invocation, urls, seeds, max_pages, refresh or update_stale, output, under)
 
 
 def _begin(
     invocation: Invocation,
-    urls: list[str],
+    urls: list[str] | None,
     seeds: Path | None,
     max_pages: int | None,
-    *,
     refresh: bool,
     output: CrawlOutput,
     under: bool,
 ) -> None:
     """Read the seeds, apply the page limit, and crawl."""
-    output.check(as_json=invocation.as_json)
-    read = _read_seeds(urls, seeds, invocation)
+    invocation = output.applied(invocation)
+    read = _read_seeds(urls or [], seeds, invocation)
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
     from comity.run.crawl.sites import with_page_limit, with_request_options, with_site
     from comity.store.target import read_target
-    from comity.telemetry.request_log import check_request_log
 
     read_target(invocation.settings.pages)  # an impossible target is refused before anything is created
-    if invocation.settings.log_requests:
-        check_request_log(invocation.settings.log_requests)
     settings = with_page_limit(invocation.settings, max_pages, {seed.host.authority for seed in read})
     settings = with_site(settings, read, under=under)
     with name_options_in_errors(settings.model_dump(include=CARRIED)):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from comity.model.errors import BadInput
+
+if TYPE_CHECKING:
+    from comity.doors.cli.options import Invocation
 
 
 def option(name: str, metavar: str, text: str) -> Any:
@@ -168,11 +171,20 @@ class CrawlOutput:
 
     verbose: int = 0
     json_lines: bool = False
+    log_requests: str | None = None
 
-    def check(self, *, as_json: bool) -> None:
-        """`BadInput` if two formats are asked for."""
-        if self.json_lines and as_json:
+    def applied(self, invocation: Invocation) -> Invocation:
+        """The invocation with the request log; `BadInput` if that, or the formats asked for, cannot be."""
+        if self.json_lines and invocation.as_json:
             raise BadInput("--json-lines and --json exclude each other: --json prints one document at the end")
+        settings = invocation.settings
+        if self.log_requests is not None:
+            settings = settings.model_copy(update={"log_requests": self.log_requests})
+        if settings.log_requests:
+            from comity.telemetry.request_log import check_request_log
+
+            check_request_log(settings.log_requests)
+        return replace(invocation, settings=settings)
 
 
 NO_LINES: Final = CrawlOutput()
