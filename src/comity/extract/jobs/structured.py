@@ -158,6 +158,8 @@ _MOST_DEPTH: Final = 12
 _MOST_NODES: Final = 100_000
 _VALUES: Final = {
     "meta": "content", "a": "href", "area": "href", "link": "href", "img": "src", "time": "datetime", "data": "value",
+    "audio": "src", "embed": "src", "iframe": "src", "source": "src", "track": "src", "video": "src", "object": "data",
+    "meter": "value",
 }  # fmt: skip
 
 
@@ -194,7 +196,7 @@ def _microdata(document: Document) -> list[object]:
     found = document.select('[itemtype*="JobPosting"]')[:5000]
     room = [_MOST_NODES]
     return [
-        _item(element, ("itemprop", "itemscope", "itemtype"), room)
+        read_item(element, ("itemprop", "itemscope", "itemtype"), room)
         for element in found
         if not _inside(element, "itemtype")
     ]
@@ -204,7 +206,9 @@ def _rdfa(document: Document) -> list[object]:
     found = document.select('[typeof*="JobPosting"]')[:5000]
     room = [_MOST_NODES]
     return [
-        _item(element, ("property", "typeof", "typeof"), room) for element in found if not _inside(element, "typeof")
+        read_item(element, ("property", "typeof", "typeof"), room)
+        for element in found
+        if not _inside(element, "typeof")
     ]
 
 
@@ -220,7 +224,7 @@ def _inside(element: Element, attribute: str) -> bool:
     return True
 
 
-def _item(root: Element, names: tuple[str, str, str], room: list[int]) -> dict[str, object]:
+def read_item(root: Element, names: tuple[str, str, str], room: list[int]) -> dict[str, object]:
     """Read an item and the items in it; depth and number of elements are bounded."""
     name_of, scope, kind = names
     top: dict[str, object] = {"@type": (root.attr(kind) or "").split()}
