@@ -14,7 +14,7 @@ _HOMES = {
     "ExtractorFailed": "comity.doors.python.user_code",
     "IdleHost": "comity.reports.idle",
     "Page": "comity.doors.python.page",
-    "FetchedPage": "comity.model.page",
+    "FetchedPage": "comity.extract.fetched_page",
     "Progress": "comity.walk.crawl.progress",
     "RunSummary": "comity.walk.crawl.progress",
     "Sink": "comity.doors.python.user_code",

@@ -6,10 +6,10 @@ from comity.doors.python.read_pages import read_pages as read_pages
 from comity.doors.python.user_code import ExtractorFailed as ExtractorFailed
 from comity.doors.python.user_code import Sink as Sink
 from comity.doors.python.user_code import SinkFailed as SinkFailed
+from comity.extract.fetched_page import FetchedPage as FetchedPage
 from comity.model.errors import BadInput as BadInput
 from comity.model.errors import ComityError as ComityError
 from comity.model.page import Extraction as Extraction
-from comity.model.page import FetchedPage as FetchedPage
 from comity.reports.idle import IdleHost as IdleHost
 from comity.walk.crawl.progress import Progress as Progress
 from comity.walk.crawl.progress import RunSummary as RunSummary

@@ -104,10 +104,10 @@ def test_a_page_has_what_is_known_of_it(web: Web, place: Place, take: Take) -> N
     assert (moved.final_url, moved.redirect_count, moved.depth) == (site.url("/new"), 1, 1)
     assert (moved.title, moved.body, moved.etag, moved.last_modified) == ("Straße", body, '"a"', head["Last-Modified"])
     assert moved.encoding is not None
-    assert "<title>Straße</title>" in moved.text
+    assert "<title>Straße</title>" in moved.html
     assert moved.content_hash == place.kept()[moved.url]["content_hash"]
     assert before <= moved.crawl_time <= datetime.now(UTC)
-    assert (last.text, last.encoding, last.title, last.data, last.error) == ("x", None, None, None, None)
+    assert (last.html, last.encoding, last.title, last.data, last.error) == ("x", None, None, None, None)
     (run,) = place.rows("SELECT id FROM crawl_runs")
     assert {each.run_id.replace("-", "") for each in found.values()} == {run["id"].replace("-", "")}
 
@@ -503,7 +503,7 @@ def test_errors_come_when_they_are_asked_for(web: Web, place: Place, take: Take)
         "picture": ("wrong_type", 200, b""),
     }
     assert "image/png" in (found[site.url("/picture")].reason or "")
-    assert found[site.url("/hidden")].text == ""
+    assert found[site.url("/hidden")].html == ""
 
 
 def test_a_url_that_is_tried_again_comes_once(web: Web, place: Place) -> None:

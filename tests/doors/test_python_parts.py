@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import pickle
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -50,13 +51,13 @@ def test_an_extractor_gives_what_it_likes(web: Web, place: Place) -> None:
 
     def extract(each: comity.FetchedPage) -> Any:
         shown.append(each)
-        return {"words": each.text.split(), "title": each.title}
+        return {"words": each.html.split(), "title": each.title}
 
     found = {each.url: each for each in crawl(place, site, extract=extract)}
     assert len(found) == 4
     for each in shown:
         kept = found[each.url]
-        assert kept.data == {"words": kept.text.split(), "title": kept.title}
+        assert kept.data == {"words": kept.html.split(), "title": kept.title}
         assert (each.final_url, each.status, each.content_type, each.body, each.encoding) == (
             kept.final_url,
             kept.status,
@@ -64,6 +65,53 @@ def test_an_extractor_gives_what_it_likes(web: Web, place: Place) -> None:
             kept.body,
             kept.encoding,
         )
+
+
+MARKED_UP = Answer(
+    type="text/html",
+    body=b"""<!doctype html><meta charset=latin-1><base href=/shop/><title>Caf\xe9</title>
+<meta name=Description content=All>
+<meta property=og:title content=Cup>
+<script type=application/ld+json>{"@graph":[{"@type":"Product","name":"Cup"}]}</script>
+<div itemscope itemtype=https://schema.org/Offer><b itemprop=price>3</b></div>
+<p class=p>Caf\xe9 <i>au lait</i></p>
+<a href=cup?x=1>1</a><a href="cup?x=1#top">again</a><a href="mailto:a@b.c">mail</a>
+<a href=//other.example/>other</a>""",
+)
+
+
+def assert_it_answers(each: comity.Page | comity.FetchedPage, site: Site) -> None:
+    assert "Café <i>au lait</i>" in each.html
+    assert [element.text for element in each.select("p.p, title")] == ["Café", "Café au lait"]
+    only = each.select_one("p.p")
+    assert only is not None
+    assert (only.tag, only.attr("class"), only.html) == ("p", "p", '<p class="p">Café <i>au lait</i></p>')
+    assert each.select_one("h6") is None
+    assert each.xpath("string(//i)") == "au lait"
+    assert each.xpath("//a/@href")[0] == "cup?x=1"
+    assert each.links == [site.url("/shop/cup?x=1"), "http://other.example/"]
+    assert each.jsonld == [{"@type": "Product", "name": "Cup"}]
+    assert each.microdata == [{"@type": ["https://schema.org/Offer"], "price": "3"}]
+    assert each.meta == {"description": "All", "og:title": "Cup", "charset": "latin-1"}
+    assert each.opengraph == {"title": "Cup"}
+    with pytest.raises(ValueError, match="invalid CSS selector"):
+        each.select("p[")
+
+
+def test_a_page_can_be_asked_for_its_parts(web: Web, place: Place) -> None:
+    site = web.site({"/": MARKED_UP})
+    asked = []
+
+    def extract(each: comity.FetchedPage) -> None:
+        assert_it_answers(each, site)
+        asked.append(each.url)
+
+    [found] = crawl(place, site, extract=extract, follow_links=False)
+    assert asked == [found.url]
+    assert_it_answers(found, site)
+    assert pickle.loads(pickle.dumps(found)) == found
+    [stored] = comity.read_pages(place.pages, state=place.state)
+    assert_it_answers(stored, site)
 
 
 def test_links_of_an_extractor_are_admitted_as_any_link(web: Web, place: Place) -> None:
@@ -338,12 +386,12 @@ def test_pages_are_read_back(web: Web, place: Place, name: str) -> None:
     assert sorted(paths(site, list(found.values()))) == ["/", "/latin", "/picture"]
     for url, each in found.items():
         before = crawled[url]
-        assert (each.final_url, each.status, each.title, each.text) == (url, 200, before.title, before.text)
+        assert (each.final_url, each.status, each.title, each.html) == (url, 200, before.title, before.html)
         assert (each.run_id, each.etag, each.content_hash) == (before.run_id, before.etag, before.content_hash)
         assert abs((each.crawl_time - before.crawl_time).total_seconds()) < 0.001
         assert each.depth is None
     assert found[site.url("/picture")].body == picture.body
-    assert found[site.url("/latin")].text.endswith("ß")
+    assert found[site.url("/latin")].html.endswith("ß")
     with_errors = {each.url: each for each in comity.read_pages(into, state=place.state, errors=True)}
     assert with_errors[site.url("/none")].error == "http_404"
     assert set(with_errors) == set(crawled)

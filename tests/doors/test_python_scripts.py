@@ -98,6 +98,7 @@ def test_what_the_examples_show(web: Web, place: Place) -> None:
 
 
 def test_every_option_is_in_the_document() -> None:
+    import dataclasses
     import inspect
 
     table = DOCUMENT.partition("## Options")[2].partition("## Errors")[0]
@@ -105,7 +106,7 @@ def test_every_option_is_in_the_document() -> None:
     missing = [each.name for each in parameters if each.name != "seeds" and f"`{each.name}`" not in table]
     assert missing == []
     fields = DOCUMENT.partition("## Pages")[2].partition("## The run")[0]
-    assert [name for name in comity.Page.__slots__ if f"`{name}`" not in fields] == []
+    assert [each.name for each in dataclasses.fields(comity.Page) if f"`{each.name}`" not in fields] == []
 
 
 INTERRUPTED = """

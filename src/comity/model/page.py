@@ -1,8 +1,8 @@
-"""A page: what was read from its HTML, its crawler directives, its stored record, and what a user's extractor sees."""
+"""A page: what was read from its HTML, its crawler directives, its stored record, and what a user's extractor found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -11,35 +11,11 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
-class FetchedPage:
-    """A page that came, before it is stored."""
-
-    url: str
-    final_url: str
-    status: int
-    content_type: str | None
-    body: bytes
-    encoding: str | None
-    title: str | None
-
-    @property
-    def text(self) -> str:
-        """The body as text, in the encoding that the page declares; what does not fit it is replaced."""
-        try:
-            return self.body.decode(self.encoding or "utf-8", "replace")
-        except LookupError:
-            return self.body.decode("utf-8", "replace")
-
-
-@dataclass(frozen=True, slots=True)
 class Extraction:
     """What an extractor found: any value for its user, and addresses that the crawl should also visit."""
 
     data: Any = None
     links: Sequence[str] = ()
-
-
-Extractor = Callable[[FetchedPage], Extraction]
 
 
 class PageRecord(NamedTuple):

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from comity.extract.fetched_page import ParsedPage
 from comity.model.page import PageRecord
 from comity.store.formats.body_text import as_text
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+@dataclass(frozen=True)
+class Page(ParsedPage):
     """One visit of one URL. `error` is None for a page that came; otherwise `body` is empty."""
 
     url: str
@@ -46,8 +47,8 @@ class Page:
     """The error in words, where there is more to say than its code."""
 
     @property
-    def text(self) -> str:
-        """The body as text, decoded as a browser would; empty where it is not text."""
+    def html(self) -> str:
+        """The source: the body as text, decoded as a browser would; empty where it is not text."""
         return as_text(self.body, self.content_type, self.encoding) or ""
 
 

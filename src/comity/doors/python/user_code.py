@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from comity.doors.python.page import Page, pages_of
+from comity.extract.fetched_page import Extractor, FetchedPage
 from comity.model.errors import ComityError
-from comity.model.page import Extraction, Extractor, FetchedPage, PageRecord
+from comity.model.page import Extraction, PageRecord
 from comity.store.sink import MakeSink, PageSink
 from comity.store.user_sink import Take, UserSink
 

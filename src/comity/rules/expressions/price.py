@@ -23,8 +23,8 @@ _NUMBER: Final = re.compile(
 _MINUS: Final = re.compile(r"(?:^|[^\w)])[-−–]\s?[^\w\s]{0,2}\s?$")
 _CODES: Final = (
     "aed ars aud bam bgn bhd brl cad chf clp cny cop czk dkk egp eur euro euros gbp hkd hrk huf idr ils inr isk jod "
-    "jpy kes krw kwd kzt mad mxn myr ngn nok nzd pen php pkr pln qar rmb ron rsd rub sar sek sgd thb try twd uah usd vnd "
-    "xaf xof zar kr kč zł ft lei лв руб р грн тг rs rp rm tl din fr sfr 円 元 원 บาท"
+    "jpy kes krw kwd kzt mad mxn myr ngn nok nzd pen php pkr pln qar rmb ron rsd rub sar sek sgd thb try twd uah usd "
+    "vnd xaf xof zar kr kč zł ft lei лв руб р грн тг rs rp rm tl din fr sfr 円 元 원 บาท"
 )
 _CURRENCY_WORDS: Final = frozenset(_CODES.split())
 _LAST_WORD: Final = re.compile(r"([^\W\d_]+)\.?\s{0,2}[-−–]?$")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from comity.extract.fetched_page import Extractor
 from comity.extract.html_pool import HtmlPool
 from comity.model.fetch import DEFAULT_LIMITS, FetchLimits
-from comity.model.page import Extractor
 from comity.model.run import CrawlScope
 from comity.rules.takedown import Takedowns
 from comity.rules.tracking import TrackingRules

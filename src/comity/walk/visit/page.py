@@ -8,13 +8,14 @@ from time import thread_time
 
 from xxhash import xxh3_128_hexdigest
 
+from comity.extract.fetched_page import FetchedPage
 from comity.extract.html import read_html
 from comity.extract.html_pool import Hardship, TooHard, is_light
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import Response
 from comity.model.frontier import FoundBy, FrontierEntry, QueuedUrl, UnqueuedCode
 from comity.model.outcome import Answered, Fetched, Trail
-from comity.model.page import Extraction, FetchedPage, HtmlPage, PageDirectives
+from comity.model.page import Extraction, HtmlPage, PageDirectives
 from comity.rules.canonical import resolve_link
 from comity.rules.content_type import media_type
 from comity.rules.directives import read_directives
