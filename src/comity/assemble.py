@@ -145,6 +145,7 @@ class State:
             image_limits=self._fetch_limits(settings.max_image_bytes),
             refresh=RefreshTerms(settings.refresh_after, only_stale=settings.update_stale),
             recorded_settings=self.recorded_settings,
+            columns=settings.extract,
         )
         hooks = hooks or NO_HOOKS
         if hosts is None:  # a worker's run, whose hosts were not prepared one by one

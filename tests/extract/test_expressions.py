@@ -176,7 +176,7 @@ def test_a_page_over_its_budget_is_left_to_a_child() -> None:
     assert extract_columns(parse(page), text, on_the_loop=True) is None
     found = extract_columns(parse(page), text, on_the_loop=False)
     assert found is not None
-    assert found.values == ["1"]
+    assert found == (["1"], 0)
     with pytest.raises(OverBudget):
         evaluate(parse(page), columns_of(text), steps=10)
 

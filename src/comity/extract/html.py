@@ -14,6 +14,7 @@ from typing import Final, cast
 from turbohtml import Document, Element, Namespace
 
 from comity.extract.decode import MAX_BODY_BYTES, parse_html
+from comity.extract.expressions.evaluate import extract_columns
 from comity.model.page import HtmlPage, PageLimit
 from comity.rules.canonical import query_in
 from comity.rules.user_agent import agent_token as own_token
@@ -49,8 +50,13 @@ def read_html(
     agent_token: str,
     with_text: bool = False,
     with_images: bool = False,
+    columns: str = "",
+    in_child: bool = False,
 ) -> HtmlPage:
-    """Read a page's links, head and forms; robots meta elements count for everyone or for the agent's token."""
+    """Read a page's links, head and forms; robots meta elements count for everyone or for the agent's token.
+
+    `columns` are expressions to evaluate; in a child process they may take more steps.
+    """
     document = parse_html(body[:MAX_BODY_BYTES], content_type)
     encoding = document.encoding or _UTF_8
     reader = _Reader(own_token(agent_token), None if encoding == _UTF_8 else encoding)
@@ -72,6 +78,7 @@ def read_html(
         text=document.to_text() if with_text else None,
         images=image_addresses(document) if with_images else (),
         frames=tuple(reader.frames),
+        extracted=extract_columns(document, columns, on_the_loop=not in_child) if columns else None,
     )
 
 

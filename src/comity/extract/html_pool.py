@@ -81,10 +81,12 @@ class HtmlPool:
         return self._pool.pids
 
     async def read(
-        self, body: bytes, *, content_type: str | None, agent_token: str, with_images: bool = False
+        self, body: bytes, *, content_type: str | None, agent_token: str, with_images: bool = False, columns: str = ""
     ) -> HtmlPage | TooHard:
         """Read a page as ``read_html`` would; a page that takes too much is given up, and costs no other page."""
         arguments = {"content_type": content_type, "agent_token": agent_token, "with_images": with_images}
+        if columns:
+            arguments |= {"columns": columns, "in_child": True}
         seconds = min(self._max_seconds, self._least_seconds + _SECONDS_PER_MEGABYTE * len(body) / (1 << 20))
         answer = await self._pool.call(marshal.dumps(arguments), body[: MAX_BODY_BYTES + 1], seconds)
         if isinstance(answer, Failed):

@@ -5,6 +5,7 @@ docs/extract.md describes the language; `rules.expressions` reads and prints it,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -105,6 +106,7 @@ class TypeName(StrEnum):
     """What a user's own extractor returned; no expression has this type."""
 
 
+_SIMPLE_TYPES: Final = frozenset(name.value for name in TypeName if name is not TypeName.DECIMAL)
 MAX_PRECISION: Final = 38
 DEFAULT_PRECISION: Final = 18
 DEFAULT_SCALE: Final = 2
@@ -124,6 +126,15 @@ class ColumnType:
 
 
 VARCHAR: Final = ColumnType()
+_DECIMAL: Final = re.compile(r"DECIMAL\(([1-9][0-9]?), ?([0-9]{1,2})\)")
+
+
+def type_called(name: str) -> ColumnType | None:
+    """The type that a store calls so; None if no column of ours has it."""
+    found = _DECIMAL.fullmatch(name)
+    if found is not None:
+        return ColumnType(TypeName.DECIMAL, int(found[1]), int(found[2]))
+    return ColumnType(TypeName(name)) if name in _SIMPLE_TYPES else None
 
 
 @dataclass(frozen=True, slots=True)

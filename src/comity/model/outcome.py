@@ -84,11 +84,13 @@ class Fetched(NamedTuple):
     is_login_wall: bool = False
     coded: bytes | None = None  # the body as it came off the wire, if it was compressed
     coding: str | None = None
-    extracted: Any = None  # what a user's own extractor made of it
+    data: Any = None  # what a user's own extractor made of it
     images: tuple[FrontierEntry, ...] = ()  # of this host, as far as they may be asked for
     new_images: tuple[FrontierEntry, ...] = ()  # those of them that were not met before
     images_read: bool = False
     too_deep: tuple[FrontierEntry, ...] = ()  # links that lie deeper than is followed, which are kept
+    extracted: list[Any] | None = None  # the values of the run's further columns
+    unconverted: int = 0  # how many of them could not be converted
 
 
 class ImageFetched(NamedTuple):

@@ -9,6 +9,8 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from comity.model.expression import ExtractedValues
+
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
@@ -22,8 +24,8 @@ class PageRecord(NamedTuple):
     """One visit's page, or the reason why there is none; `run_id`, `url_key` and `crawl_time` name the visit.
 
     `coded` is the body as it came off the wire, where it came compressed: it is what waits on disk for its part.
-    `headers` and `address` are for archives, and None unless requested. `depth` and `extracted` are in no
-    store: they are for consumers of pages in this process.
+    `headers` and `address` are for archives, and None unless requested. `columns` are what expressions and a user's
+    extractor made of the page. `depth` and `data` are in no store: they are for consumers of pages in this process.
     """
 
     run_id: UUID
@@ -47,7 +49,8 @@ class PageRecord(NamedTuple):
     headers: tuple[tuple[str, str], ...] | None = None
     address: str | None = None
     depth: int | None = None
-    extracted: Any = None
+    data: Any = None
+    columns: ExtractedValues | None = None
 
 
 class PageLimit(StrEnum):
@@ -89,6 +92,8 @@ class HtmlPage(NamedTuple):
     """Addresses of pictures, when they were asked for."""
     frames: tuple[str, ...] = ()
     """Addresses of the pages of which a frameset is made; iframes are mostly other people's."""
+    extracted: tuple[list[Any], int] | None = None
+    """The values of columns, and how many could not be converted; None if none were asked for, or it took too long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from comity.doors.python.crawl_run import CrawlRun
 from comity.doors.python.crawl_task import CrawlPlan
 from comity.doors.python.options import TEMPORARY, Place, settings_for
-from comity.doors.python.user_code import Sink, UserExtractor, check_user_code
+from comity.doors.python.user_code import Sink, UserExtractor, check_user_code, split_extract
 from comity.model.errors import BadInput
 from comity.model.host import Seed
 from comity.rules.seed_list import read_seed
+from comity.run.crawl.columns import read_columns
 from comity.run.crawl.sites import with_page_limit
 from comity.run.remedies import with_remedies
 from comity.settings import Settings
@@ -42,7 +43,7 @@ def crawl(
     user_agent: str | None = None,
     contact: str | None = None,
     allow_networks: Iterable[str] | None = None,
-    extract: UserExtractor | None = None,
+    extract: UserExtractor | str | Iterable[str | UserExtractor] | None = None,
     sink: Sink | None = None,
     errors: bool = False,
     refresh: bool = False,
@@ -55,6 +56,7 @@ def crawl(
     Seeds are URLs or hosts. docs/python.md describes the options; those that are not given come from the environment
     (`COMITY_…`). Nothing is opened before the first page is asked for; what cannot be used is a `BadInput` at once.
     """
+    own_extractor, columns = split_extract(extract)
     settings = settings_for(
         None if state == TEMPORARY else state,
         pages=into,
@@ -80,13 +82,15 @@ def crawl(
         contact=contact,
         allow_networks=_listed(allow_networks),
         update_stale=update_stale,
+        extract=read_columns(columns, "extract") if columns else None,
         images=images,
         max_image_bytes=max_image_bytes,
     )
     read = _read(seeds, settings)
     settings = with_page_limit(settings, max_pages, {seed.host.authority for seed in read})
-    stores, temporary = _stores(settings, into, state, extract, sink), state == TEMPORARY
-    return CrawlRun(CrawlPlan(settings, read, extract, sink, stores, errors, temporary, refresh or bool(update_stale)))
+    stores, temporary = _stores(settings, into, state, own_extractor, sink), state == TEMPORARY
+    plan = CrawlPlan(settings, read, own_extractor, sink, stores, errors, temporary, refresh or bool(update_stale))
+    return CrawlRun(plan)
 
 
 def _read(seeds: Iterable[str | Iterable[str]], settings: Settings) -> tuple[Seed, ...]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Any
 
 from comity.extract.fetched_page import ParsedPage
+from comity.model.expression import ColumnType, ExtractedValues, TypeName
 from comity.model.page import PageRecord
 from comity.store.formats.body_text import as_text
 
@@ -41,6 +44,8 @@ class Page(ParsedPage):
     """The run in which it was visited; with `url` and `crawl_time` it names the visit."""
     data: Any = None
     """What your extractor made of it."""
+    extracted: dict[str, Any] = field(default_factory=dict)
+    """The values of the expressions in `extract`, by the names of their columns."""
     error: str | None = None
     """None, or a stable code: http_404, total_timeout, too_large, noindex …"""
     reason: str | None = None
@@ -50,6 +55,36 @@ class Page(ParsedPage):
     def html(self) -> str:
         """The source: the body as text, decoded as a browser would; empty where it is not text."""
         return as_text(self.body, self.content_type, self.encoding) or ""
+
+
+def extracted_of(columns: ExtractedValues | None) -> dict[str, Any]:
+    """Stored values as Python's: `Decimal`, `date`, `datetime`; what your own extractor returned is in `data`."""
+    if columns is None:
+        return {}
+    pairs = zip(columns.columns, columns.values, strict=True)
+    return {
+        column.name: _native(value, column.type) for column, value in pairs if column.type.name is not TypeName.JSON
+    }
+
+
+def data_of(columns: ExtractedValues) -> Any:
+    """What your own extractor returned, as JSON keeps it."""
+    pairs = zip(columns.columns, columns.values, strict=True)
+    text = next((value for column, value in pairs if column.type.name is TypeName.JSON), None)
+    return json.loads(text) if text is not None else None
+
+
+def _native(value: Any, kind: ColumnType) -> Any:
+    if value is None:
+        return None
+    match kind.name:
+        case TypeName.DECIMAL:
+            return Decimal(value)
+        case TypeName.DATE:
+            return date.fromisoformat(value)
+        case TypeName.TIMESTAMP:
+            return datetime.fromisoformat(value)
+    return value
 
 
 def page_of(record: PageRecord) -> Page:
@@ -70,7 +105,8 @@ def page_of(record: PageRecord) -> Page:
         redirect_count=record.redirect_count,
         depth=record.depth,
         run_id=str(record.run_id),
-        data=record.extracted,
+        data=record.data,
+        extracted=extracted_of(record.columns),
         error=code or None,
         reason=reason or None,
     )

@@ -21,7 +21,7 @@ from comity.model.expression import (
     Wanted,
     XpathSelection,
 )
-from comity.rules.expressions.parse import parse_columns
+from comity.rules.expressions.parse import parse_columns, uses_xpath
 from comity.rules.expressions.values import MAX_VALUE_CHARACTERS, converted, text_of, transformed
 
 _NUMERIC_XPATH: Final = 1e15
@@ -51,13 +51,14 @@ def evaluate(document: Document, columns: Sequence[ExtractColumn], *, steps: int
     return Extracted(values, unconverted)
 
 
-def extract_columns(document: Document, text: str, *, on_the_loop: bool) -> Extracted | None:
+def extract_columns(document: Document, text: str, *, on_the_loop: bool) -> tuple[list[Any], int] | None:
     """The same for columns as text, which any process can be given; None if the page takes too many steps here."""
     columns = columns_of(text)
     try:
-        return evaluate(document, columns, steps=STEPS_ON_THE_LOOP if on_the_loop else STEPS_IN_A_CHILD)
+        found = evaluate(document, columns, steps=STEPS_ON_THE_LOOP if on_the_loop else STEPS_IN_A_CHILD)
     except OverBudget:
         return None
+    return found.values, found.unconverted
 
 
 @lru_cache(maxsize=64)
@@ -72,14 +73,7 @@ def columns_of(text: str) -> tuple[ExtractColumn, ...]:
 @lru_cache(maxsize=64)
 def is_unbounded(text: str) -> bool:
     """Whether columns use XPath, whose cost on a page has no bound: such pages are read in a child process."""
-    return any(_uses_xpath(column.expression) for column in columns_of(text))
-
-
-def _uses_xpath(expression: Expression) -> bool:
-    source = expression.source
-    if isinstance(source, Coalesce):
-        return any(map(_uses_xpath, source.options))
-    return isinstance(source, XpathSelection)
+    return any(uses_xpath(column.expression) for column in columns_of(text))
 
 
 class Evaluator:
@@ -95,6 +89,14 @@ class Evaluator:
         """What an expression finds, selectors within an element if one is named; None for nothing, or blank text."""
         self.found_something = False
         return self._value(expression, within)
+
+    def text(self, expression: Expression, within: Element | None = None) -> str:
+        """The same as text without blanks around it; empty where there is nothing, or it takes too many steps."""
+        try:
+            found = self.value(expression, within)
+        except OverBudget:
+            return ""
+        return text_of(found).strip() if found is not None else ""
 
     def _value(self, expression: Expression, within: Element | None) -> object | None:
         found = self._source(expression, within)

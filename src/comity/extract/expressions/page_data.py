@@ -15,8 +15,8 @@ from turbohtml import Document
 
 from comity.extract.expressions.budget import Budget
 from comity.extract.expressions.javascript import assigned_values
-from comity.extract.jobs.json_api.lenient import read_lenient
-from comity.extract.jobs.structured import read_item, types_of
+from comity.extract.lenient_json import read_lenient
+from comity.extract.structured_items import read_item, types_of
 from comity.model.expression import DataPath, EveryElement, PathRoot, PathStep
 
 MOST_SCRIPTS: Final = 500

@@ -43,6 +43,11 @@ MOST_TRANSFORMS: Final = 16
 DEEPEST: Final = 8
 _QUOTED_MOST: Final = 40
 
+RESERVED_NAMES: Final = (
+    *("url", "surt_key", "http_status", "body", "content_type", "crawl_time", "error", "etag", "last_modified"),
+    *("content_hash", "final_url", "redirect_count", "title", "body_bytes", "run_id", "data", "text", "markdown"),
+)
+"""The columns that pages have anyway, or may have."""
 TYPES: Final = {
     **{name.value: name for name in TypeName if name is not TypeName.JSON},
     "TEXT": TypeName.VARCHAR,
@@ -84,6 +89,14 @@ def parse_expression(text: str) -> Expression | ExpressionProblem:
 def looks_like_expression(text: str) -> bool:
     """Whether a text that may also be a CSS selector begins as an expression does."""
     return _BEGINNING.match(text) is not None
+
+
+def uses_xpath(expression: Expression) -> bool:
+    """Whether an expression, or one within it, is XPath."""
+    source = expression.source
+    if isinstance(source, Coalesce):
+        return any(map(uses_xpath, source.options))
+    return isinstance(source, XpathSelection)
 
 
 def describe(text: str, problem: ExpressionProblem) -> str:

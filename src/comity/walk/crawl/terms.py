@@ -40,6 +40,8 @@ class CrawlTerms:
     links_remembered: int = 1_000_000
     """Over all open hosts; each gets its share."""
     recorded_settings: dict[str, Any] | None = None
+    columns: str = ""
+    """Expressions that are evaluated on every page, and whose values are stored with it."""
 
     @property
     def most_hosts(self) -> int:

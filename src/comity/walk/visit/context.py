@@ -34,3 +34,7 @@ class VisitContext:
     finds_images: bool = False
     """Whether pages are searched for images; queued images are fetched in any case."""
     image_limits: FetchLimits = DEFAULT_LIMITS
+    columns: str = ""
+    """Expressions that are evaluated on every page."""
+    reads_apart: bool = False
+    """Whether every page is read in a child process, because the cost of an expression has no bound."""

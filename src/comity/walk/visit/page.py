@@ -24,6 +24,7 @@ from comity.rules.traps.watch import PageWatch
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.admit import admit_images, admit_links, withhold_links
 from comity.walk.visit.context import VisitContext
+from comity.walk.visit.extracted import extracted_values
 
 _NOTHING = Extraction()
 # Processor time: on a busy machine any page takes long by the clock.
@@ -47,9 +48,11 @@ async def read_page(
     directives = read_directives(page.meta_robots if page is not None else (), said, context.agent)
     hrefs = page.links if page is not None else ()
     watch = host.traps.fetched(target_of(entry.url), content_hash, body, hrefs) if host.traps is not None else None
-    extraction = _NOTHING
+    extraction, extracted, unconverted = _NOTHING, None, 0
     if context.extract is not None:
         extraction = context.extract(_fetched_page(entry, response, answer, page))
+    if context.extract is not None or context.columns:
+        extracted, unconverted = extracted_values(page, extraction, context)
     images: list[FrontierEntry] = []
     new_images: list[FrontierEntry] = []
     if page is not None and page.images and not _withholds_images(directives, answer.at):
@@ -89,11 +92,13 @@ async def read_page(
         is_login_wall=wall,
         coded=response.coded_body,
         coding=response.content_encoding or None,
-        extracted=extraction.data,
+        data=extraction.data,
         images=tuple(images),
         new_images=tuple(new_images),
         images_read=page is not None and context.finds_images,
         too_deep=tuple(links) if is_last else (),
+        extracted=extracted,
+        unconverted=unconverted,
     )
 
 
@@ -102,21 +107,30 @@ async def _read(
 ) -> HtmlPage | None:
     """Read a page here if it is surely light, else in a child process; None, with evidence, if it cannot be read."""
     body = response.body
-    if host.hard_pages == 0 and is_light(body):
+    if host.hard_pages == 0 and is_light(body) and not context.reads_apart:
         began_s = thread_time()
         page = read_html(
-            body, content_type=answer.content_type, agent_token=context.agent, with_images=context.finds_images
+            body,
+            content_type=answer.content_type,
+            agent_token=context.agent,
+            with_images=context.finds_images,
+            columns=context.columns,
         )
         if thread_time() - began_s > _HELD_UP_S:
             host.hard_pages = 1  # from now on its pages are read in the child process, where they hold up no other host
-        return page
+        if page.extracted is not None or not context.columns:
+            return page
     if host.hard_pages > _HARD_PAGES_MOST:
         found: HtmlPage | TooHard = TooHard(Hardship.TOO_SLOW, "earlier pages of this host were too hard to read")
     else:
         host.unread += 1
         try:
             found = await context.html_pool.read(
-                body, content_type=answer.content_type, agent_token=context.agent, with_images=context.finds_images
+                body,
+                content_type=answer.content_type,
+                agent_token=context.agent,
+                with_images=context.finds_images,
+                columns=context.columns,
             )
         finally:
             host.unread -= 1

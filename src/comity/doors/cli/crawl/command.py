@@ -14,6 +14,7 @@ from comity.doors.cli.crawl.options import (
     ConcurrencyOption,
     ConnectTimeoutOption,
     DelayOption,
+    ExtractOption,
     FirstByteTimeoutOption,
     FollowCanonicalOption,
     FollowLinksOption,
@@ -59,6 +60,7 @@ _EXAMPLES = (
     "comity crawl example.com example.org --max-pages 500 --delay 2",
     "comity crawl --seeds hosts.txt --max-minutes 30 --processes 4",
     "comity crawl example.com --refresh",
+    "comity crawl example.com --extract 'jsonld.Product.name' --extract 'price DECIMAL FROM css \".price::text\"'",
 )
 
 
@@ -85,6 +87,7 @@ def crawl(
     follow_canonical: FollowCanonicalOption = None,
     refresh: RefreshOption = False,
     update_stale: UpdateStaleOption = False,
+    extract: ExtractOption = None,
     images: ImagesOption = None,
     max_image_bytes: MaxImageBytesOption = None,
     timeout: TimeoutOption = None,
@@ -124,6 +127,7 @@ def crawl(
         sitemaps=sitemaps,
         follow_canonical=follow_canonical,
         update_stale=update_stale or None,
+        extract=_columns(extract),
         images=images,
         max_image_bytes=max_image_bytes,
         fetch_timeout_s=timeout,
@@ -137,6 +141,14 @@ def crawl(
         allow_networks=tuple(allow_network) if allow_network else None,
     )
     _begin(invocation, urls or [], seeds, max_pages, refresh=refresh or update_stale, verbose=verbose)
+
+
+def _columns(extract: list[str] | None) -> str | None:
+    if not extract:
+        return None
+    from comity.run.crawl.columns import read_columns
+
+    return read_columns(extract, "--extract")
 
 
 def _begin(
