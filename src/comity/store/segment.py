@@ -14,12 +14,14 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from errno import ENOENT
+from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 from uuid import UUID
 
 from xxhash import xxh3_64_intdigest
 
+from comity.model.expression import VARCHAR, ExtractedValues, StoredColumn, type_called
 from comity.model.page import PageRecord
 from comity.store.parts.part import sync_folder
 
@@ -132,7 +134,10 @@ def encode(record: PageRecord) -> tuple[bytes, bytes, bytes]:
     """One record as it is written: header, fields, body."""
     body = record.coded if record.coded is not None else record.body
     coding = record.coding if record.coded is not None else None
-    fields = [str(record.run_id), *record[1:5], *record[6:16], coding, *record[18:20]]
+    fields: list[Any] = [str(record.run_id), *record[1:5], *record[6:16], coding, *record[18:20]]
+    if record.columns is not None:
+        columns, values = record.columns
+        fields.append([[column.name, str(column.type), value] for column, value in zip(columns, values, strict=True)])
     meta = _to_json(fields).encode("utf-8", "surrogatepass")
     if record.text is not None or record.markdown is not None:
         meta += _content(record)
@@ -154,10 +159,12 @@ def read_records(file: BinaryIO) -> Iterator[SegmentPage]:
             return
         fields, _line_end, content = meta.partition(b"\n")
         run_id, url_key, url, surt_key, http_status, *rest = json.loads(fields)
-        coding, headers, address = (*rest[10:], None, None)[:3]
+        coding, headers, address, columns = (*rest[10:], None, None, None)[:4]
         pairs = tuple((name, value) for name, value in headers) if headers is not None else None
         values = (UUID(run_id), url_key, url, surt_key, http_status, None, *rest[:10], None, coding, pairs, address)
         record = PageRecord(*values)
+        if columns:
+            record = record._replace(columns=_columns(columns))
         if content:
             text, markdown = _read_content(content)
             record = record._replace(text=text, markdown=markdown)
@@ -180,6 +187,18 @@ def _read_content(content: bytes) -> list[str | None]:
         found.append(content[at : at + length].decode("utf-8", "surrogatepass") if length >= 0 else None)
         at += max(length, 0)
     return found
+
+
+def _columns(written: list[tuple[str, str, Any]]) -> ExtractedValues:
+    """What was extracted, as it was written."""
+    names = tuple((name, kind) for name, kind, _value in written)
+    return ExtractedValues(_stored_columns(names), [value for _name, _kind, value in written])
+
+
+@lru_cache(maxsize=16)
+def _stored_columns(names: tuple[tuple[str, str], ...]) -> tuple[StoredColumn, ...]:
+    """The same tuple for every page of a run, which spares comparing them."""
+    return tuple(StoredColumn(name, type_called(kind) or VARCHAR) for name, kind in names)
 
 
 def count_pages(path: Path) -> int:

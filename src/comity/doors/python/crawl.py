@@ -9,10 +9,11 @@ from comity.doors.python.crawl_run import CrawlRun
 from comity.doors.python.crawl_task import CrawlPlan
 from comity.doors.python.options import TEMPORARY, Place, settings_for
 from comity.doors.python.request_options import RequestArguments, request_settings
-from comity.doors.python.user_code import Sink, UserExtractor, check_user_code
+from comity.doors.python.user_code import Sink, UserExtractor, check_user_code, split_extract
 from comity.model.errors import BadInput
 from comity.model.host import Seed
 from comity.rules.seed_list import read_seed
+from comity.run.crawl.columns import read_columns
 from comity.run.crawl.sites import with_page_limit, with_request_options, with_site
 from comity.run.remedies import with_remedies
 from comity.settings import Settings
@@ -39,7 +40,7 @@ def crawl(
     user_agent: str | None = None,
     contact: str | None = None,
     allow_networks: Iterable[str] | None = None,
-    extract: UserExtractor | None = None,
+    extract: UserExtractor | str | Iterable[str | UserExtractor] | None = None,
     sink: Sink | None = None,
     errors: bool = False,
     refresh: bool = False,
@@ -59,6 +60,7 @@ def crawl(
 
     Seeds are URLs or hosts; docs/python.md describes the options. What cannot be used is a `BadInput` at once.
     """
+    own_extractor, columns = split_extract(extract)
     settings = settings_for(
         None if state == TEMPORARY else state,
         pages=into,
@@ -79,14 +81,16 @@ def crawl(
         reject_types=_listed(reject),
         allow_networks=_listed(allow_networks),
         update_stale=update_stale,
+        extract=read_columns(columns, "extract") if columns else None,
         **_stored_besides(images, max_image_bytes, text, markdown),
         **_urls(include, exclude, subdomains, site_hosts),
         **request_settings(requests),
     )
     read = _read(seeds, settings)
     settings = _for_seeds(settings, read, max_pages, under)
-    stores, temporary = _stores(settings, into, state, extract, sink), state == TEMPORARY
-    return CrawlRun(CrawlPlan(settings, read, extract, sink, stores, errors, temporary, refresh or bool(update_stale)))
+    stores, temporary = _stores(settings, into, state, own_extractor, sink), state == TEMPORARY
+    plan = CrawlPlan(settings, read, own_extractor, sink, stores, errors, temporary, refresh or bool(update_stale))
+    return CrawlRun(plan)
 
 
 @with_remedies()

@@ -18,6 +18,7 @@ from comity.doors.cli.crawl.options import (
     CrawlOutput,
     DelayOption,
     ExcludeOption,
+    ExtractOption,
     FollowCanonicalOption,
     FollowLinksOption,
     ImagesOption,
@@ -78,6 +79,7 @@ _EXAMPLES = (
     "comity crawl example.com --into pages.csv -v",
     "comity crawl example.com --json-lines > events.jsonl",
     "comity crawl https://example.com/docs/ --under --exclude '*.pdf'",
+    "comity crawl example.com --extract 'jsonld.Product.name' --extract 'price DECIMAL FROM css \".price::text\"'",
 )
 
 
@@ -109,6 +111,7 @@ def crawl(
     follow_canonical: FollowCanonicalOption = None,
     refresh: RefreshOption = False,
     update_stale: UpdateStaleOption = False,
+    extract: ExtractOption = None,
     images: ImagesOption = None,
     max_image_bytes: MaxImageBytesOption = None,
     text: TextOption = None,
@@ -147,6 +150,7 @@ def crawl(
         sitemaps=sitemaps,
         follow_canonical=follow_canonical,
         update_stale=update_stale or None,
+        extract=_columns(extract),
         **stored_besides(images, max_image_bytes, text, markdown),
         **request_settings(requests),
         **type_settings(accept, reject),
@@ -155,6 +159,14 @@ def crawl(
     )
     output = CrawlOutput(verbose, json_lines, log_requests)
     _begin(invocation, urls, seeds, max_pages, refresh or update_stale, output, under)
+
+
+def _columns(extract: list[str] | None) -> str | None:
+    if not extract:
+        return None
+    from comity.run.crawl.columns import read_columns
+
+    return read_columns(extract, "--extract")
 
 
 def _begin(

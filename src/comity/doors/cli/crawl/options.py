@@ -99,6 +99,15 @@ OnlyStaleOption = Annotated[
         "--update-stale", help="With --refresh: only pages that are old, or that sitemaps list as changed or due."
     ),
 ]
+ExtractOption = Annotated[
+    list[str] | None,
+    option(
+        "--extract",
+        "EXPRESSION|FILE",
+        "Store this value of every page as a column: price DECIMAL FROM css '.price::text' | parse_price. "
+        "May be repeated. See docs/extract.md.",
+    ),
+]
 ImagesOption = Annotated[
     bool | None,
     typer.Option("--images/--no-images", help="Also download images of pages, from the same host. Default no."),
