@@ -71,6 +71,7 @@ def read_html(
         reader.limits.add(PageLimit.BODY_BYTES)
     reader.read(document)
     images = image_addresses(document) if with_images else ()
+    extracted = extract_columns(document, columns, on_the_loop=not in_child) if columns else None
     content = _NO_CONTENT
     if with_text or with_markdown:  # last, since it changes the document
         content = read_main_content(
@@ -92,7 +93,7 @@ def read_html(
         markdown=content.markdown,
         images=images,
         frames=tuple(reader.frames),
-        extracted=extract_columns(document, columns, on_the_loop=not in_child) if columns else None,
+        extracted=extracted,
     )
 
 
