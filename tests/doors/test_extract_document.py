@@ -41,7 +41,7 @@ def test_the_examples_find_what_they_should() -> None:
     }
 
 
-@pytest.mark.parametrize("written", re.findall(r"^\\| `([^`]+)`", DOCUMENT, re.MULTILINE))
+@pytest.mark.parametrize("written", re.findall(r"^\| `([^`]+)`", DOCUMENT, re.MULTILINE))
 def test_every_source_of_the_table_is_one(written: str) -> None:
     if "…" not in written:
         assert not isinstance(parse_expression(written), ExpressionProblem)

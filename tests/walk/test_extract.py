@@ -148,7 +148,8 @@ def test_runs_with_other_columns_are_read_together(web: Web, place: Place, name:
         columns=("css '.price::text' AS price", "og.title AS og"),
     )
     found = query(place, where, "SELECT price, og FROM pages WHERE url LIKE '%/cup' ORDER BY crawl_time")
-    assert [row["price"] for row in found] == [None, "1299.00", "1.299,00 €"]
+    number = "1299.0" if name == "kept.jsonl" else "1299.00"  # a number of JSON has no scale
+    assert [row["price"] for row in found] == [None, number, "1.299,00 €"]
     assert len(list(comity.read_pages(where, state=place.state))) == 12
 
 

@@ -21,7 +21,7 @@ from comity.model.expression import ExtractedValues, StoredColumn
 from comity.model.page import PageRecord
 from comity.store.formats.columns import NAMES
 from comity.store.formats.writers import writer_of
-from comity.store.parts.manifest import write_finished
+from comity.store.parts.manifest import add_joined, note_of, write_finished
 from comity.store.parts.part import write_part
 from comity.store.reading import PageReader
 from comity.store.target import Format, Target, check_way, file_format, read_target
@@ -63,7 +63,12 @@ def export(reader: PageReader, target: Target) -> int:
         return _into_database(pages, path)
     if target.is_folder and not target.is_one_file:
         return _into_folder(pages, target)
-    return write_part(writer_of(target.format, path, path.name), pages)
+    writer = writer_of(target.format, path, path.name)
+    count = write_part(writer, pages)
+    if columns and count and target.format in (Format.JSONL, Format.JSONL_GZ):
+        # JSON has no types: the note beside the file has those of the columns.
+        add_joined(path, note_of(path, writer.tally, writer.size, writer.digest)._replace(at=0))
+    return count
 
 
 def _into_folder(pages: Iterator[PageRecord], target: Target) -> int:
