@@ -31,6 +31,7 @@ from comity.doors.cli.crawl.options import (
     TimeoutOption,
     option,
     stored_besides,
+    time_settings,
 )
 from comity.doors.cli.exit_codes import report_failure
 from comity.doors.cli.help_text import command
@@ -115,11 +116,8 @@ def work(
         enable_refresh_mode=refresh,
         update_stale=update_stale,
         **stored_besides(images, max_image_bytes, text, markdown),
-        fetch_timeout_s=timeout,
-        connect_timeout_s=connect_timeout,
-        first_byte_timeout_s=first_byte_timeout,
         retries=retries,
-        max_retry_backoff_seconds=max_retry_backoff,
+        **time_settings(timeout, connect_timeout, first_byte_timeout, max_retry_backoff),
         allow_networks=tuple(allow_network) if allow_network else None,
     )
     invocation = CrawlOutput(0, json_lines, log_requests).applied(invocation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Unpack
 
 from comity.doors.python.crawl_run import CrawlRun
@@ -81,8 +81,7 @@ def crawl(
         reject_types=_listed(reject),
         allow_networks=_listed(allow_networks),
         update_stale=update_stale,
-        extract=read_columns(columns, "extract") if columns else None,
-        **_stored_besides(images, max_image_bytes, text, markdown),
+        **_stored_besides(images, max_image_bytes, text, markdown, columns),
         **_urls(include, exclude, subdomains, site_hosts),
         **request_settings(requests),
     )
@@ -129,10 +128,16 @@ def _texts(seeds: Iterable[str | Iterable[str]]) -> Iterator[str]:
 
 
 def _stored_besides(
-    images: bool | None, max_image_bytes: int | None, text: bool | None, markdown: bool | None
+    images: bool | None,
+    max_image_bytes: int | None,
+    text: bool | None,
+    markdown: bool | None,
+    columns: Sequence[str],
 ) -> dict[str, Any]:
     """The settings for what is stored besides pages as they came."""
-    return {"images": images, "max_image_bytes": max_image_bytes, "text": text, "markdown": markdown}
+    extract = read_columns(columns, "extract") if columns else None
+    images_too = {"images": images, "max_image_bytes": max_image_bytes}
+    return {**images_too, "text": text, "markdown": markdown, "extract": extract}
 
 
 def _urls(

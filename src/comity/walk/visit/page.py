@@ -51,9 +51,9 @@ async def read_page(
     hrefs = page.links if page is not None else ()
     watch = host.traps.fetched(target_of(entry.url), content_hash, body, hrefs) if host.traps is not None else None
     extraction, extracted, unconverted = _NOTHING, None, 0
-    if context.extract is not None:
-        extraction = context.extract(_fetched_page(entry, response, answer, page))
     if context.extract is not None or context.columns:
+        own = context.extract
+        extraction = own(_fetched_page(entry, response, answer, page)) if own is not None else _NOTHING
         extracted, unconverted = extracted_values(page, extraction, context)
     images: list[FrontierEntry] = []
     new_images: list[FrontierEntry] = []
@@ -70,14 +70,7 @@ async def read_page(
         more, refused = await _extracted(host, entry, extraction, watch, response.url, context)
         links += more
         trail.evidence.extend(refused)
-    wall = page is not None and is_login_wall(
-        status=answer.status,
-        requested_url=entry.url,
-        final_url=response.url,
-        has_password_field=page.has_password_field,
-        link_count=len(page.links),
-        title=page.title,
-    )
+    wall = page is not None and _is_wall(entry, response, page)
     is_last = entry.depth >= context.scope.max_depth  # its links are too deep
     if directives.evidence or wall:
         trail.evidence.extend(_directive_evidence(host, entry, answer, directives, wall))
@@ -105,6 +98,17 @@ async def read_page(
         skipped=host.skipped.pop(entry.key, {}) if host.skipped is not None else None,
         extracted=extracted,
         unconverted=unconverted,
+    )
+
+
+def _is_wall(entry: QueuedUrl, response: Response, page: HtmlPage) -> bool:
+    return is_login_wall(
+        status=response.status,
+        requested_url=entry.url,
+        final_url=response.url,
+        has_password_field=page.has_password_field,
+        link_count=len(page.links),
+        title=page.title,
     )
 
 

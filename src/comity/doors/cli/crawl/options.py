@@ -149,10 +149,15 @@ MaxRetryBackoffOption = Annotated[
 
 
 def stored_besides(
-    images: bool | None, max_image_bytes: int | None, text: bool | None, markdown: bool | None
+    images: bool | None,
+    max_image_bytes: int | None,
+    text: bool | None,
+    markdown: bool | None,
+    columns: str | None = None,
 ) -> dict[str, Any]:
     """The settings for what is stored besides pages as they came."""
-    return {"images": images, "max_image_bytes": max_image_bytes, "text": text, "markdown": markdown}
+    images_too = {"images": images, "max_image_bytes": max_image_bytes}
+    return {**images_too, "text": text, "markdown": markdown, "extract": columns}
 
 
 # What is printed while a crawl runs.
@@ -208,6 +213,18 @@ def url_settings(
         "exclude": tuple(exclude) if exclude else None,
         "subdomains": subdomains,
         "site_hosts": ",".join(site_hosts) if site_hosts else None,
+    }
+
+
+def time_settings(
+    timeout: float | None, connect: float | None, first_byte: float | None, max_retry_backoff: float | None
+) -> dict[str, Any]:
+    """Limits of time, as settings."""
+    return {
+        "fetch_timeout_s": timeout,
+        "connect_timeout_s": connect,
+        "first_byte_timeout_s": first_byte,
+        "max_retry_backoff_seconds": max_retry_backoff,
     }
 
 
