@@ -86,11 +86,26 @@ def crawl(
         images=images,
         max_image_bytes=max_image_bytes,
     )
+    is_refresh = refresh or bool(update_stale)
+    return CrawlRun(_plan(settings, seeds, max_pages, into, state, own_extractor, sink, errors, is_refresh))
+
+
+def _plan(
+    settings: Settings,
+    seeds: Iterable[str | Iterable[str]],
+    max_pages: int | None,
+    into: Place | None,
+    state: Place | None,
+    extract: UserExtractor | None,
+    sink: Sink | None,
+    errors: bool,
+    refresh: bool,
+) -> CrawlPlan:
+    """Check the seeds, the target and the user's code."""
     read = _read(seeds, settings)
     settings = with_page_limit(settings, max_pages, {seed.host.authority for seed in read})
-    stores, temporary = _stores(settings, into, state, own_extractor, sink), state == TEMPORARY
-    plan = CrawlPlan(settings, read, own_extractor, sink, stores, errors, temporary, refresh or bool(update_stale))
-    return CrawlRun(plan)
+    stores, temporary = _stores(settings, into, state, extract, sink), state == TEMPORARY
+    return CrawlPlan(settings, read, extract, sink, stores, errors, temporary, refresh)
 
 
 def _read(seeds: Iterable[str | Iterable[str]], settings: Settings) -> tuple[Seed, ...]:

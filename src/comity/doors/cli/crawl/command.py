@@ -135,12 +135,15 @@ def crawl(
         first_byte_timeout_s=first_byte_timeout,
         retries=retries,
         max_retry_backoff_seconds=max_retry_backoff,
-        accept_types=tuple(accept) if accept else None,
-        reject_types=tuple(reject) if reject else None,
         user_agent=user_agent,
-        allow_networks=tuple(allow_network) if allow_network else None,
+        **_listed(accept_types=accept, reject_types=reject, allow_networks=allow_network),
     )
     _begin(invocation, urls or [], seeds, max_pages, refresh=refresh or update_stale, verbose=verbose)
+
+
+def _listed(**options: list[str] | None) -> dict[str, tuple[str, ...] | None]:
+    """Options that may be repeated, as settings; None for one that is not there."""
+    return {name: tuple(values) if values else None for name, values in options.items()}
 
 
 def _columns(extract: list[str] | None) -> str | None:
