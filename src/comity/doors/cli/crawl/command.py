@@ -44,7 +44,6 @@ from comity.doors.cli.crawl.options import (
     VerboseOption,
     option,
     stored_besides,
-    type_settings,
     url_settings,
 )
 from comity.doors.cli.crawl.rendering import VisitLines, summary_document, write_idle, write_summary
@@ -152,12 +151,16 @@ def crawl(
         update_stale=update_stale or None,
         **stored_besides(images, max_image_bytes, text, markdown, _columns(extract)),
         **request_settings(requests),
-        **type_settings(accept, reject),
         user_agent=user_agent,
-        allow_networks=tuple(allow_network) if allow_network else None,
+        **_listed(accept_types=accept, reject_types=reject, allow_networks=allow_network),
     )
     output = CrawlOutput(verbose, json_lines, log_requests)
     _begin(invocation, urls, seeds, max_pages, refresh or update_stale, output, under)
+
+
+def _listed(**options: list[str] | None) -> dict[str, tuple[str, ...] | None]:
+    """Options that may be repeated, as settings; None for one that is not there."""
+    return {name: tuple(values) if values else None for name, values in options.items()}
 
 
 def _columns(extract: list[str] | None) -> str | None:

@@ -226,8 +226,3 @@ def time_settings(
         "first_byte_timeout_s": first_byte,
         "max_retry_backoff_seconds": max_retry_backoff,
     }
-
-
-def type_settings(accept: list[str] | None, reject: list[str] | None) -> dict[str, Any]:
-    """Media types, as settings."""
-    return {"accept_types": tuple(accept) if accept else None, "reject_types": tuple(reject) if reject else None}
