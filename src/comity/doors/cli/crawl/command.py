@@ -158,7 +158,7 @@ def crawl(
     _begin(invocation, urls, seeds, max_pages, refresh or update_stale, output, under)
 
 
-def _listed(**options: list[str] | None) -> dict[str, tuple[str, ...] | None]:
+def _listed(**options: list[str] | None) -> dict[str, Any]:
     """Options that may be repeated, as settings; None for one that is not there."""
     return {name: tuple(values) if values else None for name, values in options.items()}
 
