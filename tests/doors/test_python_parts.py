@@ -355,7 +355,7 @@ class _AsyncSink:
         (lambda: comity.crawl("a.example", max_page=1), TypeError, "max_page"),
         (lambda: comity.crawl(7), TypeError, "not iterable"),
         (lambda: comity.crawl([b"a.example"]), TypeError, "a seed must be a string"),
-        (lambda: comity.crawl("a.example", extract="title"), TypeError, "extract must be a function"),
+        (lambda: comity.crawl("a.example", extract=3), TypeError, "extract must be expressions or a function"),
         (lambda: comity.crawl("a.example", extract=_coroutine), TypeError, "extract must be a plain function"),
         (lambda: comity.crawl("a.example", sink=[]), TypeError, r"sink must have a method write\(pages\)"),
         (lambda: comity.crawl("a.example", sink=_AsyncSink()), TypeError, "must be a plain function"),

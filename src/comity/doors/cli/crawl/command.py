@@ -60,7 +60,7 @@ _EXAMPLES = (
     "comity crawl example.com example.org --max-pages 500 --delay 2",
     "comity crawl --seeds hosts.txt --max-minutes 30 --processes 4",
     "comity crawl example.com --refresh",
-    "comity crawl example.com --extract 'jsonld.Product.name' --extract 'price DECIMAL FROM css \".price::text\"'",
+    "comity crawl example.com --extract 'price DECIMAL FROM css \".price::text\"'",
 )
 
 
@@ -141,7 +141,7 @@ def crawl(
     _begin(invocation, urls or [], seeds, max_pages, refresh=refresh or update_stale, verbose=verbose)
 
 
-def _listed(**options: list[str] | None) -> dict[str, tuple[str, ...] | None]:
+def _listed(**options: list[str] | None) -> dict[str, Any]:
     """Options that may be repeated, as settings; None for one that is not there."""
     return {name: tuple(values) if values else None for name, values in options.items()}
 
