@@ -78,7 +78,7 @@ _EXAMPLES = (
     "comity crawl example.com --into pages.csv -v",
     "comity crawl example.com --json-lines > events.jsonl",
     "comity crawl https://example.com/docs/ --under --exclude '*.pdf'",
-    "comity crawl example.com --extract 'jsonld.Product.name'",
+    "comity crawl example.com --extract 'price DECIMAL FROM css \".price::text\"'",
 )
 
 
