@@ -36,6 +36,8 @@ MASKS = (
 def masked(text: str) -> list[str]:
     for pattern, word in MASKS:
         text = pattern.sub(word, text)
+    if "STILL QUEUED" in text:  # how far a crawl came before Ctrl-C depends on the reader
+        text = re.sub(r"\b\d+ (page|URL|error)s?\b|\b\d+\b|─+", "N", text)
     return [line.strip() for line in text.strip().splitlines()]
 
 
