@@ -2,7 +2,7 @@
 
     python bench/why.py [--urls 1000000] [--databases sqlite,postgresql]
 
-The rows are inserted in bulk (on PostgreSQL by COPY: row by row, a million URLs would take most of an hour) into a
+The rows are inserted in bulk (on PostgreSQL by COPY: row by row, the set-up took longer than the measurement) into a
 SQLite file or a private PostgreSQL: 100 hosts, each URL with what a crawl leaves
 of it. `comity why` is then asked for 2,000 of them, without the start of the command. It decides whether `why` may be
 asked by a page that is looked at by people: the 95th percentile is to stay under 50 ms with SQLite, and under 100 ms

@@ -15,7 +15,7 @@ _HOMES = {
     "IdleHost": "comity.reports.idle",
     "Page": "comity.doors.python.page",
     "Posting": "comity.model.search",
-    "FetchedPage": "comity.model.page",
+    "FetchedPage": "comity.extract.fetched_page",
     "Progress": "comity.walk.crawl.progress",
     "RunSummary": "comity.walk.crawl.progress",
     "Source": "comity.model.source",

@@ -8,10 +8,10 @@ from comity.doors.python.search import search as search
 from comity.doors.python.user_code import ExtractorFailed as ExtractorFailed
 from comity.doors.python.user_code import Sink as Sink
 from comity.doors.python.user_code import SinkFailed as SinkFailed
+from comity.extract.fetched_page import FetchedPage as FetchedPage
 from comity.model.errors import BadInput as BadInput
 from comity.model.errors import ComityError as ComityError
 from comity.model.page import Extraction as Extraction
-from comity.model.page import FetchedPage as FetchedPage
 from comity.model.search import Posting as Posting
 from comity.model.source import Source as Source
 from comity.reports.idle import IdleHost as IdleHost

@@ -160,6 +160,7 @@ class State:
             advice=hooks.advice,
             patterns=self.patterns(),
             site=self.site(),
+            columns=settings.extract,
         )
         if hosts is None:  # a worker's run, whose hosts were not prepared one by one
             hooks = replace(hooks, duties=(*hooks.duties, Duty(REREAD_EVERY_S, partial(self.reread_robots, fetcher))))

@@ -17,9 +17,12 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from comity import __version__
 from comity.model.errors import BadInput, Remedy, RemedyCode
+from comity.model.expression import ExpressionProblem
 from comity.model.run import HOST_PAGES, HTML_TYPES
 from comity.rules.canonical import web_address
 from comity.rules.content_type import is_pattern
+from comity.rules.expressions.parse import RESERVED_NAMES, describe, parse_columns
+from comity.rules.expressions.printing import print_columns
 from comity.rules.priority import PriorityWeights
 from comity.rules.url_patterns import parse_patterns
 from comity.rules.user_agent import agent_token
@@ -160,6 +163,11 @@ class Settings(BaseSettings):
     )
     reject_types: Annotated[tuple[str, ...], NoDecode] = _set(
         (), "Media types to reject, even if the list above accepts them.", "REJECT_TYPES"
+    )
+    extract: str = _set(
+        "",
+        "Values to extract from every page, as expressions separated by commas: price DECIMAL FROM css '.price::text'.",
+        "EXTRACT",
     )
     images: bool = _set(False, "Whether to download and store the images of pages, from the same host.", "IMAGES")
     max_image_bytes: int = _set(10_000_000, "The largest image to store.", "MAX_IMAGE_BYTES", ge=1024)
@@ -412,6 +420,17 @@ class Settings(BaseSettings):
             if not is_pattern(pattern):
                 raise ValueError(f"{pattern!r} is not a media type such as text/html, text/* or */*")
         return value
+
+    @field_validator("extract")
+    @classmethod
+    def _are_columns(cls, value: str) -> str:
+        """One notation, whoever wrote them: child processes read it again."""
+        if not value.strip():
+            return ""
+        columns = parse_columns(value, RESERVED_NAMES)
+        if isinstance(columns, ExpressionProblem):
+            raise ValueError(describe(value, columns))
+        return print_columns(columns)
 
     @field_validator("pages", mode="before")
     @classmethod

@@ -246,3 +246,18 @@ def test_what_a_site_sends_cannot_steer_the_terminal() -> None:
     visit = Visit("http://a.example/\x1b[2J", 200, 10, 0.1, content_type="text/\x1b[31m", outcome="fetched")
     assert "\x1b" not in visit_line(visit)
     assert "\x1b" not in left_out_line({"robots": (1, "http://a.example/\x1b")})
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_a_worker_streams_events_too(web: Web, place: Place, processes: str) -> None:
+    sites = [web.site(tree(4)), web.site(tree(3))]
+    place.comity("seeds", "add", *(site.url() for site in sites))
+    told = place.comity_apart("work", "--idle-exit", "--json-lines", "--processes", processes)
+    assert (told.code, told.err) == (0, "")
+    found = events_of(told)
+    for event in found:
+        assert_described(event)
+    kinds = [event["event"] for event in found]
+    assert (kinds.count("page"), kinds.count("host")) == (7, 2)
+    assert kinds.count("run") >= 1
+    assert sum(event["pages"] for event in found if event["event"] == "run") == 7

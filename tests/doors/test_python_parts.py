@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import pickle
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -64,6 +65,53 @@ def test_an_extractor_gives_what_it_likes(web: Web, place: Place) -> None:
             kept.body,
             kept.encoding,
         )
+
+
+MARKED_UP = Answer(
+    type="text/html",
+    body=b"""<!doctype html><meta charset=latin-1><base href=/shop/><title>Caf\xe9</title>
+<meta name=Description content=All>
+<meta property=og:title content=Cup>
+<script type=application/ld+json>{"@graph":[{"@type":"Product","name":"Cup"}]}</script>
+<div itemscope itemtype=https://schema.org/Offer><b itemprop=price>3</b></div>
+<p class=p>Caf\xe9 <i>au lait</i></p>
+<a href=cup?x=1>1</a><a href="cup?x=1#top">again</a><a href="mailto:a@b.c">mail</a>
+<a href=//other.example/>other</a>""",
+)
+
+
+def assert_it_answers(each: comity.Page | comity.FetchedPage, site: Site) -> None:
+    assert "Café <i>au lait</i>" in each.html
+    assert [element.text for element in each.select("p.p, title")] == ["Café", "Café au lait"]
+    only = each.select_one("p.p")
+    assert only is not None
+    assert (only.tag, only.attr("class"), only.html) == ("p", "p", '<p class="p">Café <i>au lait</i></p>')
+    assert each.select_one("h6") is None
+    assert each.xpath("string(//i)") == "au lait"
+    assert each.xpath("//a/@href")[0] == "cup?x=1"
+    assert each.links == [site.url("/shop/cup?x=1"), "http://other.example/"]
+    assert each.jsonld == [{"@type": "Product", "name": "Cup"}]
+    assert each.microdata == [{"@type": ["https://schema.org/Offer"], "price": "3"}]
+    assert each.meta == {"description": "All", "og:title": "Cup", "charset": "latin-1"}
+    assert each.opengraph == {"title": "Cup"}
+    with pytest.raises(ValueError, match="invalid CSS selector"):
+        each.select("p[")
+
+
+def test_a_page_can_be_asked_for_its_parts(web: Web, place: Place) -> None:
+    site = web.site({"/": MARKED_UP})
+    asked = []
+
+    def extract(each: comity.FetchedPage) -> None:
+        assert_it_answers(each, site)
+        asked.append(each.url)
+
+    [found] = crawl(place, site, extract=extract, follow_links=False)
+    assert asked == [found.url]
+    assert_it_answers(found, site)
+    assert pickle.loads(pickle.dumps(found)) == found
+    [stored] = comity.read_pages(place.pages, state=place.state)
+    assert_it_answers(stored, site)
 
 
 def test_links_of_an_extractor_are_admitted_as_any_link(web: Web, place: Place) -> None:
@@ -301,13 +349,13 @@ class _AsyncSink:
         (lambda: comity.crawl("a.example", allow_networks=["x"]), comity.BadInput, "allow_networks"),
         (lambda: comity.crawl("a.example", user_agent="7"), comity.BadInput, "user_agent"),
         (lambda: comity.crawl("a.example", contact="a\nb"), comity.BadInput, "contact"),
-        (lambda: comity.crawl("a.example", into="pages.csv"), comity.BadInput, "pages go into a folder"),
+        (lambda: comity.crawl("a.example", into="pages.tsv"), comity.BadInput, "pages go into a folder"),
         (lambda: comity.crawl("a.example", into=""), comity.BadInput, "path for pages is empty"),
         (lambda: comity.crawl("a.example", state=":memory:"), comity.BadInput, "TEMPORARY"),
         (lambda: comity.crawl("a.example", max_page=1), TypeError, "max_page"),
         (lambda: comity.crawl(7), TypeError, "not iterable"),
         (lambda: comity.crawl([b"a.example"]), TypeError, "a seed must be a string"),
-        (lambda: comity.crawl("a.example", extract="title"), TypeError, "extract must be a function"),
+        (lambda: comity.crawl("a.example", extract=3), TypeError, "extract must be expressions or a function"),
         (lambda: comity.crawl("a.example", extract=_coroutine), TypeError, "extract must be a plain function"),
         (lambda: comity.crawl("a.example", sink=[]), TypeError, r"sink must have a method write\(pages\)"),
         (lambda: comity.crawl("a.example", sink=_AsyncSink()), TypeError, "must be a plain function"),

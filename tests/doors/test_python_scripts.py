@@ -99,6 +99,7 @@ def test_what_the_examples_show(web: Web, place: Place) -> None:
 
 
 def test_every_option_is_in_the_document() -> None:
+    import dataclasses
     import inspect
 
     table = DOCUMENT.partition("## Options")[2].partition("## Errors")[0]
@@ -108,7 +109,7 @@ def test_every_option_is_in_the_document() -> None:
     missing = [name for name in names if f"`{name}`" not in table]
     assert missing == []
     fields = DOCUMENT.partition("## Pages")[2].partition("## The run")[0]
-    assert [name for name in comity.Page.__slots__ if f"`{name}`" not in fields] == []
+    assert [each.name for each in dataclasses.fields(comity.Page) if f"`{each.name}`" not in fields] == []
 
 
 INTERRUPTED = """

@@ -167,7 +167,7 @@ def test_what_cannot_be_sent_is_refused_at_once_and_not_repeated(
         (("--header", "Connection: s3cret"), "--header: the header Connection may not be set"),
         (
             ("--header", "User-Agent: s3cret"),
-            "--header: the header User-Agent may not be set: it is set by --user-agent",
+            "--header: the header User-Agent may not be set: it is set by COMITY_USER_AGENT",
         ),
         (("--header", "X-A: s3cret\nB: c"), "--header: "),
         (("--cookie", "s3cret"), "--cookie: a cookie is written as"),

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.doors.command_line import PATIENCE_S, STATE, CommandLine
+from tests.walk.site import Web, tree
 
 COLOUR = re.compile(r"\x1b\[(3\d|4\d|9\d|38;[0-9;]+)m")
 CTRL_C = b"\x03"
@@ -116,3 +117,26 @@ def test_a_short_list_shows_no_bar(comity: CommandLine) -> None:
     assert code == 0
     assert text.startswith("1 new host.")
     assert STATE.exists()
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_a_crawl_shows_which_hosts_hold_it_up_and_how_long_it_takes(
+    comity: CommandLine, web: Web, columns: int
+) -> None:
+    sites = [web.site(tree(12)), web.site(tree(6))]
+    seeds = [site.url() for site in sites]
+    options = ("--delay", "0.15", "--no-sitemaps", "--allow-network", "127.0.0.0/8")
+    code, text = at_terminal(comity, "crawl", *seeds, *options, columns=columns)
+    assert code == 0
+    frames = [ANY_CODE.sub("", frame) for frame in re.split(r"(?:\x1b\[2K|\x1b\[1A)+", text)]
+    shown = [frame.strip("\r\n").splitlines() for frame in frames if "slowest: " in frame]
+    assert shown
+    assert max(len(line) for frame in shown for line in frame) <= columns
+    heights = [len(frame) for frame in shown]
+    assert heights == sorted(heights)  # it never gets lower
+    joined = "\n".join(line for frame in shown for line in frame)
+    assert re.search(r"slowest: 127\.0\.0\.1:\d+ 0\.15 s each, \d+ queued", joined)
+    assert "blocked: none" in joined
+    assert re.search(r"(at least|about) \d+ s to go", joined)
+    assert "slowest" not in frames[-1]  # it is gone when the summary comes
+    assert "18 pages in " in frames[-1]

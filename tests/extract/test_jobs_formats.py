@@ -7,9 +7,9 @@ import json
 import pytest
 
 from comity.extract.jobs import read_listing
-from comity.extract.jobs.json_api.lenient import read_lenient
 from comity.extract.jobs.read import distinct
 from comity.extract.jobs.systems.boards import public_answer
+from comity.extract.lenient_json import read_lenient
 from comity.model.job import ExtractionMethod, JobFound, Listing, ListingKind, SourceType
 from comity.model.parser_hint import HintProblem
 from comity.rules.parser_hint import parse_hint

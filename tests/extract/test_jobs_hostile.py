@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bench._job_corpus import labelled_pages
 from comity.extract.jobs import read_listing
-from comity.extract.jobs.json_api.lenient import read_lenient
 from comity.extract.jobs.read import MOST_JOBS
+from comity.extract.lenient_json import read_lenient
 from comity.model.job import Listing, SourceType
 from comity.model.parser_hint import HintProblem
 from comity.rules.parser_hint import parse_hint

@@ -335,6 +335,7 @@ HOSTILE = {
     "one wide table": "<table><tr>" + "<td>word" * 20_000 + ("<tr><td>x" * 2_000),
     "one long cell": "<table><tr><td>" + "x" * 100_000 + "<td>y" + "<tr><td>x<td>y" * 5_000,
     "cells over many columns": "<table>" + "<tr><td colspan=1000 rowspan=60000>word" * 5_000,
+    "reopened formatting": "<p>" + "".join(f"<b a{n}>" for n in range(500)) + "<p>x" * 990,
     "unclosed formatting": "<b><i><a href=/x>" * 400 + "<p>word" * 400,
 }
 
@@ -352,3 +353,15 @@ def test_a_hostile_page_costs_little_more_than_its_parsing(name: str) -> None:
     for rendered in (read.text, read.markdown):
         assert rendered is not None
         assert len(rendered) <= MAX_CHARACTERS
+
+
+def test_a_page_that_the_parser_inflates_has_no_content() -> None:
+    assert content(HOSTILE["reopened formatting"]) == ("", "")
+    links = "<p><a href=/x>word</a> and a sentence about it.</p>" * 20_000
+    assert content(links)[0].count("and a sentence about it.") == 20_000
+
+
+def test_lines_have_no_blanks_at_their_ends_and_no_more_than_one_between_them() -> None:
+    text, markdown = content("<main><pre>a  \n\n\n\nb\t\nc</pre><p>d<br> <br><br><br>e</main>")
+    for rendered in (text, markdown):
+        assert not re.search(r"[ \t]\n|\n{3}", rendered)

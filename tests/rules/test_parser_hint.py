@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from comity.model.expression import Expression
 from comity.model.parser_hint import (
     ApplicantSystem,
     Each,
@@ -125,3 +126,27 @@ def test_what_is_wrong_is_said_precisely(text: str, key: str, words: str) -> Non
     assert isinstance(problem, HintProblem)
     assert problem.key == key
     assert words in problem.message
+
+
+def test_an_expression_may_stand_where_a_selector_does() -> None:
+    said = {
+        "item": "li",
+        "title": "css 'h3::text' | trim",
+        "org": ["jsonld.Organization.name", ".org"],
+        "link": "a@href",
+    }
+    hint = parse_hint(json.dumps(said))
+    assert isinstance(hint, SelectorHint)
+    fields = dict(hint.fields)
+    assert isinstance(fields[HintField.TITLE][0], Expression)
+    assert [type(rule) for rule in fields[HintField.ORG]] == [Expression, Selector]
+    assert fields[HintField.URL] == (Selector("a", "href"),)
+    for rule, message in (
+        ("css 'h3::txt'", "“title” is not an expression; column 5: after :: expected text or attr(name)"),
+        ("xpath '//h3'", "“title” uses xpath, which a hint cannot; use css."),
+        ("jsonld.Organization.name | trin", "“trin” is not a known step; did you mean trim?"),
+    ):
+        problem = parse_hint(json.dumps({"item": "li", "title": rule}))
+        assert isinstance(problem, HintProblem)
+        assert message in problem.message
+        assert problem.key == "title"

@@ -114,7 +114,7 @@ def test_the_line_says_how_fast_how_much_and_how_long() -> None:
         said = line.sentence()
     assert said == (
         "440 pages · 10.0/s (mean 5.5) · hosts 2 active, 9 waiting, 1 blocked · 1,234 queued · 1 error · 3.4 MB · "
-        "about 6 s to go · left 60 pages, 9 min"
+        "about 9 s to go · left 60 pages, 9 min"
     )
 
 

@@ -31,6 +31,9 @@ CONTENT = [(None, None), (TEXT, MARKDOWN), ("", None), (None, "日本語 \ufffd"
 def content_at(place: Path) -> list[tuple[str | None, str | None]]:
     if "warc" in place.name:
         return warc_content(place)
+    if "csv" in place.name:
+        with open_reader(find_sources(place)) as reader:
+            return list(reader.rows("SELECT text, markdown FROM pages ORDER BY url"))
     rows = json_rows(place) if "jsonl" in place.name else sql_rows(place)
     return [(row["text"], row["markdown"]) for row in sorted(rows, key=lambda row: row["url"])]
 

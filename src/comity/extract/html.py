@@ -15,6 +15,7 @@ from typing import Final, cast
 from turbohtml import Document, Element, Namespace
 
 from comity.extract.decode import MAX_BODY_BYTES, parse_html
+from comity.extract.expressions.evaluate import extract_columns
 from comity.extract.main_content import MainContent, page_base, read_main_content
 from comity.model.page import HtmlPage, PageLimit
 from comity.rules.canonical import query_in
@@ -55,10 +56,13 @@ def read_html(
     with_text: bool = False,
     with_markdown: bool = False,
     url: str | None = None,
+    columns: str = "",
+    in_child: bool = False,
 ) -> HtmlPage:
     """Read a page's links, head and forms; robots meta elements count for everyone or for the agent's token.
 
     With text or Markdown, also its main content; links in Markdown are absolute if the page's `url` is named.
+    `columns` are expressions to evaluate; in a child process they may take more steps.
     """
     document = parse_html(body[:MAX_BODY_BYTES], content_type)
     encoding = document.encoding or _UTF_8
@@ -67,6 +71,7 @@ def read_html(
         reader.limits.add(PageLimit.BODY_BYTES)
     reader.read(document)
     images = image_addresses(document) if with_images else ()
+    extracted = extract_columns(document, columns, on_the_loop=not in_child) if columns else None
     content = _NO_CONTENT
     if with_text or with_markdown:  # last, since it changes the document
         content = read_main_content(
@@ -88,6 +93,7 @@ def read_html(
         markdown=content.markdown,
         images=images,
         frames=tuple(reader.frames),
+        extracted=extracted,
     )
 
 

@@ -12,7 +12,7 @@ of links; reading an element's text is counted and has a limit, so that nested e
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
 from itertools import islice
@@ -27,27 +27,28 @@ from comity.rules.content_type import media_type
 MAX_CHARACTERS: Final = 1_000_000
 MAX_EXAMINED: Final = 50_000  # elements of a page
 MAX_LINKS: Final = 5_000
+MAX_REOPENED: Final = 100_000  # elements that the parser reopens in every block (WHATWG HTML, formatting elements)
 _CANDIDATES_MOST: Final = 200
+_LEAST_PROSE: Final = 80
+_LAID_OUT: Final = 60  # fewer characters a line than this, and blanks are no longer between words alone
 _HEADING_LEVELS: Final = 3
 _NOISE_SHARE_MOST: Final = 0.35  # of the page's prose: what has more is its content, whatever it is called
 # Characters read to weigh elements, as a multiple of the page's text: ordinary pages need two to six.
 _READ_AGAIN_MOST: Final = 24
 _READ_ANYWAY: Final = 100_000
 
+_REOPENED: Final = ("a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u")
 _HTML_TYPES: Final = ("text/html", "application/xhtml+xml")
 _NEVER: Final = (
     "script style template svg iframe object embed canvas audio video map button select textarea input datalist dialog "
     "rt rp link meta frame frameset"
 )
 _NEVER_CONTENT: Final = tuple(_NEVER.split())
-# By what it is, says or looks like; an element with much of the page's prose is spared.
-_NOISE_MARKUP: Final = (
-    "nav,aside,footer,header,menu,noscript,[hidden],[aria-hidden=true],[style*='display:none'],"
-    "[style*='display: none'],[style*='visibility:hidden'],[style*='visibility: hidden'],"
-    "[role=navigation],[role=banner],[role=contentinfo],"
-    "[role=complementary],[role=search],[role=dialog],[role=alertdialog],[role=menu],[role=menubar],[role=toolbar],"
-    "[role=tablist]"
-)
+_NOISE_TAGS: Final = ("nav", "aside", "footer", "header", "menu", "noscript")
+_NOISE_MARKUP: Final = "[hidden],[aria-hidden=true],[role],[style]"
+_ROLES: Final = "navigation banner contentinfo complementary search dialog alertdialog menu menubar toolbar tablist"
+_NOISE_ROLES: Final = frozenset(_ROLES.split())
+_HIDING: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _ROOTS: Final = frozenset(("html", "body", "main", "article"))
 _PROSE: Final = frozenset(("p", "pre", "h1", "blockquote", "figure", "table", "code", "em", "strong", "a", "span"))
 _SHORT: Final = 150
@@ -57,33 +58,49 @@ _LINK_BLOCKS: Final = frozenset(
     ("ul", "ol", "dl", "div", "section", "table", "p", "aside", "details", "figure", "center", "td")
 )
 
+# Words of classes and ids, as parts of them (first), and as whole words between blanks, hyphens and underscores.
+_NOISE_PARTS: Final = r"""
+    breadcrumb cookie consent gdpr newsletter subscri[bp] side-?bar sidenav sharing sharedaddy social related recommend
+    shar(?:e|ing)-?(?:bar|button|icon|link|this|tool) read-?next you-?may more-?from also-?like outbrain taboola advert
+    sponsor promo(?:box|tion) pop-?up modal overlay masthead navbar navigation paginat tool-?bar skip-?(?:link|to|nav)
+    disqus addthis author-?(?:bio|box|info|card) about-?the-?author tag-?(?:list|cloud)
+    post-?(?:tags|meta|footer|nav|info) entry-?(?:meta|footer|utility) article-?(?:meta|footer|tags|tools)
+    meta-?(?:data|info) sign-?up sr-only
+    visually-?hidden screen-?reader off-?screen jump-?to back-?to-?top scroll-?top copyright disclaimer imprint
+    impressum feedback rating-?(?:bar|stars) site-?(?:header|footer|nav|info) page-?footer global-?(?:header|footer|nav)
+    language-?(?:switch|select) trending most-?(?:read|popular) popular-?(?:posts|articles) latest-?(?:news|posts)
+    edit-?section no-?print hatnote catlinks printfooter mw-jump reference-?list print-?only
+"""
+_NOISE_STARTS: Final = (
+    "widget nav menu footer banner header-?(?:top|bar|nav) ads? share tags toc print topbar teaser-?list"
+)
+_NOISE_ENDS: Final = "nav menu footer ads? adsense shares? tags toc bottom-?bar"
+_NOISE_WORDS: Final = "promo pager log-?in top-?stories"
+_COMMENT_WORDS: Final = """
+    comments? commentlist comment-?(?:list|section|form|respond|thread|area) respond reactions? kommentare?
+    commentaires? comentarios
+"""
+_CONTENT_WORDS: Final = """
+    content main article entry post story hentry markdown-body prose rich-?text text inhalt contenido contenu conteudo
+"""
+_CONTENT_PARTS: Final = (
+    "(?:article|post|entry|story|blog|news|main|page|text|body|product|recipe|job|thread|document|md)[-_]?"
+    "(?:content|body|text|inner|main|details?|description|article|copy)"
+)
+
+
+def _any_of(words: str) -> str:
+    return f"(?:{'|'.join(words.split())})"
+
+
 _NOISE: Final = re.compile(
-    r"breadcrumb|cookie|consent|gdpr|newsletter|subscri[bp]|side-?bar|sidenav|sharing|shar(?:e|ing)-?(?:bar|button|icon|link|this|tool)|"
-    r"sharedaddy|social|related|recommend|read-?next|you-?may|more-?from|also-?like|outbrain|taboola|advert|sponsor|"
-    r"promo(?:$|[\s_-]|box|tion)|pop-?up|modal|overlay|masthead|navbar|navigation|paginat|pager(?:$|[\s_-])|"
-    r"tool-?bar|skip-?(?:link|to|nav)|disqus|addthis|author-?(?:bio|box|info|card)|about-?the-?author|tag-?(?:list|cloud)|"
-    r"post-?tags|entry-?(?:meta|footer|utility)|post-?(?:meta|footer|nav|info)|article-?(?:meta|footer|tags|tools)|"
-    r"meta-?(?:data|info)|sign-?up|log-?in(?:$|[\s_-])|sr-only|visually-?hidden|screen-?reader|off-?screen|"
-    r"jump-?to|back-?to-?top|scroll-?top|copyright|disclaimer|imprint|impressum|feedback|rating-?(?:bar|stars)|"
-    r"site-?(?:header|footer|nav|info)|page-?footer|global-?(?:header|footer|nav)|language-?(?:switch|select)|"
-    r"trending|most-?(?:read|popular)|popular-?(?:posts|articles)|latest-?(?:news|posts)|(?:^|[\s_-])top-?stories|"
-    r"edit-?section|no-?print|hatnote|catlinks|printfooter|mw-jump|reference-?list|"
-    r"print-?only|(?:^|\s)(?:widget|nav|menu|footer|banner|header-?(?:top|bar|nav)|ads?|share|tags|toc|print|topbar|teaser-?list)(?:$|[\s_-])|"
-    r"(?:^|[\s_-])(?:nav|menu|footer|ads?|adsense|share|shares|tags|toc|bottom-?bar|kommentar-?formular)(?:$|\s)"
+    rf"{_any_of(_NOISE_PARTS)}|(?:^|\s){_any_of(_NOISE_STARTS)}(?:$|[\s_-])|(?:^|[\s_-]){_any_of(_NOISE_ENDS)}(?:$|\s)|"
+    rf"(?:^|[\s_-]){_any_of(_NOISE_WORDS)}(?:$|[\s_-])"
 )
-_COMMENTS: Final = re.compile(
-    r"(?:^|[\s_-])(?:comments?|commentlist|comment-?(?:list|section|form|respond|thread|area)|respond|reactions?|"
-    r"kommentare?|commentaires?|comentarios)(?:$|[\s_-])|disqus"
-)
-_CONTENT: Final = re.compile(
-    r"(?:article|post|entry|story|blog|news|main|page|text|body|product|recipe|job|thread|document|md)"
-    r"[-_]?(?:content|body|text|inner|main|detail|details|description|article|copy)|"
-    r"(?:^|[\s_-])(?:content|main|article|entry|post|story|hentry|markdown-body|prose|rich-?text|text|inhalt|contenido|contenu|conteudo)(?:$|\s)"
-)
+_COMMENTS: Final = re.compile(rf"(?:^|[\s_-]){_any_of(_COMMENT_WORDS)}(?:$|[\s_-])|disqus")
+_CONTENT: Final = re.compile(rf"{_CONTENT_PARTS}|(?:^|[\s_-]){_any_of(_CONTENT_WORDS)}(?:$|\s)")
 _MODIFIER: Final = re.compile(r"--[a-z0-9_-]+")  # of a block, as in card--with-ads
 _NOTES: Final = re.compile(r"note|admonition|warning|tip|callout|caution|important|hint|info(?:$|[\s_-])")
-_BLANK_LINES: Final = re.compile(r"\n{3,}")
-_LINE_ENDS: Final = re.compile(r"[ \t]+$", re.MULTILINE)
 _AS_TEXT: Final = PlainText(layout="strict")
 _AS_MARKDOWN: Final = Markdown(
     images=Markdown.Images(mode="alt"),
@@ -173,7 +190,7 @@ def read_main_content(
 ) -> MainContent:
     """Read the main content; links in Markdown are resolved against `base_url`. The document is changed."""
     body = _body(document)
-    if body is None:
+    if body is None or _is_inflated(body):
         return MainContent("" if text else None, "" if markdown else None)
     root = _Finder(body).find()
     tables = _data_tables(root)
@@ -201,13 +218,15 @@ class _Finder:
 
     def __init__(self, body: Element) -> None:
         self._body = body
-        self._may_read = _READ_ANYWAY
-        for element in list(body.iter_elements(_NEVER_CONTENT)):
-            element.decompose()
-        self._total = self._prose(body)
-        self._may_read = _READ_ANYWAY + _READ_AGAIN_MOST * len(body.text)
+        self._sizes: dict[Element, int] = {}  # of elements whose prose was counted
+        self._left: int | None = None  # prose of the body without noise, once it is needed
         self._marked: list[Element] = []  # by class or id as content
         self._comments: list[Element] = []
+        for element in list(body.iter_elements(_NEVER_CONTENT)):
+            element.decompose()
+        self._may_read = 1
+        self._total = self._prose(body)
+        self._may_read = _READ_ANYWAY + _READ_AGAIN_MOST * self._sizes[body]
 
     def find(self) -> Element:
         """The element that holds the content, without what does not belong to it."""
@@ -224,17 +243,29 @@ class _Finder:
         text = element.text
         links = "".join([link.text for link in element.iter_elements("a")])
         self._may_read -= len(text) + len(links)
-        return _size(text) - _size(links)
+        self._sizes[element] = size = _size(text)
+        return size - _size(links)
+
+    def _length(self, element: Element) -> int:
+        """The length of an element's text as written, which costs less; 0 once the page has been read too often."""
+        if self._may_read <= 0:
+            return 0
+        length = len(element.text)
+        self._may_read -= length
+        return length
 
     def _drop_noise(self) -> None:
         body = self._body
-        for element in body.select(_NOISE_MARKUP)[:MAX_EXAMINED]:
+        for element in [*islice(body.iter_elements(_NOISE_TAGS), MAX_EXAMINED)]:
             tag = element.tag
-            if tag in _ROOTS or (tag == "header" and element.closest("article,main") is not None):
+            if tag == "header" and element.closest("article,main") is not None:
                 continue
             if tag == "aside" and _NOTES.search(f"{element.attr('id')} {element.attr('class')}".lower()):
                 continue
             self._drop(element)
+        for element in body.select(_NOISE_MARKUP)[:MAX_EXAMINED]:
+            if element.tag not in _ROOTS and _is_marked_as_noise(element):
+                self._drop(element)
         for element in body.select("[class],[id]")[:MAX_EXAMINED]:
             kind = _kind_of(element.attr("id"), element.attr("class"))
             if kind is _Kind.PLAIN:
@@ -243,51 +274,65 @@ class _Finder:
                 self._marked.append(element)
             elif kind is _Kind.COMMENTS:
                 self._comments.append(element)
-            elif element.tag not in _ROOTS and (element.tag not in _PROSE or len(element.text) < _SHORT):
+            elif element.tag not in _ROOTS and (element.tag not in _PROSE or self._length(element) < _SHORT):
                 self._drop(element)
 
     def _drop(self, element: Element) -> None:
         """Drop an element, unless it has much of the page's prose: then it is content, whatever it is called."""
         if self._may_read <= 0:
             return
-        length, most = len(element.text), _NOISE_SHARE_MOST * self._total
-        self._may_read -= length
+        length, most = self._length(element), _NOISE_SHARE_MOST * self._total
         if length <= most or self._prose(element) <= most:
             element.decompose()
 
     def _choose(self) -> Element:
         body = self._body
-        everything = self._prose(body) or 1
         for selector in ("[itemprop=articleBody]", "main,[role=main]", "article"):
-            chosen = self._largest(body.select(selector), everything)
-            if chosen is not None:
-                return self._narrower(chosen)
-        marked = self._largest(self._marked, everything, share=0.45)
+            chosen, length = self._largest(body.select(selector))
+            if chosen is not None and self._is_enough(length, 0.3):
+                return self._narrower(chosen, length)
+        marked, length = self._largest(self._marked)
+        if marked is not None and not self._is_enough(length, 0.45):
+            marked = None
         scored = body.main_content()
         if scored is not None and (marked is None or not _is_within(scored, marked)):
             scored = self._widened(scored)
-            return scored if marked is None or self._prose(scored) > self._prose(marked) else self._with_heading(marked)
+            if marked is None or self._prose(scored) > length:
+                return scored
         return self._with_heading(marked) if marked is not None else body
 
-    def _largest(self, candidates: Iterable[Element], everything: int, share: float = 0.3) -> Element | None:
-        """The candidate with most prose, if that is enough of the page's; of equal ones the innermost."""
+    def _is_enough(self, length: int, share: float) -> bool:
+        """Whether a candidate has its share of the page's prose: of all of it, or of what is left without noise."""
+        if length < _LEAST_PROSE:
+            return False
+        if length >= share * self._total:
+            return True
+        if self._left is None:
+            self._left = self._prose(self._body)
+        return length >= share * self._left
+
+    def _largest(self, candidates: Sequence[Element]) -> tuple[Element | None, int]:
+        """The candidate with most prose, and how much that is; of equal ones the innermost."""
         best, most = None, 0
-        for candidate in list(candidates)[:_CANDIDATES_MOST]:
+        for candidate in candidates[:_CANDIDATES_MOST]:
             length = self._prose(candidate)
             if length >= most and _is_within(candidate, self._body):
                 best, most = candidate, length
-        return best if most >= share * everything and most >= 80 else None
+        return best, most
 
-    def _narrower(self, chosen: Element) -> Element:
+    def _narrower(self, chosen: Element, length: int) -> Element:
         """The article in a main element, if there is one that has nearly everything, or far more than all others."""
-        length = self._prose(chosen)
         articles = chosen.select("article,[itemprop=articleBody]")[:_CANDIDATES_MOST]
-        inner = sorted(((self._prose(each), number) for number, each in enumerate(articles)), reverse=True)
-        if not inner:
+        if not articles:
             return chosen
-        largest, second = inner[0][0], inner[1][0] if len(inner) > 1 else 0
-        if largest > 0.7 * length or (largest > 0.35 * length and largest > 4 * second and second > 0):
-            return articles[inner[0][1]]
+        lengths = [self._length(each) for each in articles]
+        best = lengths.index(max(lengths))
+        first, second = self._prose(articles[best]), 0
+        if len(articles) > 1:
+            lengths[best] = -1
+            second = self._prose(articles[lengths.index(max(lengths))])
+        if first > 0.7 * length or (first > 0.35 * length and first > 4 * second > 0):
+            return articles[best]
         return chosen
 
     def _with_heading(self, chosen: Element) -> Element:
@@ -322,13 +367,13 @@ class _Finder:
 
     def _drop_link_blocks(self, root: Element) -> None:
         """Drop blocks that are links for the most part, unless the page is such a list."""
-        length = _size(root.text) or 1
+        length = self._sizes.get(root) or _size(root.text) or 1
         blocks: dict[Element, int] = {}
         linked = 0
         for link in root.select("a")[:MAX_LINKS]:
-            size = _size(link.text)
-            linked += size
             above = link.parent
+            size = len(link.text)
+            linked += size
             while isinstance(above, Element) and above.tag not in _LINK_BLOCKS and above != root:
                 above = above.parent
             if isinstance(above, Element) and above != root:
@@ -336,9 +381,28 @@ class _Finder:
         if linked > 0.5 * length:
             return
         for block, size in blocks.items():
+            if self._may_read <= 0:
+                return
+            if size < 0.2 * self._length(block):  # not even without the blanks of its layout
+                continue
             own = _size(block.text)
-            if own and size > 0.67 * own and own < 0.3 * length and not (block.tag == "p" and own > 200):
+            if size > 0.67 * own and own < 0.3 * length and not (block.tag == "p" and own > 200):
                 block.decompose()
+
+
+def _is_marked_as_noise(element: Element) -> bool:
+    if "hidden" in element.attrs or element.attr("aria-hidden") == "true":
+        return True
+    role = element.attr("role")
+    if role is not None and role.strip().lower() in _NOISE_ROLES:
+        return True
+    style = element.attr("style")
+    return style is not None and _HIDING.search(style[:_LONGEST_WORDS]) is not None
+
+
+def _is_inflated(body: Element) -> bool:
+    """Whether the parser made so many elements of a page, most of them by reopening some, that none has a meaning."""
+    return next(islice(body.iter_elements(_REOPENED), MAX_REOPENED, None), None) is not None
 
 
 def _has_heading(element: Element) -> bool:
@@ -353,8 +417,11 @@ def _body(document: Document) -> Element | None:
 
 
 def _size(text: str) -> int:
-    """The length of a text without the blanks by which source code is laid out."""
-    return len(text) - text.count(" ") - text.count("\n") - text.count("\t")
+    """The length of a text; where it is laid out as source code is, without the blanks of that."""
+    line_ends = text.count("\n")
+    if line_ends * _LAID_OUT < len(text):
+        return len(text)
+    return len(text) - line_ends - text.count(" ") - text.count("\t")
 
 
 def _is_within(element: Element, other: Element) -> bool:
@@ -437,7 +504,15 @@ def _is_layout(table: Element) -> bool:
 
 
 def _tidy(rendered: str) -> str:
-    rendered = _BLANK_LINES.sub("\n\n", _LINE_ENDS.sub("", rendered[: MAX_CHARACTERS + 1])).strip()
-    if len(rendered) > MAX_CHARACTERS:
-        rendered = rendered[:MAX_CHARACTERS].rpartition("\n")[0] or rendered[:MAX_CHARACTERS]
-    return rendered
+    """Without blanks at the ends of lines, and with one empty line at most between others."""
+    lines: list[str] = []
+    was_empty = True
+    for line in rendered[: MAX_CHARACTERS + 1].split("\n"):
+        line = line.rstrip()
+        if line or not was_empty:
+            lines.append(line)
+        was_empty = not line
+    tidied = "\n".join(lines).strip()
+    if len(tidied) > MAX_CHARACTERS:
+        tidied = tidied[:MAX_CHARACTERS].rpartition("\n")[0] or tidied[:MAX_CHARACTERS]
+    return tidied

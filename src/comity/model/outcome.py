@@ -92,7 +92,7 @@ class Fetched(NamedTuple):
     is_login_wall: bool = False
     coded: bytes | None = None  # the body as it came off the wire, if it was compressed
     coding: str | None = None
-    extracted: Any = None  # what a user's own extractor made of it
+    data: Any = None  # what a user's own extractor made of it
     images: tuple[FrontierEntry, ...] = ()  # of this host, as far as they may be asked for
     new_images: tuple[FrontierEntry, ...] = ()  # those of them that were not met before
     images_read: bool = False
@@ -101,6 +101,8 @@ class Fetched(NamedTuple):
     markdown: str | None = None
     links_found: int = 0  # links on the page, also those that were left out
     skipped: Mapping[str, SkippedLinks] | None = None  # links that were not queued, by reason; None if no one asked
+    extracted: list[Any] | None = None  # the values of the run's further columns
+    unconverted: int = 0  # how many of them could not be converted
 
 
 class ImageFetched(NamedTuple):

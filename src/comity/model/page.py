@@ -1,57 +1,15 @@
-"""A page: what was read from its HTML, its crawler directives, its stored record, and what a user's extractor sees."""
+"""A page: what was read from its HTML, its crawler directives, its stored record, and what a user's extractor found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from uuid import UUID
 
-
-class Content(Protocol):
-    """The main content of a page, read when it is first asked for."""
-
-    @property
-    def text(self) -> str:
-        """As text, with its blocks on lines of their own."""
-
-    @property
-    def markdown(self) -> str:
-        """As Markdown."""
-
-
-@dataclass(frozen=True, slots=True)
-class FetchedPage:
-    """A page that came, before it is stored."""
-
-    url: str
-    final_url: str
-    status: int
-    content_type: str | None
-    body: bytes
-    encoding: str | None
-    title: str | None
-    _content: Content | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def text(self) -> str:
-        """The main content as text: without navigation, headers, footers and banners."""
-        return self._content.text if self._content is not None else ""
-
-    @property
-    def markdown(self) -> str:
-        """The main content as Markdown."""
-        return self._content.markdown if self._content is not None else ""
-
-    @property
-    def html(self) -> str:
-        """The body as text, in the encoding that the page declares; what does not fit it is replaced."""
-        try:
-            return self.body.decode(self.encoding or "utf-8", "replace")
-        except LookupError:
-            return self.body.decode("utf-8", "replace")
+from comity.model.expression import ExtractedValues
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +20,12 @@ class Extraction:
     links: Sequence[str] = ()
 
 
-Extractor = Callable[[FetchedPage], Extraction]
-
-
 class PageRecord(NamedTuple):
     """One visit's page, or the reason why there is none; `run_id`, `url_key` and `crawl_time` name the visit.
 
     `coded` is the body as it came off the wire, where it came compressed: it is what waits on disk for its part.
-    `headers` and `address` are for archives, and None unless requested. `depth` and `extracted` are in no
-    store: they are for consumers of pages in this process.
+    `headers` and `address` are for archives, and None unless requested. `columns` are what expressions and a user's
+    extractor made of the page. `depth` and `data` are in no store: they are for consumers of pages in this process.
     """
 
     run_id: UUID
@@ -94,7 +49,8 @@ class PageRecord(NamedTuple):
     headers: tuple[tuple[str, str], ...] | None = None
     address: str | None = None
     depth: int | None = None
-    extracted: Any = None
+    data: Any = None
+    columns: ExtractedValues | None = None
     text: str | None = None
     """The main content, where it was requested."""
     markdown: str | None = None
@@ -140,6 +96,8 @@ class HtmlPage(NamedTuple):
     """Addresses of pictures, when they were asked for."""
     frames: tuple[str, ...] = ()
     """Addresses of the pages of which a frameset is made; iframes are mostly other people's."""
+    extracted: tuple[list[Any], int] | None = None
+    """The values of columns, and how many could not be converted; None if none were asked for, or it took too long."""
 
 
 @dataclass(frozen=True, slots=True)

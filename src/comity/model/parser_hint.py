@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from comity.model.expression import Expression
+
 
 class ApplicantSystem(StrEnum):
     """Applicant systems whose pages or public JSON are recognised by shape."""
@@ -77,11 +79,11 @@ class Selector:
 
 @dataclass(frozen=True, slots=True)
 class SelectorHint:
-    """Where the jobs are on a page; of several selectors for a field, the first that finds something counts."""
+    """Where the jobs are on a page; of several rules for a field, the first that finds something counts."""
 
     item: str
-    fields: tuple[tuple[HintField, tuple[Selector, ...]], ...]
-    next: tuple[Selector, ...] = ()
+    fields: tuple[tuple[HintField, tuple[Selector | Expression, ...]], ...]
+    next: tuple[Selector | Expression, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,11 +47,11 @@ class ImportResult(StrEnum):
     """What became of a row."""
 
     ADDED = "added"
+    WOULD_ADD = "would_add"
     UPDATED = "updated"
+    WOULD_UPDATE = "would_update"
     ALREADY_THERE = "already_there"
     REFUSED = "refused"
-    WOULD_ADD = "would_add"
-    WOULD_UPDATE = "would_update"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ class Action(StrEnum):
     RESUME_SOURCE = auto()  # its URL
     RUN_SOURCE = auto()  # its URL
     SERVE_SOURCES = auto()
+    SHOW_POLICY = auto()  # a host
     WITH_IMAGES = auto()
 
 

@@ -1,7 +1,7 @@
 """Rows of CSV: values enter, one line as RFC 4180 writes it leaves.
 
 Lines end with CRLF, a cell with a comma, a quote or a line break is quoted, and a quote in it is doubled (RFC 4180 §2).
-An unknown value is an empty cell; an empty text is `""`, so the two can be told apart.
+An unknown value is an empty cell; an empty text is `""`, so the two differ.
 
 Spreadsheets run a cell that begins like a formula, and page titles are written by strangers. A text that begins so gets
 an apostrophe in front, which spreadsheets do not show. `unguarded` takes exactly that apostrophe away again.

@@ -10,6 +10,7 @@ import json
 import re
 from typing import Final
 
+from comity.model.expression import Expression, ExpressionProblem
 from comity.model.parser_hint import (
     ApplicantSystem,
     Each,
@@ -24,6 +25,7 @@ from comity.model.parser_hint import (
     SystemHint,
     Template,
 )
+from comity.rules.expressions.parse import describe, looks_like_expression, parse_expression, uses_xpath
 
 LONGEST_HINT: Final = 16_384
 LONGEST_RULE: Final = 500
@@ -91,22 +93,24 @@ def _selectors(hint: dict[str, object], item: str) -> SelectorHint | HintProblem
     problem = _css_problem(item, "item")
     if problem:
         return problem
-    fields: list[tuple[HintField, tuple[Selector, ...]]] = []
-    following: tuple[Selector, ...] = ()
+    fields: list[tuple[HintField, tuple[Selector | Expression, ...]]] = []
+    following: tuple[Selector | Expression, ...] = ()
     for key, value in hint.items():
         if key == "item":
             continue
         rules = _alternatives(key, value)
         if isinstance(rules, HintProblem):
             return rules
-        selectors = tuple(_selector(rule, "href" if key in ("link", "url", "next") else None) for rule in rules)
-        for selector in selectors:
-            if selector.css and (problem := _css_problem(selector.css, key)):
-                return problem
+        selectors: list[Selector | Expression] = []
+        for rule in rules:
+            read = _expression(rule, key) if looks_like_expression(rule) else _selector(rule, key)
+            if isinstance(read, HintProblem):
+                return read
+            selectors.append(read)
         if key == "next":
-            following = selectors
+            following = tuple(selectors)
         else:
-            fields.append((_NAMES[key], selectors))
+            fields.append((_NAMES[key], tuple(selectors)))
     return SelectorHint(item, tuple(fields), following)
 
 
@@ -149,13 +153,25 @@ def _alternatives(key: str, value: object) -> list[str] | HintProblem:
     return [str(rule).strip() for rule in rules]
 
 
-def _selector(rule: str, default_attribute: str | None) -> Selector:
+def _expression(rule: str, key: str) -> Expression | HintProblem:
+    """An expression in the place of a selector (docs/extract.md)."""
+    read = parse_expression(rule)
+    if isinstance(read, ExpressionProblem):
+        return HintProblem(f"“{key}” is not an expression; {describe(rule, read)}.", key)
+    if uses_xpath(read):
+        return HintProblem(f"“{key}” uses xpath, which a hint cannot; use css.", key)
+    return read
+
+
+def _selector(rule: str, key: str) -> Selector | HintProblem:
     """Split `css@attribute`; an @ inside brackets or quotes belongs to the selector."""
+    selector = Selector(rule, "href" if key in ("link", "url", "next") else None)
     found = _ATTRIBUTE.match(rule)
     if found and rule.rfind("]") < found.start("attribute"):
         attribute = found["attribute"].lower()
-        return Selector(found["css"].strip(), None if attribute == "text" else attribute)
-    return Selector(rule, default_attribute)
+        selector = Selector(found["css"].strip(), None if attribute == "text" else attribute)
+    problem = _css_problem(selector.css, key) if selector.css else None
+    return problem or selector
 
 
 def _css_problem(css: str, key: str) -> HintProblem | None:

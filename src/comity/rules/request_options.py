@@ -46,11 +46,11 @@ _SCOPE: Final = re.compile(
 _HEADER: Final = re.compile(r"(?P<name>[^\s:]+)\s*:[ \t]*(?P<value>.*)", re.DOTALL)
 
 _OWN_SETTING: Final = {
-    "user-agent": "it is set by --user-agent (COMITY_USER_AGENT)",
+    "user-agent": "it is set by COMITY_USER_AGENT",
     "from": "it is set by COMITY_CONTACT",
-    "cookie": "use --cookie, which keeps cookies to their host",
-    "cookie2": "use --cookie, which keeps cookies to their host",
-    "proxy-authorization": "put the user and password into --proxy",
+    "cookie": "cookies have an option of their own, which keeps them to their host",
+    "cookie2": "cookies have an option of their own, which keeps them to their host",
+    "proxy-authorization": "put the user and password into the address of the proxy",
 }
 _MESSAGE: Final = frozenset(
     {

@@ -92,7 +92,7 @@ class LeftOut(NamedTuple):
             return f"the exclude pattern {self.pattern}{where} matches it"
         if self.rule == "include":
             return f"no include pattern{where} matches it ({self.pattern})"
-        return f"it is not below {self.pattern} (--under)"
+        return f"it is not below {self.pattern}, where the crawl stays"
 
 
 def parse_pattern(text: str) -> UrlPattern:

@@ -81,6 +81,7 @@ _ACTIONS: Final = {
     Action.RESUME_SOURCE: "`comity sources resume {}`",
     Action.RUN_SOURCE: "`comity sources run {}`",
     Action.SERVE_SOURCES: "`comity sources serve`",
+    Action.SHOW_POLICY: "`comity policy show {}`",
     Action.WITH_IMAGES: "--images",
 }
 

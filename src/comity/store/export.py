@@ -17,10 +17,11 @@ from uuid import UUID
 from xxhash import xxh3_128_hexdigest
 
 from comity.model.errors import BadInput, ComityError
+from comity.model.expression import ExtractedValues, StoredColumn
 from comity.model.page import PageRecord
 from comity.store.formats.columns import NAMES
 from comity.store.formats.writers import writer_of
-from comity.store.parts.manifest import write_finished
+from comity.store.parts.manifest import add_joined, note_of, write_finished
 from comity.store.parts.part import write_part
 from comity.store.reading import PageReader
 from comity.store.target import Format, Target, check_way, file_format, read_target
@@ -53,13 +54,21 @@ def _is_one_file(path: Path) -> bool:
 
 def export(reader: PageReader, target: Target) -> int:
     """Write every page that the reader shows; gives how many."""
-    pages = (_record(row) for row in reader.rows(f"SELECT {_ALL} FROM pages"))  # noqa: S608  # our own names
+    further = reader.further_columns()
+    columns = tuple(column for column, _sql in further)
+    selected = ", ".join([_ALL, *(sql for _column, sql in further)])
+    pages = (_record(row, columns) for row in reader.rows(f"SELECT {selected} FROM pages"))  # noqa: S608  # quoted
     path = target.path
     if target.format is Format.DUCKDB:
         return _into_database(pages, path)
     if target.is_folder and not target.is_one_file:
         return _into_folder(pages, target)
-    return write_part(writer_of(target.format, path, path.name), pages)
+    writer = writer_of(target.format, path, path.name)
+    count = write_part(writer, pages)
+    if columns and count and target.format in (Format.JSONL, Format.JSONL_GZ):
+        # JSON has no types: the note beside the file has those of the columns.
+        add_joined(path, note_of(path, writer.tally, writer.size, writer.digest)._replace(at=0))
+    return count
 
 
 def _into_folder(pages: Iterator[PageRecord], target: Target) -> int:
@@ -77,7 +86,7 @@ def _into_folder(pages: Iterator[PageRecord], target: Target) -> int:
 
 def _into_database(pages: Iterator[PageRecord], path: Path) -> int:
     """By way of a Parquet file: two databases cannot be joined where one of them is confined."""
-    from comity.store.parts.duckdb_table import Busy, OutOfMemory, open_to_write
+    from comity.store.parts.duckdb_table import Busy, OutOfMemory, add_columns, open_to_write
 
     between = path.with_name(f".{path.name}.export{Format.PARQUET}")
     between.unlink(missing_ok=True)
@@ -86,6 +95,7 @@ def _into_database(pages: Iterator[PageRecord], path: Path) -> int:
         with open_to_write(path, monotonic() + _WAIT_S) as connection:
             if not between.exists():
                 return 0
+            add_columns(connection, between)
             missing = f"FROM read_parquet(?) AS new WHERE NOT EXISTS (FROM pages AS old WHERE {_IS_THERE})"
             (count,) = connection.execute(f"INSERT INTO pages BY NAME {missing}", [str(between)]).fetchone()
             return int(count)
@@ -97,8 +107,8 @@ def _into_database(pages: Iterator[PageRecord], path: Path) -> int:
         between.unlink(missing_ok=True)
 
 
-def _record(row: tuple[Any, ...]) -> PageRecord:
-    values: dict[str, Any] = dict(zip(NAMES, row, strict=True))
+def _record(row: tuple[Any, ...], columns: tuple[StoredColumn, ...]) -> PageRecord:
+    values: dict[str, Any] = dict(zip(NAMES, row[: len(NAMES)], strict=True))
     text, binary = values.pop("body"), values.pop("body_bytes")
     body = text.encode() if text is not None else binary
     content_type = values.pop("content_type")
@@ -113,6 +123,7 @@ def _record(row: tuple[Any, ...]) -> PageRecord:
         content_type=content_type,
         crawl_time=values.pop("crawl_time") / 1e6,
         redirect_count=values.pop("redirect_count") or 0,
+        columns=ExtractedValues(columns, list(row[len(NAMES) :])) if columns else None,
         **values,
     )
 

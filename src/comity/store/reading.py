@@ -6,10 +6,13 @@ network is out of reach.
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -20,11 +23,14 @@ from typing import Any, BinaryIO, Final
 import duckdb
 
 from comity.model.errors import BadInput, ComityError, NotFound, Remedy, RemedyCode
+from comity.model.expression import VARCHAR, StoredColumn, TypeName, type_called
 from comity.rules.csv_rows import HAS_GUARD
-from comity.store.formats.columns import COLUMNS, ColumnKind
+from comity.store.formats.columns import COLUMNS, NAMES, ColumnKind
+from comity.store.formats.csv_pages import EXTRACTED
 from comity.store.parts.duckdb_table import OFFLINE, Busy, attach_to_read, digest_of, has_table, one_line, quoted
 from comity.store.parts.inventory import PartFound, take_inventory
 from comity.store.parts.joining import exclusive
+from comity.store.parts.manifest import PartNote
 from comity.store.target import Format, Target, file_format, refuse_url
 
 _TIMES: Final = "TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%fZ'"  # as `lines.as_line` spells them; the session is in UTC
@@ -44,6 +50,15 @@ _OF_FILES: Final = (duckdb.IOException, duckdb.FatalException, duckdb.InternalEx
 _ROWS_AT_ONCE: Final = 256
 _LOOK_EVERY_S: Final = 0.05
 
+_MOST_COLUMNS: Final = 200
+_STORED_FORMS: Final = {
+    TypeName.VARCHAR: "{}::VARCHAR",
+    TypeName.JSON: "{}::VARCHAR",
+    TypeName.DECIMAL: "{}::VARCHAR",
+    TypeName.DATE: "{}::VARCHAR",
+    TypeName.TIMESTAMP: "strftime({}, '%Y-%m-%dT%H:%M:%S.%f')",
+}
+
 IsHidden = Callable[[str], bool]
 
 
@@ -57,6 +72,7 @@ class Sources:
     database: Path | None = None
     in_segments: int = 0  # pages that cannot be read yet
     left_out: tuple[PartFound, ...] = ()  # parts that are damaged or gone
+    columns: tuple[StoredColumn, ...] = ()  # what was extracted from pages, by the notes of parts in JSON lines
 
     @property
     def is_empty(self) -> bool:
@@ -100,10 +116,40 @@ def find_sources(place: str | Path) -> Sources:
     found = take_inventory(target)
     itself = (path,) if not target.is_folder and path.is_file() else ()
     waiting, left_out = found.in_segments, tuple(part for part in found.left_out if not part.is_joined)
-    if target.format in (Format.JSONL, Format.JSONL_GZ, Format.CSV, Format.CSV_GZ):
+    if target.format in (Format.CSV, Format.CSV_GZ):
         return Sources(target, lines=(*itself, *found.readable), in_segments=waiting, left_out=left_out)
+    if target.format in (Format.JSONL, Format.JSONL_GZ):
+        lines = (*itself, *found.readable)
+        columns = _noted_columns(part.note for part in found.parts) or _columns_of_first_line(lines)
+        return Sources(target, lines=lines, in_segments=waiting, left_out=left_out, columns=columns)
     database = itself[0] if itself else None
     return Sources(target, parquet=found.readable, database=database, in_segments=waiting, left_out=left_out)
+
+
+def _noted_columns(notes: Iterable[PartNote | None]) -> tuple[StoredColumn, ...]:
+    """The columns that parts have besides those of every page; where two disagree on a type, it is text."""
+    found: dict[str, StoredColumn] = {}
+    for note in notes:
+        for name, called in (note.columns or {}).items() if note is not None else ():
+            column = StoredColumn(name, type_called(called) or VARCHAR)
+            known = found.setdefault(name.casefold(), column)
+            if known.type != column.type:
+                found[name.casefold()] = StoredColumn(known.name, VARCHAR)
+    return tuple(found.values())
+
+
+def _columns_of_first_line(lines: Sequence[Path]) -> tuple[StoredColumn, ...]:
+    """The further keys of a file that has no notes, as text."""
+    if not lines:
+        return ()
+    is_compressed = lines[0].name.lower().endswith(".gz")
+    try:
+        with gzip.open(lines[0]) if is_compressed else lines[0].open("rb") as file:
+            keys = json.loads(file.readline(_LONGEST_LINE))
+    except (OSError, EOFError, ValueError, zlib.error, RecursionError):
+        return ()
+    names = [key for key in keys if key not in NAMES] if isinstance(keys, dict) else []
+    return tuple(StoredColumn(name, VARCHAR) for name in names[:_MOST_COLUMNS])
 
 
 class PageReader:
@@ -134,6 +180,16 @@ class PageReader:
         with path.open("rb") as answer:
             shutil.copyfileobj(answer, file)
         path.unlink()
+
+    def further_columns(self) -> list[tuple[StoredColumn, str]]:
+        """What was extracted from the pages: the columns, and the SQL that selects them in their stored form."""
+        found = []
+        for name, called, *_rest in self.rows("DESCRIBE pages"):
+            if name not in NAMES:
+                kind = type_called(called) or VARCHAR
+                column = '"' + name.replace('"', '""') + '"'
+                found.append((StoredColumn(name, kind), _STORED_FORMS.get(kind.name, "{}").format(column)))
+        return found
 
     def _fetched(self) -> Iterator[tuple[Any, ...]]:
         while rows := self._run(self._connection.fetchmany, _ROWS_AT_ONCE):
@@ -214,7 +270,7 @@ def _make_view(connection: Any, sources: Sources, is_hidden: IsHidden | None) ->
     if parquet:
         selects.append(f"SELECT * FROM read_parquet({_list(parquet)}, union_by_name = true)")  # noqa: S608  # quoted
     if sources.lines:
-        selects += _csv(sources) if sources.target.format.is_csv else [_lines(sources.lines)]
+        selects += _csv(sources) if sources.target.format.is_csv else [_lines(sources.lines, sources.columns)]
     if not selects:
         raise NotFound(f"{sources.target.path} has no table pages")
     everything = " UNION ALL BY NAME ".join(selects)
@@ -248,9 +304,10 @@ def _confine(connection: Any, sources: Sources, folder: Path) -> None:
     connection.execute("SET lock_configuration = true")
 
 
-def _lines(paths: Sequence[Path]) -> str:
+def _lines(paths: Sequence[Path], further: Sequence[StoredColumn]) -> str:
     kinds = {column.name: "VARCHAR" if column.kind is ColumnKind.BINARY else column.kind.value for column in COLUMNS}
-    columns = ", ".join(f"{name}: {quoted(kind)}" for name, kind in kinds.items())
+    kinds |= {column.name: str(column.type) for column in further}
+    columns = ", ".join(f"{quoted(name)}: {quoted(kind)}" for name, kind in kinds.items())
     # A line that is being written at this moment is not there yet.
     compression = "gzip" if paths[0].name.lower().endswith(".gz") else "none"
     options = f"format = 'newline_delimited', maximum_object_size = {_LONGEST_LINE}, ignore_errors = true"
@@ -269,6 +326,7 @@ def _csv(sources: Sources) -> list[str]:
 
 def _csv_with(paths: Sequence[Path], *, has_head: bool) -> str:
     kinds = {column.name: "VARCHAR" if column.kind is ColumnKind.BINARY else column.kind.value for column in COLUMNS}
+    kinds[EXTRACTED] = "VARCHAR"
     columns = ", ".join(f"{name}: {quoted(kind)}" for name, kind in kinds.items())
     compression = "gzip" if paths[0].name.lower().endswith(".gz") else "none"
     options = (

@@ -14,12 +14,14 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from errno import ENOENT
+from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 from uuid import UUID
 
 from xxhash import xxh3_64_intdigest
 
+from comity.model.expression import VARCHAR, ExtractedValues, StoredColumn, type_called
 from comity.model.page import PageRecord
 from comity.store.parts.part import sync_folder
 
@@ -28,6 +30,7 @@ Decode = Callable[[bytes, str], bytes]  # a coded body and its coding; gives the
 OPEN: Final = ".open"  # a process writes it, or died doing so
 LEFT: Final = ".left"  # its writer gave it up, since it could not make a part of it
 _HEADER: Final = struct.Struct("<4sIIIQ")
+_CONTENT: Final = struct.Struct("<ii")  # lengths of text and Markdown; -1 where there is none
 _MAGIC: Final = b"CSG1"
 _NO_BODY: Final = 0
 _HAS_BODY: Final = 1
@@ -131,10 +134,13 @@ def encode(record: PageRecord) -> tuple[bytes, bytes, bytes]:
     """One record as it is written: header, fields, body."""
     body = record.coded if record.coded is not None else record.body
     coding = record.coding if record.coded is not None else None
-    fields = [str(record.run_id), *record[1:5], *record[6:16], coding, *record[18:20]]
-    if record.text is not None or record.markdown is not None:
-        fields += (record.text, record.markdown)
+    fields: list[Any] = [str(record.run_id), *record[1:5], *record[6:16], coding, *record[18:20]]
+    if record.columns is not None:
+        columns, values = record.columns
+        fields.append([[column.name, str(column.type), value] for column, value in zip(columns, values, strict=True)])
     meta = _to_json(fields).encode("utf-8", "surrogatepass")
+    if record.text is not None or record.markdown is not None:
+        meta += _content(record)
     data = body or b""
     # The body has its own check in `content_hash`; this one finds where a crash cut the file.
     digest = xxh3_64_intdigest(data, seed=xxh3_64_intdigest(meta))
@@ -151,14 +157,48 @@ def read_records(file: BinaryIO) -> Iterator[SegmentPage]:
         meta, body = file.read(meta_length), file.read(body_length)
         if len(body) != body_length or xxh3_64_intdigest(body, seed=xxh3_64_intdigest(meta)) != digest:
             return
-        run_id, url_key, url, surt_key, http_status, *rest = json.loads(meta)
-        coding, headers, address, text, markdown = (*rest[10:], None, None, None, None)[:5]
+        fields, _line_end, content = meta.partition(b"\n")
+        run_id, url_key, url, surt_key, http_status, *rest = json.loads(fields)
+        coding, headers, address, columns = (*rest[10:], None, None, None)[:4]
         pairs = tuple((name, value) for name, value in headers) if headers is not None else None
         values = (UUID(run_id), url_key, url, surt_key, http_status, None, *rest[:10], None, coding, pairs, address)
         record = PageRecord(*values)
-        if text is not None or markdown is not None:
+        if columns:
+            record = record._replace(columns=_columns(columns))
+        if content:
+            text, markdown = _read_content(content)
             record = record._replace(text=text, markdown=markdown)
         yield SegmentPage(record, None if kind == _NO_BODY else body)
+
+
+def _content(record: PageRecord) -> bytes:
+    """The main content behind the other fields, as it is: to quote it for JSON takes longer than all the rest."""
+    pieces = [
+        None if value is None else value.encode("utf-8", "surrogatepass") for value in (record.text, record.markdown)
+    ]
+    lengths = [-1 if piece is None else len(piece) for piece in pieces]
+    return b"".join((b"\n", _CONTENT.pack(*lengths), *(piece or b"" for piece in pieces)))
+
+
+def _read_content(content: bytes) -> list[str | None]:
+    found: list[str | None] = []
+    at = _CONTENT.size
+    for length in _CONTENT.unpack_from(content):
+        found.append(content[at : at + length].decode("utf-8", "surrogatepass") if length >= 0 else None)
+        at += max(length, 0)
+    return found
+
+
+def _columns(written: list[tuple[str, str, Any]]) -> ExtractedValues:
+    """What was extracted, as it was written."""
+    names = tuple((name, kind) for name, kind, _value in written)
+    return ExtractedValues(_stored_columns(names), [value for _name, _kind, value in written])
+
+
+@lru_cache(maxsize=16)
+def _stored_columns(names: tuple[tuple[str, str], ...]) -> tuple[StoredColumn, ...]:
+    """The same tuple for every page of a run, which spares comparing them."""
+    return tuple(StoredColumn(name, type_called(kind) or VARCHAR) for name, kind in names)
 
 
 def count_pages(path: Path) -> int:

@@ -29,7 +29,7 @@ def test_what_a_limit_applies_to(limit: str, by_default: Reach, once_set: Reach)
 
 
 def test_every_limit_of_a_policy_is_in_the_table() -> None:
-    others = {"host", "last_seen_status", "is_page_size_set", "request_options"}
+    others = {"host", "last_seen_status", "is_page_size_set", "request_options", "include", "exclude"}
     assert set(LIMITS) == {field.name for field in fields(HostPolicy)} - others
     with pytest.raises(ValueError, match="is not a policy limit"):
         reach_of("host", is_page_size_set=False)

@@ -64,6 +64,26 @@ InternationalOption = Annotated[
 ]
 AfterOption = Annotated[str | None, _several("--deadline-after", "DATE", "From this day on.")]
 BeforeOption = Annotated[str | None, _several("--deadline-before", "DATE", "Up to this day.")]
+SinceOption = Annotated[
+    str | None, _several("--since", "DATE|7d", "Posted, or else first seen, since this day, or 24h, 7d, 2w ago.")
+]
+ClosedOption = Annotated[
+    bool, typer.Option("--closed", help="Include closed postings and those whose deadline has passed.")
+]
+FullOption = Annotated[bool, typer.Option("--full", help="Show the whole description of each posting.")]
+AllOption = Annotated[
+    bool, typer.Option("--all", help="Every result, however many; the newest first, unless --sort is used.")
+]
+CsvOption = Annotated[
+    str | None,
+    typer.Option("--csv", metavar="[FILE.csv]", help="Write CSV, with a line of column names; to a file if named."),
+]
+SortOption = Annotated[
+    str | None, typer.Option("--sort", metavar="ORDER", help="relevance, newest or deadline. Default relevance.")
+]
+LimitOption = Annotated[
+    int | None, typer.Option("--limit", metavar="N", help="How many results, at most 100. Default 20.")
+]
 StatusOption = Annotated[
     bool, typer.Option("--status", help="Show the changes that the index does not have yet.", rich_help_panel=_UPKEEP)
 ]
@@ -120,24 +140,13 @@ def search(
     international: InternationalOption = None,
     deadline_after: AfterOption = None,
     deadline_before: BeforeOption = None,
-    since: Annotated[
-        str | None, _several("--since", "DATE|7d", "Posted, or else first seen, since this day, or 24h, 7d, 2w ago.")
-    ] = None,
-    closed: Annotated[
-        bool, typer.Option("--closed", help="Include closed postings and those whose deadline has passed.")
-    ] = False,
-    full: Annotated[bool, typer.Option("--full", help="Show the whole description of each posting.")] = False,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Every result, however many; the newest first, unless --sort is used.")
-    ] = False,
-    as_csv: Annotated[
-        str | None,
-        typer.Option("--csv", metavar="[FILE.csv]", help="Write CSV, with a line of column names; to a file if named."),
-    ] = None,
-    sort: Annotated[
-        str | None, typer.Option("--sort", metavar="ORDER", help="relevance, newest or deadline.", show_default=False)
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="How many results, at most 100.")] = 20,
+    since: SinceOption = None,
+    closed: ClosedOption = False,
+    full: FullOption = False,
+    everything: AllOption = False,
+    as_csv: CsvOption = None,
+    sort: SortOption = None,
+    limit: LimitOption = None,
     offset: Annotated[int, typer.Option("--offset", metavar="N", help="How many results to skip first.")] = 0,
     status: StatusOption = False,
     rebuild: RebuildOption = False,
@@ -151,12 +160,10 @@ def search(
     """
     if status and rebuild:
         raise BadInput("--status and --rebuild cannot be combined")
-    if as_csv is not None and as_json:
-        raise BadInput("--csv and --json exclude each other: choose one")
+    if everything and (limit is not None or offset):
+        raise BadInput(f"--all and --{'limit' if limit is not None else 'offset'} cannot be combined")
     if (status or rebuild) and words:
         raise BadInput(f"--{'status' if status else 'rebuild'} takes no words to search for")
-    from comity.clock import SystemClock
-    from comity.rules.search.cursor import read_since
     from comity.rules.search.filters import checked_filter
 
     given = {
@@ -174,10 +181,10 @@ def search(
         international_eligible=international,
         deadline_after=_day("--deadline-after", deadline_after),
         deadline_before=_day("--deadline-before", deadline_before, is_end=True),
-        since=read_since("--since", since, SystemClock().now()) if since is not None else None,
+        since=_since(since),
         open_only=not closed,
         full_text=full,
-        limit=limit,
+        limit=20 if limit is None else limit,
         offset=offset,
         **{name: values for name, values in given.items() if values},
     )
@@ -202,6 +209,13 @@ def _query(text: str, sort: str, **given: Any) -> SearchQuery:
     return SearchQuery(text, sort=order, **given)
 
 
+def _since(text: str | None) -> datetime | None:
+    from comity.clock import SystemClock
+    from comity.rules.search.cursor import read_since
+
+    return read_since("--since", text, SystemClock().now()) if text is not None else None
+
+
 def _day(option: str, text: str | None, *, is_end: bool = False) -> datetime | None:
     """A day in UTC: its beginning, or its end."""
     if text is None:
@@ -218,6 +232,8 @@ def _search(
 ) -> None:
     from dataclasses import replace
 
+    if as_csv is not None and invocation.as_json:
+        raise BadInput("--csv and --json exclude each other: choose one")
     with _csv_file(as_csv) as file, invocation.open_existing() as opened:
         if sources:
             query = replace(query, source_id=tuple(_source(opened, named) for named in sources))

@@ -12,10 +12,13 @@ from comity.doors.cli.crawl.options import (
     AllowNetworkOption,
     ConcurrencyOption,
     ConnectTimeoutOption,
+    CrawlOutput,
     DelayOption,
     FirstByteTimeoutOption,
     ImagesOption,
     IntoOption,
+    JsonLinesOption,
+    LogRequestsOption,
     MarkdownOption,
     MaxImageBytesOption,
     MaxRetryBackoffOption,
@@ -28,6 +31,7 @@ from comity.doors.cli.crawl.options import (
     TimeoutOption,
     option,
     stored_besides,
+    time_settings,
 )
 from comity.doors.cli.exit_codes import report_failure
 from comity.doors.cli.help_text import command
@@ -46,6 +50,7 @@ _EXAMPLES = (
     "comity work --processes 4 --hosts 200 --concurrency 64",
     "comity work --metrics 127.0.0.1:9100",
     "comity work --idle-exit --json",
+    "comity work --json-lines >> events.jsonl",
 )
 
 
@@ -79,6 +84,8 @@ def work(
     metrics: Annotated[
         str | None, option("--metrics", "ADDRESS:PORT", "Serve /metrics, /healthz and /readyz at this address.")
     ] = None,
+    json_lines: JsonLinesOption = False,
+    log_requests: LogRequestsOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -109,23 +116,23 @@ def work(
         enable_refresh_mode=refresh,
         update_stale=update_stale,
         **stored_besides(images, max_image_bytes, text, markdown),
-        fetch_timeout_s=timeout,
-        connect_timeout_s=connect_timeout,
-        first_byte_timeout_s=first_byte_timeout,
         retries=retries,
-        max_retry_backoff_seconds=max_retry_backoff,
+        **time_settings(timeout, connect_timeout, first_byte_timeout, max_retry_backoff),
         allow_networks=tuple(allow_network) if allow_network else None,
     )
+    invocation = CrawlOutput(0, json_lines, log_requests).applied(invocation)
     _check(invocation)
     from comity.run.work.worker import WorkLimits
 
-    code = _run(invocation, WorkLimits(hosts, max_minutes or 0.0, exits_when_idle=idle_exit))
+    code = _run(invocation, WorkLimits(hosts, max_minutes or 0.0, exits_when_idle=idle_exit), json_lines=json_lines)
     if code:
         raise typer.Exit(code)
 
 
-def _run(invocation: Invocation, limits: WorkLimits) -> int:
+def _run(invocation: Invocation, limits: WorkLimits, *, json_lines: bool) -> int:
     """Work until stopped; gives the exit code. An error is reported in the format of the log."""
+    from comity.clock import SystemClock
+    from comity.doors.cli.crawl.json_events import JsonEvents
     from comity.doors.cli.crawl.progress import show_progress
     from comity.run.crawl.view import show_no_progress
     from comity.run.failures import describe_failure
@@ -134,7 +141,8 @@ def _run(invocation: Invocation, limits: WorkLimits) -> int:
     from comity.run.work.worker import WorkObserver
     from comity.telemetry import events
 
-    settings, as_json = invocation.settings, invocation.as_json
+    settings, as_json = invocation.settings, invocation.as_json or json_lines
+    events_out = JsonEvents(show_no_progress, SystemClock().now) if json_lines else None
     log = log_for(settings, as_json=as_json)
     logs_failures = log.as_json and not as_json
 
@@ -145,18 +153,24 @@ def _run(invocation: Invocation, limits: WorkLimits) -> int:
             report_failure(failure, as_json=as_json)
 
     view = WorkObserver(
-        on_run=_write_json_line if as_json else None,
+        on_run=events_out.run if events_out is not None else _write_json_line if as_json else None,
+        on_visits=events_out.visits if events_out is not None else None,
+        on_host=events_out.host if events_out is not None else None,
+        on_start=events_out.on_start if events_out is not None else lambda _stop: None,
         on_failure=on_failure,
         watch=show_no_progress if log.as_json else show_progress,
     )
     try:
-        return run_workers(settings, limits, view, as_json=as_json)
+        code = run_workers(settings, limits, view, as_json=as_json)
     except ComityError as error:
         if not logs_failures:
             raise
         failure = describe_failure(error)
         on_failure(failure)
         return failure.exit_code
+    if events_out is not None and events_out.is_closed:
+        raise BrokenPipeError
+    return code
 
 
 def _check(invocation: Invocation) -> None:

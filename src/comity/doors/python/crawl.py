@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Unpack
 
 from comity.doors.python.crawl_run import CrawlRun
 from comity.doors.python.crawl_task import CrawlPlan
 from comity.doors.python.options import TEMPORARY, Place, settings_for
 from comity.doors.python.request_options import RequestArguments, request_settings
-from comity.doors.python.user_code import Sink, UserExtractor, check_user_code
+from comity.doors.python.user_code import Sink, UserExtractor, check_user_code, split_extract
 from comity.model.errors import BadInput
 from comity.model.host import Seed
 from comity.rules.seed_list import read_seed
+from comity.run.crawl.columns import read_columns
 from comity.run.crawl.sites import with_page_limit, with_request_options, with_site
 from comity.run.remedies import with_remedies
 from comity.settings import Settings
@@ -39,7 +40,7 @@ def crawl(
     user_agent: str | None = None,
     contact: str | None = None,
     allow_networks: Iterable[str] | None = None,
-    extract: UserExtractor | None = None,
+    extract: UserExtractor | str | Iterable[str | UserExtractor] | None = None,
     sink: Sink | None = None,
     errors: bool = False,
     refresh: bool = False,
@@ -59,6 +60,7 @@ def crawl(
 
     Seeds are URLs or hosts; docs/python.md describes the options. What cannot be used is a `BadInput` at once.
     """
+    own_extractor, columns = split_extract(extract)
     settings = settings_for(
         None if state == TEMPORARY else state,
         pages=into,
@@ -79,14 +81,15 @@ def crawl(
         reject_types=_listed(reject),
         allow_networks=_listed(allow_networks),
         update_stale=update_stale,
-        **_stored_besides(images, max_image_bytes, text, markdown),
+        **_stored_besides(images, max_image_bytes, text, markdown, columns),
         **_urls(include, exclude, subdomains, site_hosts),
         **request_settings(requests),
     )
     read = _read(seeds, settings)
     settings = _for_seeds(settings, read, max_pages, under)
-    stores, temporary = _stores(settings, into, state, extract, sink), state == TEMPORARY
-    return CrawlRun(CrawlPlan(settings, read, extract, sink, stores, errors, temporary, refresh or bool(update_stale)))
+    stores, temporary = _stores(settings, into, state, own_extractor, sink), state == TEMPORARY
+    plan = CrawlPlan(settings, read, own_extractor, sink, stores, errors, temporary, refresh or bool(update_stale))
+    return CrawlRun(plan)
 
 
 @with_remedies()
@@ -125,10 +128,16 @@ def _texts(seeds: Iterable[str | Iterable[str]]) -> Iterator[str]:
 
 
 def _stored_besides(
-    images: bool | None, max_image_bytes: int | None, text: bool | None, markdown: bool | None
+    images: bool | None,
+    max_image_bytes: int | None,
+    text: bool | None,
+    markdown: bool | None,
+    columns: Sequence[str],
 ) -> dict[str, Any]:
     """The settings for what is stored besides pages as they came."""
-    return {"images": images, "max_image_bytes": max_image_bytes, "text": text, "markdown": markdown}
+    extract = read_columns(columns, "extract") if columns else None
+    images_too = {"images": images, "max_image_bytes": max_image_bytes}
+    return {**images_too, "text": text, "markdown": markdown, "extract": extract}
 
 
 def _urls(

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Any
 
-from comity.extract.main_content import PageContent, is_html_type
+from comity.extract.fetched_page import ParsedPage, with_content
+from comity.model.expression import ColumnType, ExtractedValues, TypeName
 from comity.model.page import PageRecord
 from comity.store.formats.body_text import as_text
 
 
-class _HasContent:
-    """Where a page keeps its main content once that was read: beside its fields, which are what it is made of."""
-
-    __slots__ = ("_content",)
-    _content: PageContent
-
-
-@dataclass(frozen=True, slots=True)
-class Page(_HasContent):
+@dataclass(frozen=True)
+class Page(ParsedPage):
     """One visit of one URL. `error` is None for a page that came; otherwise `body` is empty."""
 
     url: str
@@ -48,32 +44,47 @@ class Page(_HasContent):
     """The run in which it was visited; with `url` and `crawl_time` it names the visit."""
     data: Any = None
     """What your extractor made of it."""
+    extracted: dict[str, Any] = field(default_factory=dict)
+    """The values of the expressions in `extract`, by the names of their columns."""
     error: str | None = None
     """None, or a stable code: http_404, total_timeout, too_large, noindex …"""
     reason: str | None = None
     """The error in words, where there is more to say than its code."""
 
     @property
-    def text(self) -> str:
-        """The main content as text: without navigation, headers, footers and banners. Empty where there is none."""
-        return self._main_content.text
-
-    @property
-    def markdown(self) -> str:
-        """The main content as Markdown."""
-        return self._main_content.markdown
-
-    @property
-    def _main_content(self) -> PageContent:
-        try:
-            return self._content
-        except AttributeError:
-            return with_content(self, None, None)._content
-
-    @property
     def html(self) -> str:
-        """The body as text, decoded as a browser would; empty where it is not text."""
+        """The source: the body as text, decoded as a browser would; empty where it is not text."""
         return as_text(self.body, self.content_type, self.encoding) or ""
+
+
+def extracted_of(columns: ExtractedValues | None) -> dict[str, Any]:
+    """Stored values as Python's: `Decimal`, `date`, `datetime`; what your own extractor returned is in `data`."""
+    if columns is None:
+        return {}
+    pairs = zip(columns.columns, columns.values, strict=True)
+    return {
+        column.name: _native(value, column.type) for column, value in pairs if column.type.name is not TypeName.JSON
+    }
+
+
+def data_of(columns: ExtractedValues) -> Any:
+    """What your own extractor returned, as JSON keeps it."""
+    pairs = zip(columns.columns, columns.values, strict=True)
+    text = next((value for column, value in pairs if column.type.name is TypeName.JSON), None)
+    return json.loads(text) if text is not None else None
+
+
+def _native(value: Any, kind: ColumnType) -> Any:
+    if value is None:
+        return None
+    match kind.name:
+        case TypeName.DECIMAL:
+            return Decimal(value)
+        case TypeName.DATE:
+            return date.fromisoformat(value)
+        case TypeName.TIMESTAMP:
+            return datetime.fromisoformat(value)
+    return value
 
 
 def page_of(record: PageRecord) -> Page:
@@ -94,20 +105,12 @@ def page_of(record: PageRecord) -> Page:
         redirect_count=record.redirect_count,
         depth=record.depth,
         run_id=str(record.run_id),
-        data=record.extracted,
+        data=record.data,
+        extracted=extracted_of(record.columns),
         error=code or None,
         reason=reason or None,
     )
     return page if record.text is None and record.markdown is None else with_content(page, record.text, record.markdown)
-
-
-def with_content(page: Page, text: str | None, markdown: str | None) -> Page:
-    """A page with the main content that its crawl has read; what is None is read when it is first asked for."""
-    if page.encoding is None and is_html_type(page.content_type):  # the crawl could not read it, or there is no body
-        text, markdown = text or "", markdown or ""
-    content = PageContent(page.body, page.content_type, page.final_url, text, markdown, encoding=page.encoding)
-    object.__setattr__(page, "_content", content)
-    return page
 
 
 def pages_of(records: Iterable[PageRecord], *, errors: bool) -> list[Page]:

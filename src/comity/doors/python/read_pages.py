@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from comity.doors.python.options import Place, settings_for
-from comity.doors.python.page import Page, with_content
+from comity.doors.python.page import Page, data_of, extracted_of
+from comity.extract.fetched_page import with_content
+from comity.model.expression import ExtractedValues
 from comity.run.remedies import with_remedies
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ _COLUMNS: Final = (
     "url, final_url, http_status, content_type, title, body, body_bytes, etag, last_modified, content_hash, "
     "epoch_us(crawl_time), redirect_count, run_id, error, text, markdown"
 )
+_OWN: Final = 16  # the number of these
 
 
 def read_pages(pages: Place | None = None, *, state: Place | None = None, errors: bool = False) -> Iterator[Page]:
@@ -40,10 +43,13 @@ def read_pages(pages: Place | None = None, *, state: Place | None = None, errors
 
         if sources.is_empty:
             return
-        select = f"SELECT {_COLUMNS} FROM pages"  # noqa: S608  # our own words
         with with_remedies(), open_reader(sources, _hidden(settings)) as reader:
+            further = reader.further_columns()
+            columns = tuple(column for column, _sql in further)
+            selected = ", ".join([_COLUMNS, *(sql for _column, sql in further)])
+            select = f"SELECT {selected} FROM pages"  # noqa: S608  # quoted
             for row in reader.rows(select if errors else f"{select} WHERE error IS NULL"):
-                yield _page(*row)
+                yield _page(ExtractedValues(columns, row[_OWN:]), *row[:_OWN])
 
     return read()
 
@@ -74,6 +80,7 @@ def _hidden(settings: Settings) -> IsHidden | None:
 
 
 def _page(
+    columns: ExtractedValues,
     url: str,
     final_url: str | None,
     status: int | None,
@@ -108,6 +115,8 @@ def _page(
         run_id=run_id or "",
         error=code or None,
         reason=reason or None,
+        data=data_of(columns),
+        extracted=extracted_of(columns),
         **about,
     )
     return page if text is None and markdown is None else with_content(page, text, markdown)

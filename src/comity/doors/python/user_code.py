@@ -6,12 +6,13 @@ The user's own error is the `__cause__`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from comity.doors.python.page import Page, pages_of
+from comity.extract.fetched_page import Extractor, FetchedPage
 from comity.model.errors import ComityError
-from comity.model.page import Extraction, Extractor, FetchedPage, PageRecord
+from comity.model.page import Extraction, PageRecord
 from comity.store.sink import MakeSink, PageSink
 from comity.store.user_sink import Take, UserSink
 
@@ -44,6 +45,21 @@ class Sink(Protocol):
 
     def write(self, pages: Sequence[Page], /) -> None:
         """Store pages before they count as visited. Called on a thread of the crawl, never twice at once."""
+
+
+def split_extract(
+    extract: UserExtractor | str | Iterable[str | UserExtractor] | None,
+) -> tuple[UserExtractor | None, list[str]]:
+    """Your own function and the expressions among what `extract` names."""
+    if extract is None or callable(extract):
+        return extract, []
+    if not isinstance(extract, Iterable):
+        raise TypeError(f"extract must be expressions or a function that takes a page, not {type(extract).__name__}")
+    parts = [extract] if isinstance(extract, str) else list(extract)
+    functions = [part for part in parts if not isinstance(part, str)]
+    if len(functions) > 1:
+        raise TypeError("extract may contain one function only")
+    return functions[0] if functions else None, [part for part in parts if isinstance(part, str)]
 
 
 def check_user_code(extract: UserExtractor | None, sink: Sink | None) -> None:

@@ -178,6 +178,13 @@ class HostEvent(CrawledHost):
     at: Instant
 
 
+class RunEvent(WorkerRun):
+    """A run of a worker ended; only from `comity work`, which writes no summary."""
+
+    event: Literal["run"]
+    at: Instant
+
+
 class SummaryEvent(CrawlResult):
     """The crawl ended: the document of --json. The last line."""
 
@@ -192,5 +199,6 @@ EVENTS = {
     "host": HostEvent,
     "wait": WaitEvent,
     "warning": WarningEvent,
+    "run": RunEvent,
     "summary": SummaryEvent,
 }

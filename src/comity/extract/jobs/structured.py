@@ -8,10 +8,11 @@ from typing import Final
 from turbohtml import Document, Element
 
 from comity.extract.jobs.addresses import resolve
-from comity.extract.jobs.json_api.lenient import read_lenient
 from comity.extract.jobs.json_api.values import text_of_value
 from comity.extract.jobs.text import job, plain
 from comity.extract.jobs.words.labels import labelled_fields
+from comity.extract.lenient_json import read_lenient
+from comity.extract.structured_items import read_item, types_of
 from comity.model.job import ExtractionMethod, JobFound
 
 MOST_OBJECTS: Final = 50_000
@@ -19,13 +20,6 @@ MOST_POSTINGS: Final = 5_000
 _MOST_PLACES: Final = 10
 _READ_OF_DESCRIPTION: Final = 8_000
 _ADDRESS_PARTS: Final = ("addressLocality", "addressRegion", "addressCountry")
-
-
-def types_of(node: dict[str, object]) -> set[str]:
-    """Types of an object, without vocabulary: "http://schema.org/JobPosting" and "schema:JobPosting" are JobPosting."""
-    said = node.get("@type", node.get("type"))
-    kinds = said if isinstance(said, list) else [said]
-    return {kind.replace(":", "/").rstrip("/").rpartition("/")[2] for kind in kinds if isinstance(kind, str)}
 
 
 def postings_in(value: object) -> Iterator[dict[str, object]]:
@@ -154,11 +148,7 @@ def _countries(node: dict[str, object]) -> list[str]:
 
 
 MOST_SCRIPTS: Final = 500
-_MOST_DEPTH: Final = 12
 _MOST_NODES: Final = 100_000
-_VALUES: Final = {
-    "meta": "content", "a": "href", "area": "href", "link": "href", "img": "src", "time": "datetime", "data": "value",
-}  # fmt: skip
 
 
 def structured_jobs(document: Document, *, base: str, language: str) -> list[tuple[JobFound, bool]]:
@@ -194,7 +184,7 @@ def _microdata(document: Document) -> list[object]:
     found = document.select('[itemtype*="JobPosting"]')[:5000]
     room = [_MOST_NODES]
     return [
-        _item(element, ("itemprop", "itemscope", "itemtype"), room)
+        read_item(element, ("itemprop", "itemscope", "itemtype"), room)
         for element in found
         if not _inside(element, "itemtype")
     ]
@@ -204,7 +194,9 @@ def _rdfa(document: Document) -> list[object]:
     found = document.select('[typeof*="JobPosting"]')[:5000]
     room = [_MOST_NODES]
     return [
-        _item(element, ("property", "typeof", "typeof"), room) for element in found if not _inside(element, "typeof")
+        read_item(element, ("property", "typeof", "typeof"), room)
+        for element in found
+        if not _inside(element, "typeof")
     ]
 
 
@@ -218,49 +210,3 @@ def _inside(element: Element, attribute: str) -> bool:
             return True
         parent = parent.parent
     return True
-
-
-def _item(root: Element, names: tuple[str, str, str], room: list[int]) -> dict[str, object]:
-    """Read an item and the items in it; depth and number of elements are bounded."""
-    name_of, scope, kind = names
-    top: dict[str, object] = {"@type": (root.attr(kind) or "").split()}
-    if root.attr("itemid") or root.attr("resource"):
-        top["@id"] = root.attr("itemid") or root.attr("resource")
-    waiting: list[tuple[Element, dict[str, object], int]] = [
-        (child, top, 0) for child in reversed(root.children) if isinstance(child, Element)
-    ]
-    while waiting and room[0] > 0:
-        element, owner, depth = waiting.pop()
-        room[0] -= 1
-        inner = owner
-        said = element.attr(name_of)
-        is_scope = element.attr(scope) is not None
-        if is_scope and depth < _MOST_DEPTH:
-            inner = {"@type": (element.attr(kind) or "").split()}
-        if said:
-            value: object = inner if is_scope else _value(element)
-            for name in said.split()[:4]:
-                _add(owner, name.rpartition(":")[2].rpartition("/")[2], value)
-        waiting.extend(
-            (child, inner, depth + is_scope) for child in reversed(element.children) if isinstance(child, Element)
-        )
-    return top
-
-
-def _add(owner: dict[str, object], name: str, value: object) -> None:
-    if name not in owner:
-        owner[name] = value
-    else:
-        there = owner[name]
-        if isinstance(there, list):
-            if len(there) < 50:
-                there.append(value)
-        else:
-            owner[name] = [there, value]
-
-
-def _value(element: Element) -> str:
-    for attribute in ("content", _VALUES.get(element.tag, "")):
-        if attribute and (said := element.attr(attribute)) is not None:
-            return said
-    return element.to_text()[:8000] if element.tag not in ("script", "style") else ""

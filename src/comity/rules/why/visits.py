@@ -141,10 +141,13 @@ _BROKEN: Final = "Nothing here: the site has to send a valid response. " + _AGAI
 CODES: Final[dict[str, tuple[str, Words]]] = {
     "dns_failure": ("Its host name cannot be resolved", _NETWORK),
     "connect_failure": ("Its host refused the connection, or cannot be reached", _NETWORK),
-    "proxy_failure": ("The proxy failed", "Check COMITY_PROXY, or the proxy in `comity policy show {host}`."),
+    "proxy_failure": (
+        "The proxy failed",
+        "Check COMITY_PROXY, or the proxy in " + action(Action.SHOW_POLICY, "{host}") + ".",
+    ),
     "credentials_missing": (
         "Something that requests to its host carry could not be read",
-        "Check what `comity policy show {host}` refers to.",
+        "Check what " + action(Action.SHOW_POLICY, "{host}") + " refers to.",
     ),
     "tls_failure": ("The TLS handshake with its host failed", _NETWORK),
     "certificate_refused": ("The TLS certificate of its host is not valid", _BROKEN),

@@ -38,6 +38,7 @@ COUNTED: Final = (
     "images_found",
     "images_stored",
     "images_failed",
+    "unconverted",
     "bytes_received",
     "links_found",
     "hosts_active",

@@ -16,6 +16,7 @@ from comity.assemble import open_state
 from comity.frontier.store import FrontierUnavailable
 from comity.model.errors import BadInput, StateUnavailable
 from comity.run.child_process import ChildProcess
+from comity.run.crawl.view import Visit
 from comity.run.logs import log_for, log_level
 from comity.run.observe import served
 from comity.run.runtime import event_loop_runner
@@ -26,6 +27,7 @@ from comity.store.target import read_target, try_folder
 from comity.telemetry import events, metrics
 from comity.telemetry.collecting import ReadingCollector
 from comity.telemetry.meter import Meter, MeterReading
+from comity.walk.crawl.progress import HostSummary
 
 if TYPE_CHECKING:
     from comity.settings import Settings
@@ -68,6 +70,7 @@ class _Workers:
     async def run(self) -> int:
         """Keep every process running; gives the exit code once all have ended."""
         stop_on_signals(self._on_signal, on_timeout=self._log_forced_exit, before_exit=self._kill_all)
+        self._view.on_start(self._stop)
         async with served(self._settings, self._log, self._readings, self._gathered.silence_s):
             await asyncio.to_thread(self._check_stores)
             try:
@@ -91,6 +94,9 @@ class _Workers:
     def _on_signal(self, number: int) -> None:
         self._log.emit(events.STOPPING, STOPPING, signal=signal.Signals(number).name)
         self._code = INTERRUPTED if number == signal.SIGINT else 0
+        self._stop()
+
+    def _stop(self) -> None:
         self._stopping.set()
         for child in self._children.values():
             child.send({"stop": True})
@@ -107,6 +113,12 @@ class _Workers:
             case {"run": figures}:
                 if self._view.on_run is not None:
                     self._view.on_run(figures)
+            case {"visits": visits}:
+                if self._view.on_visits is not None:
+                    self._view.on_visits([Visit(**visit) for visit in visits])
+            case {"host": line}:
+                if self._view.on_host is not None:
+                    self._view.on_host(HostSummary(**line))
             case {"ended": {"pages": pages, "brought_nothing": brought_nothing}}:
                 self._pages += pages
                 self._brought_nothing |= brought_nothing
@@ -162,6 +174,7 @@ class _Workers:
             job = {
                 "limits": asdict(limits),
                 "reports_runs": self._view.on_run is not None,
+                "reports_events": self._view.on_visits is not None,
                 "reports_to": reports_to,
                 "logs_json": self._log.as_json,
             }

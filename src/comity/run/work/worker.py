@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import random
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from comity.assemble import open_state
 from comity.model.errors import StateUnavailable
-from comity.run.crawl.view import show_no_progress
+from comity.run.crawl.view import Visit, show_no_progress, visits_of
 from comity.run.logs import log_for, wait_logger
 from comity.run.observe import observed
 from comity.run.remedies import CRAWL_ADVICE
@@ -61,6 +61,12 @@ class WorkObserver:
 
     on_run: Callable[[dict[str, Any]], None] | None = None
     """Called at the end of each run, with its figures; None if they are not wanted."""
+    on_visits: Callable[[Sequence[Visit]], None] | None = None
+    """Called with visits, a batch at a time; None if they are not wanted."""
+    on_host: Callable[[HostSummary], None] | None = None
+    """Called with how a host ended, once it is released."""
+    on_start: Callable[[Callable[[], None]], None] = lambda _stop: None
+    """Called before the work begins, with the function that stops it."""
     on_failure: Callable[[Failure], None] = lambda _failure: None
     """Called when a worker process fails, while the others continue."""
     watch: Callable[[Progress, State], AbstractAsyncContextManager[None]] = show_no_progress
@@ -96,6 +102,7 @@ class WorkerProcess:
 
         stop_on_signals(on_signal, on_timeout=self._log_forced_exit)
         try_folder(read_target(self._settings.pages))  # before a host is leased in vain
+        self._view.on_start(self._worker.stop)
         await self.run(warns=True)
         if codes:
             return codes[0]
@@ -155,6 +162,8 @@ class WorkerProcess:
 
     def _on_host(self, line: HostSummary) -> None:
         log_host(self._log, line)
+        if self._view.on_host is not None:
+            self._view.on_host(line)
         self._count(metrics.HOSTS_LEFT, line.status.replace(" ", "_"))
 
     def _count(self, metric: Metric, value: str = "") -> None:
@@ -165,8 +174,10 @@ class WorkerProcess:
         most = MOST_HOSTS if self._limits.hosts is None else self._limits.hosts
         # Other workers learn from the table which hosts are finished.
         share = HostShare(most, tuple, leave=_do_nothing, take_back=_do_nothing, report=self._on_host)
+        on_visits = self._view.on_visits
         duty = Duty(_RECHECK_EVERY_S, partial(self._stores.recheck_frontier, state))
         return CrawlHooks(
+            on_settled=(lambda outcomes: on_visits(visits_of(outcomes))) if on_visits is not None else None,
             hosts=share,
             meter=self._meter,
             on_silence=self._stores.on_silence,
@@ -185,7 +196,12 @@ async def work_part(
     settings: Settings, job: dict[str, Any], orders: AsyncIterator[dict[str, Any]], parent: ParentChannel
 ) -> None:
     """Be one of several worker processes, until the parent orders the end or is gone."""
-    view = WorkObserver(on_run=(lambda figures: parent.send(run=figures)) if job["reports_runs"] else None)
+    has_events = job["reports_events"]
+    view = WorkObserver(
+        on_run=(lambda figures: parent.send(run=figures)) if job["reports_runs"] else None,
+        on_visits=(lambda visits: parent.send(visits=[asdict(each) for each in visits])) if has_events else None,
+        on_host=(lambda line: parent.send(host=asdict(line))) if has_events else None,
+    )
     log = log_for(settings, as_json=job["logs_json"])
     worker = WorkerProcess(settings, WorkLimits(**job["limits"]), log, view, reports_to=job["reports_to"])
     for number in (signal.SIGINT, signal.SIGTERM):  # a service manager may signal every process

@@ -1,11 +1,15 @@
 """Parts as CSV: one line per page, with the common columns; a body that is not text is in `body_bytes`, as base64.
 
+What was extracted from a page is one JSON object in the last column: parts of one file may differ in what was
+extracted, but not in their columns.
+
 The first line names the columns. In a folder every part has it; in one file it is written once, before the first part
 that is joined to it.
 """
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
@@ -15,10 +19,13 @@ from isal import isal_zlib
 from comity.model.page import PageRecord
 from comity.rules.csv_rows import csv_line
 from comity.store.formats.columns import NAMES, body_as_text, valid_unicode
-from comity.store.formats.json_lines import format_time
+from comity.store.formats.json_lines import format_time, further_values
 from comity.store.parts.part import PartWriter
 from comity.store.target import Format
 
+EXTRACTED: Final = "extracted"
+_ALL: Final = (*NAMES, EXTRACTED)
+_to_json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _NOT_GZIP: Final = cast("type[Exception]", isal_zlib.error)
 _GZIP_LEVEL: Final = 2
 _GZIP_WINDOW_BITS: Final = 31
@@ -64,8 +71,9 @@ def to_csv_line(record: PageRecord) -> bytes:
         "crawl_time": format_time(record),
         "body_bytes": b64encode(record.body or b"").decode("ascii") if is_binary else None,
         "run_id": str(record.run_id),
+        EXTRACTED: _to_json(further_values(record.columns)) if record.columns is not None else None,
     }
-    text = csv_line([values[name] if name in values else getattr(record, name) for name in NAMES])
+    text = csv_line([values[name] if name in values else getattr(record, name) for name in _ALL])
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -88,4 +96,4 @@ def _compressor() -> Any:
     return isal_zlib.compressobj(_GZIP_LEVEL, wbits=_GZIP_WINDOW_BITS)
 
 
-_HEAD: Final = csv_line(NAMES).encode()
+_HEAD: Final = csv_line(_ALL).encode()

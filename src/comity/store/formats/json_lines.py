@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from isal import isal_zlib
 
+from comity.model.expression import ColumnType, ExtractedValues, TypeName
 from comity.model.page import PageRecord
 from comity.store.formats.columns import body_as_text, microseconds, valid_unicode
 from comity.store.parts.part import PartWriter
@@ -62,11 +64,27 @@ def to_json_line(record: PageRecord) -> bytes:
         "text": record.text,
         "markdown": record.markdown,
     }
+    if record.columns is not None:
+        row |= further_values(record.columns)
     text = _to_json(row)
     try:
         return f"{text}\n".encode()
     except UnicodeEncodeError:
         return f"{valid_unicode(text)}\n".encode()
+
+
+def further_values(columns: ExtractedValues) -> dict[str, Any]:
+    """What was extracted from a page, as values of JSON: decimals are numbers where that loses no digit."""
+    return {name: _json_value(value, kind) for (name, kind), value in zip(*columns, strict=True)}
+
+
+def _json_value(value: Any, kind: ColumnType) -> Any:
+    if value is None:
+        return None
+    if kind.name is TypeName.DECIMAL:
+        number = float(value)
+        return number if Decimal(repr(number)) == Decimal(value) else value
+    return json.loads(value) if kind.name is TypeName.JSON else value
 
 
 def format_time(record: PageRecord) -> str:

@@ -18,6 +18,7 @@ from uuid import UUID
 import zstandard
 
 from comity import __version__
+from comity.model.expression import ExtractedValues, StoredColumn, TypeName
 from comity.model.page import PageRecord
 from comity.store.formats.columns import (
     COLUMNS,
@@ -30,6 +31,7 @@ from comity.store.formats.columns import (
     microseconds,
     utf8,
 )
+from comity.store.formats.plain_values import FIXED_BYTES, PHYSICAL_TYPES, Physical, physical, plain_values, values_of
 from comity.store.parts.part import PartWriter
 
 # Thrift's compact protocol, as much of it as the metadata of a Parquet file needs.
@@ -98,11 +100,6 @@ def numbers(values: Iterable[int]) -> list[bytes]:
     return [_zigzag(value) for value in values]
 
 
-def texts(values: Iterable[str]) -> list[bytes]:
-    """The elements of a list of texts."""
-    return [binary(0, value.encode()).encoded for value in values]
-
-
 def thrift_struct(*fields: ThriftField) -> bytes:
     """Fields in the order of their numbers, with the byte that ends a struct."""
     pieces: list[bytes] = []
@@ -144,7 +141,7 @@ _DATA_PAGE: Final = 0
 class _Chunk(NamedTuple):
     """A column of a row group, as it is in the file."""
 
-    column: PageColumn
+    column: PageColumn | StoredColumn
     offset: int
     values: int
     plain_bytes: int
@@ -156,7 +153,7 @@ class _Chunk(NamedTuple):
 class _ColumnPages:
     """The data pages of one column while its row group is written."""
 
-    def __init__(self, column: PageColumn, compressor: zstandard.ZstdCompressor) -> None:
+    def __init__(self, column: PageColumn | StoredColumn, compressor: zstandard.ZstdCompressor) -> None:
         self._column = column
         self._compressor = compressor
         self._levels: list[bool] = []  # whether each value is there
@@ -188,10 +185,15 @@ class _ColumnPages:
         """All values of a column of numbers or times."""
         self._levels = [value is not None for value in values]
         there = [value for value in values if value is not None]
-        letter = _LETTERS[self._column.kind]
+        letter = _LETTERS[self._column.kind]  # type: ignore[union-attr]
         self._pieces = [struct.pack(f"<{len(there)}{letter}", *there)]
         if self._column.name in _WITH_BOUNDS:
             self._bounds = struct.pack(f"<{letter}", min(there)), struct.pack(f"<{letter}", max(there))
+
+    def add_encoded(self, there: Sequence[bool], pieces: list[bytes]) -> None:
+        """All values of a column in their plain encoding."""
+        self._levels = list(there)
+        self._pieces = pieces
 
     def end_page(self) -> None:
         """Compress what waits."""
@@ -235,6 +237,7 @@ class ParquetPart(PartWriter):
         self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
         self._groups: list[tuple[list[_Chunk], int]] = []
         self._at = 0
+        self._further: dict[str, StoredColumn] = {}  # by folded name: what was extracted from the pages
         self._begin_group()
 
     def _begin(self, file: BinaryIO) -> None:
@@ -247,12 +250,15 @@ class ParquetPart(PartWriter):
         self._text, self._markdown = (_ColumnPages(COLUMNS[NAMES.index(name)], self._compressor) for name in CONTENT)
         self._bodies_at = 0
         self._body_bytes = 0
+        self._extracted: list[ExtractedValues | None] = []
 
     def _add(self, file: BinaryIO, record: PageRecord) -> None:
         text, binary_body = body_as_columns(record)
         content = utf8(record.text) if record.text is not None else None
         markdown = utf8(record.markdown) if record.markdown is not None else None
         length = len(text or b"") + len(binary_body or b"") + len(content or b"") + len(markdown or b"")
+        if record.columns is not None:
+            length += sum(len(value) for value in record.columns.values if isinstance(value, str))
         if self._rows and (
             self._body_bytes + length > BYTES_PER_GROUP
             or len(self._rows) >= ROWS_PER_GROUP
@@ -261,6 +267,7 @@ class ParquetPart(PartWriter):
             self._end_group(file)
         self._body_bytes += length
         self._rows.append(_small_values(record))
+        self._extracted.append(record.columns)
         self._binary.add(binary_body)
         self._text.add(content)
         self._markdown.add(markdown)
@@ -291,12 +298,33 @@ class ParquetPart(PartWriter):
             for piece in pages.take():
                 self._write(file, piece)
             chunks[column.name] = pages.chunk(offset)
-        self._groups.append(([chunks[name] for name in NAMES], len(self._rows)))
+        ordered = [chunks[name] for name in NAMES]
+        for columns in {each.columns for each in self._extracted if each is not None}:
+            for further in columns:
+                self._further.setdefault(further.name.casefold(), further)
+        ordered += [self._further_chunk(file, further, self._extracted) for further in self._further.values()]
+        self._groups.append((ordered, len(self._rows)))
         self._begin_group()
+
+    def _further_chunk(
+        self, file: BinaryIO, column: StoredColumn, extracted: Sequence[ExtractedValues | None]
+    ) -> _Chunk:
+        """Write one column of what was extracted."""
+        pages = _ColumnPages(column, self._compressor)
+        values = values_of(column, extracted)
+        pages.add_encoded([value is not None for value in values], plain_values(values, column.type))
+        pages.end_page()
+        offset = self._at
+        for piece in pages.take():
+            self._write(file, piece)
+        return pages.chunk(offset)
 
     def _end(self, file: BinaryIO) -> None:
         self._end_group(file)
-        footer = _footer(self._groups)
+        for chunks, rows in self._groups:  # those before a column was first met have it too, without a value
+            for column in list(self._further.values())[len(chunks) - len(COLUMNS) :]:
+                chunks.append(self._further_chunk(file, column, [None] * rows))
+        footer = _footer(self._groups, (*COLUMNS, *self._further.values()))
         self._write(file, b"".join((footer, len(footer).to_bytes(4, "little"), _MAGIC)))
 
     def _write(self, file: BinaryIO, data: bytes) -> None:
@@ -332,27 +360,49 @@ def _run(length: int, is_there: bool) -> bytes:
     return varint(length << 1) + (b"\1" if is_there else b"\0")
 
 
-def _footer(groups: list[tuple[list[_Chunk], int]]) -> bytes:
+def _footer(groups: list[tuple[list[_Chunk], int]], columns: Sequence[PageColumn | StoredColumn]) -> bytes:
     """What a reader reads first: the columns, and where each row group has them."""
-    root = thrift_struct(binary(4, b"schema"), i32(5, len(COLUMNS)))
+    root = thrift_struct(binary(4, b"schema"), i32(5, len(columns)))
     ordered = thrift_struct(nested(1))  # bounds are in the order that a column's type defines
     return thrift_struct(
         i32(1, 2),
-        listing(2, STRUCT, [root, *(_schema(column) for column in COLUMNS)]),
+        listing(2, STRUCT, [root, *map(_schema, columns)]),
         i64(3, sum(rows for _chunks, rows in groups)),
         listing(4, STRUCT, [_group(chunks, rows) for chunks, rows in groups]),
         binary(6, f"comity version {__version__}".encode()),
-        listing(7, STRUCT, [ordered] * len(COLUMNS)),
+        listing(7, STRUCT, [ordered] * len(columns)),
     )
 
 
-def _schema(column: PageColumn) -> bytes:
+def _schema(column: PageColumn | StoredColumn) -> bytes:
+    if isinstance(column, StoredColumn):
+        return _further_schema(column)
     fields = [i32(1, _TYPES[column.kind]), i32(3, _OPTIONAL), binary(4, column.name.encode())]
     if column.kind is ColumnKind.TEXT:
         fields += (i32(6, 0), nested(10, nested(1)))
     elif column.kind is ColumnKind.TIME:
         microseconds_in_utc = nested(8, flag(1, True), nested(2, nested(2)))
         fields += (i32(6, 10), nested(10, microseconds_in_utc))
+    return thrift_struct(*fields)
+
+
+def _further_schema(column: StoredColumn) -> bytes:
+    kind = column.type
+    fields = [i32(1, PHYSICAL_TYPES[physical(kind)])]
+    if physical(kind) is Physical.FIXED:
+        fields.append(i32(2, FIXED_BYTES))
+    fields += (i32(3, _OPTIONAL), binary(4, utf8(column.name)))
+    if kind.name is TypeName.VARCHAR:
+        fields += (i32(6, 0), nested(10, nested(1)))
+    elif kind.name is TypeName.JSON:
+        fields += (i32(6, 19), nested(10, nested(12)))
+    elif kind.name is TypeName.DECIMAL:
+        size = nested(5, i32(1, kind.scale), i32(2, kind.precision))
+        fields += (i32(6, 5), i32(7, kind.scale), i32(8, kind.precision), nested(10, size))
+    elif kind.name is TypeName.DATE:
+        fields += (i32(6, 6), nested(10, nested(6)))
+    elif kind.name is TypeName.TIMESTAMP:
+        fields.append(nested(10, nested(8, flag(1, False), nested(2, nested(2)))))
     return thrift_struct(*fields)
 
 
@@ -374,9 +424,9 @@ def _column_chunk(chunk: _Chunk) -> bytes:
         i64(2, chunk.offset),
         nested(
             3,
-            i32(1, _TYPES[chunk.column.kind]),
+            i32(1, _type_of(chunk.column)),
             listing(2, I32, numbers((_PLAIN, _RLE))),
-            listing(3, BINARY, texts((chunk.column.name,))),
+            listing(3, BINARY, [binary(0, utf8(chunk.column.name)).encoded]),
             i32(4, _ZSTD),
             i64(5, chunk.values),
             i64(6, chunk.plain_bytes),
@@ -385,3 +435,7 @@ def _column_chunk(chunk: _Chunk) -> bytes:
             nested(12, *statistics),
         ),
     )
+
+
+def _type_of(column: PageColumn | StoredColumn) -> int:
+    return PHYSICAL_TYPES[physical(column.type)] if isinstance(column, StoredColumn) else _TYPES[column.kind]

@@ -1,8 +1,8 @@
 """Parts as WARC 1.1 (ISO 28500:2017), which archives read: pages enter, records leave.
 
 A page with a body is a `response`, with the body as it came off the wire where that was kept. A page without one is a
-`metadata` record that says why; one that was reached by redirects has such a record beside its response, and so has
-one whose main content was requested. Every part
+`metadata` record that says why; one that was reached by redirects has such a record beside its response. The main
+content of a page, and what was extracted from it, are `metadata` records in JSON. Every part
 begins with a `warcinfo`. Compressed, each record is a gzip member of its own.
 """
 
@@ -22,7 +22,7 @@ from isal import isal_zlib
 from comity import __version__
 from comity.model.page import PageRecord
 from comity.store.formats.columns import utf8
-from comity.store.formats.json_lines import format_time
+from comity.store.formats.json_lines import format_time, further_values
 from comity.store.parts.part import PartWriter
 
 _GZIP_LEVEL: Final = 2
@@ -66,6 +66,7 @@ def _records(page: PageRecord, info: str) -> list[bytes]:
     about: Pairs = [("error", page.error), ("requested-url", page.url)]
     if page.redirect_count:
         about += [("final-url", page.final_url), ("redirect-count", str(page.redirect_count))]
+    further = [_extracted_record(page, visit, common)] if page.columns is not None else []
     if page.body is None:
         about += [
             ("http-status", str(page.http_status) if page.http_status is not None else None),
@@ -74,7 +75,7 @@ def _records(page: PageRecord, info: str) -> list[bytes]:
             ("last-modified", page.last_modified),
         ]
         name = _name("metadata", *visit)
-        return [_fields_record("metadata", name, [*common, ("WARC-Target-URI", _uri(page.url))], about)]
+        return [_fields_record("metadata", name, [*common, ("WARC-Target-URI", _uri(page.url))], about), *further]
     name = _name("response", *visit)
     found = [_response(page, name, common)]
     if page.text is not None or page.markdown is not None:
@@ -82,7 +83,18 @@ def _records(page: PageRecord, info: str) -> list[bytes]:
     if page.redirect_count:
         extra: Pairs = [*common, ("WARC-Target-URI", _uri(page.url)), ("WARC-Concurrent-To", name)]
         found.append(_fields_record("metadata", _name("metadata", *visit), extra, about))
-    return found
+    return found + further
+
+
+def _extracted_record(page: PageRecord, visit: tuple[str, ...], common: Pairs) -> bytes:
+    """What was extracted from the page, as one JSON object in a record of its own."""
+    assert page.columns is not None
+    values = json.dumps(further_values(page.columns), ensure_ascii=False, separators=(",", ":"))
+    concerned = _name("metadata" if page.body is None else "response", *visit)
+    extra: Pairs = [*common, ("WARC-Target-URI", _uri(page.url)), ("WARC-Concurrent-To", concerned)]
+    block = utf8(values)
+    extra.append(("WARC-Block-Digest", _digest(block)))
+    return _record("metadata", _name("extracted", *visit), extra, "application/json", block)
 
 
 def _response(page: PageRecord, name: str, common: Pairs) -> bytes:

@@ -16,7 +16,7 @@ from typing import Any, Final
 import duckdb
 
 from comity.model.errors import BadInput, ComityError
-from comity.store.formats.columns import COLUMNS
+from comity.store.formats.columns import COLUMNS, NAMES
 from comity.store.parts.manifest import size_and_digest
 
 # No extension is fetched, and none is loaded from elsewhere.
@@ -162,9 +162,31 @@ def _check_columns(connection: Any, path: Path) -> None:
         raise BadInput(f"{path}: its table pages has no column {missing[0]}; name another file")
 
 
+def add_columns(connection: Any, part: Path) -> None:
+    """Give the table the columns that a part has besides; where the types differ, the wider one counts.
+
+    That is DuckDB's own choice: VARCHAR holds every value.
+    """
+    described = "SELECT column_name, column_type FROM (DESCRIBE {})"
+    selected = f"SELECT * FROM read_parquet({quoted(part)})"  # noqa: S608  # quoted
+    of_part = connection.execute(described.format(selected)).fetchall()
+    known = {name.casefold(): kind for name, kind in connection.execute(described.format("pages")).fetchall()}
+    for name, kind in of_part:
+        column = '"' + name.replace('"', '""') + '"'
+        there = known.get(name.casefold())
+        if there is None:
+            connection.execute(f"ALTER TABLE pages ADD COLUMN {column} {kind}")
+        elif there != kind and name not in NAMES:
+            both = f"SELECT NULL::{there} AS value UNION ALL SELECT NULL::{kind}"
+            [(wider,)] = connection.execute(f"SELECT DISTINCT typeof(value) FROM ({both})").fetchall()  # noqa: S608  # types
+            if wider != there:
+                connection.execute(f"ALTER TABLE pages ALTER COLUMN {column} TYPE {wider}")
+
+
 def _load_once(connection: Any, part: Path) -> None:
     digest = digest_of(part)
     if not connection.execute("SELECT 1 FROM comity.parts WHERE digest = ?", [digest]).fetchall():
+        add_columns(connection, part)
         connection.begin()
         try:
             connection.execute("INSERT INTO pages BY NAME SELECT * FROM read_parquet(?)", [str(part)])

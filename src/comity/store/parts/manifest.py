@@ -45,6 +45,8 @@ class PartNote(NamedTuple):
     run_ids: tuple[str, ...] = ()
     writer: str = ""
     at: int | None = None
+    columns: dict[str, str] | None = None
+    """What was extracted from its pages: names of columns, and their types."""
 
 
 def note_path(part: Path) -> Path:
@@ -93,6 +95,7 @@ def note_of(part: Path, tally: PartTally, size: int, digest: str) -> PartNote:
         last_crawl_time=_format_time(last) if tally.rows else None,
         run_ids=tuple(sorted(map(str, tally.run_ids))),
         writer=part.name.removeprefix(_PART).partition(".")[0].rpartition("-")[0],
+        columns=tally.columns or None,
     )
 
 
@@ -165,8 +168,9 @@ def _format_time(crawl_time: float) -> str:
 
 def _as_line(note: PartNote) -> bytes:
     fields = note._asdict() | {"digest": f"xxh3-128:{note.digest}"}
-    if note.at is None:
-        del fields["at"]
+    for name in ("at", "columns"):
+        if fields[name] is None:
+            del fields[name]
     return json.dumps(fields).encode() + b"\n"
 
 
@@ -176,6 +180,7 @@ def _from_line(line: bytes) -> PartNote | None:
         fields = json.loads(line)
         kind, _, digest = fields["digest"].partition(":")
         known = {name: fields[name] for name in PartNote._fields if name in fields}
+        known["columns"] = dict(fields["columns"]) if fields.get("columns") is not None else None
         note = PartNote(**known | {"digest": digest, "run_ids": tuple(fields.get("run_ids", ()))})
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
@@ -187,6 +192,8 @@ def _is_sound(note: PartNote) -> bool:
     numbers = [note.rows, note.size, *(() if note.at is None else (note.at,))]
     times = [time for time in (note.first_crawl_time, note.last_crawl_time) if time is not None]
     texts = [note.part, note.writer, *times, *note.run_ids]
+    if note.columns is not None:
+        texts += [*note.columns, *note.columns.values()]
     return all(type(each) is int and 0 <= each <= _LARGEST for each in numbers) and all(
         isinstance(each, str) for each in texts
     )

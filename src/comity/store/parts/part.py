@@ -27,6 +27,8 @@ class PartTally:
     first_crawl_time: float = float("inf")
     last_crawl_time: float = float("-inf")
     run_ids: set[UUID] = field(default_factory=set)
+    columns: dict[str, str] = field(default_factory=dict)
+    """What was extracted from the pages: names of columns, and their types."""
 
     def add(self, records: Sequence[PageRecord]) -> None:
         """Count pages."""
@@ -37,6 +39,9 @@ class PartTally:
         self.first_crawl_time = min(self.first_crawl_time, *times)
         self.last_crawl_time = max(self.last_crawl_time, *times)
         self.run_ids.update([record.run_id for record in records])
+        further = {record.columns.columns for record in records if record.columns is not None}
+        for columns in further:
+            self.columns.update((name, str(kind)) for name, kind in columns)
 
 
 class PartWriter:

@@ -20,6 +20,7 @@ from math import inf
 from typing import Final, assert_never
 from uuid import UUID, uuid4
 
+from comity.extract.expressions.evaluate import is_unbounded
 from comity.extract.html_pool import HtmlPool
 from comity.frontier.store import FrontierStore, FrontierUnavailable
 from comity.model.gate import WaitReason
@@ -59,6 +60,7 @@ from comity.walk.session.leased_host import LeasedHost
 from comity.walk.session.session import LeasesRenewed, Refreshed, Session, SlotFreed
 from comity.walk.settle.settler import RetryTerms, Settled, Settler
 from comity.walk.visit.context import VisitContext
+from comity.walk.visit.extracted import stored_columns
 
 REFRESH_EVERY_S: Final = 0.2  # how soon operators' edits take effect, and a run's time limit
 _GRACE_S: Final = 25.0  # for what is in flight when a run is stopped; it ends within 30
@@ -154,6 +156,7 @@ class Crawl:
             refresh=terms.refresh,
             track=terms.track,
             waits_for_space=self._hooks.waits_for_space,
+            columns=stored_columns(terms.columns, has_extractor=self._hooks.extract is not None),
         )
 
     def _make_budget(self) -> RunBudget:
@@ -192,6 +195,8 @@ class Crawl:
             patterns=terms.patterns,
             seeds=self._hooks.seeds,
             site=terms.site,
+            columns=terms.columns,
+            reads_apart=bool(terms.columns) and is_unbounded(terms.columns),
         )
 
     async def run(self) -> RunSummary:

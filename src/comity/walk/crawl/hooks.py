@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from comity.extract.fetched_page import Extractor
 from comity.model.outcome import Outcome
-from comity.model.page import Extractor
 from comity.model.wording import NO_ADVICE, CrawlAdvice
 from comity.telemetry.meter import Meter
 from comity.walk.crawl.budget import SharedPages

@@ -55,6 +55,7 @@ class Progress:
     images_found: int = 0
     images_stored: int = 0
     images_failed: int = 0
+    unconverted: int = 0  # extracted values that could not be converted, and are null
     bytes_received: int = 0
     links_found: int = 0
     hosts_active: int = 0
@@ -122,6 +123,8 @@ class RunSummary:
     images_found: int = 0
     images_stored: int = 0
     images_failed: int = 0
+    unconverted: int = 0
+    """Extracted values that could not be converted to the type of their column, and are null."""
     endings: dict[str, int] = field(default_factory=dict)
     """How many hosts ended for each reason, also those that were not leased."""
     faults: tuple[Fault, ...] = ()
@@ -164,6 +167,8 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
             evidence = outcome.trail.evidence
             if len(evidence) > 1:  # the first is that robots.txt allows it
                 progress.refused += sum(item.type in _REFUSALS for item in evidence)
+            if isinstance(outcome, Fetched):
+                progress.unconverted += outcome.unconverted
             if isinstance(outcome, Fetched) and outcome.is_login_wall:
                 tally.login_walls += 1
             elif is_login_address(outcome.entry.url):

@@ -59,6 +59,7 @@ def summary_of(
         images_found=progress.images_found,
         images_stored=progress.images_stored,
         images_failed=progress.images_failed,
+        unconverted=progress.unconverted,
         endings={str(each): count for each, count in endings.items()},
         faults=tuple(sorted(progress.faults.values(), key=lambda fault: (-fault.count, fault.code))),
         left_out=progress.left_out,

@@ -47,6 +47,8 @@ class CrawlTerms:
     """Over all open hosts; each gets its share."""
     recorded_settings: dict[str, Any] | None = None
     advice: CrawlAdvice = NO_ADVICE
+    columns: str = ""
+    """Expressions that are evaluated on every page, and whose values are stored with it."""
     patterns: PatternRules | None = None
     """Which URLs are crawled."""
     site: SiteHosts | None = None

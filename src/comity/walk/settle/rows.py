@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.database.records import last_seen, were_pages
+from comity.model.expression import ExtractedValues, StoredColumn
 from comity.model.host import Lease
 from comity.model.ledger import LedgerRow, Purpose
 from comity.model.outcome import (
@@ -98,7 +99,14 @@ def pages_asked(trail: Trail) -> list[LedgerRow]:
     return [row for row in trail.requests if row.purpose is not Purpose.ROBOTS and row.purpose is not Purpose.PART]
 
 
-def page_record(run_id: UUID, outcome: Outcome, row: FetchRow, *, with_headers: bool) -> PageRecord:
+def page_record(
+    run_id: UUID,
+    outcome: Outcome,
+    row: FetchRow,
+    *,
+    with_headers: bool,
+    columns: tuple[StoredColumn, ...] = (),
+) -> PageRecord:
     """A page as it is stored: with its body, if it was fetched and may be kept."""
     fetched = outcome if isinstance(outcome, Fetched) else None
     kept = fetched if fetched is not None and fetched.keep else None
@@ -125,10 +133,17 @@ def page_record(run_id: UUID, outcome: Outcome, row: FetchRow, *, with_headers: 
         headers=archived.headers.pairs if archived is not None else None,
         address=archived.address if archived is not None else None,
         depth=row.depth,
-        extracted=kept.extracted if kept is not None else None,
+        data=kept.data if kept is not None else None,
+        columns=_values(columns, kept) if columns else None,
         text=kept.text if kept is not None else None,
         markdown=kept.markdown if kept is not None else None,
     )
+
+
+def _values(columns: tuple[StoredColumn, ...], kept: Fetched | None) -> ExtractedValues:
+    """What was extracted from a page; where there is none, every value is null."""
+    values = kept.extracted if kept is not None else None
+    return ExtractedValues(columns, values if values is not None else [None] * len(columns))
 
 
 def _content_hash(outcome: Outcome) -> str | None:

@@ -18,6 +18,7 @@ from comity.database.ledger import ledger
 from comity.frontier.store import FrontierChange, FrontierStore, FrontierUnavailable, HostSettlement, PutBack
 from comity.leases.leases import Leases
 from comity.model.evidence import Evidence
+from comity.model.expression import StoredColumn
 from comity.model.fetch import FailureKind
 from comity.model.frontier import LINKED_IMAGE_PRIORITY, FrontierEntry, QueuedUrl
 from comity.model.gate import GateMemory, RetryAt
@@ -140,7 +141,9 @@ class Settler:
         refresh: RefreshTerms = WHOLE_REFRESH,
         track: bool = True,
         waits_for_space: bool = False,
+        columns: tuple[StoredColumn, ...] = (),
     ) -> None:
+        self._columns = columns
         self._waits_for_space = waits_for_space
         self._frontier = frontier
         self._leases = leases
@@ -398,7 +401,8 @@ class Settler:
         rows.fetches.append(row)
         rows.received += row.wire_bytes
         if is_final:
-            rows.pages.append(page_record(self._run_id, outcome, row, with_headers=self._store.wants_headers))
+            with_headers, columns = self._store.wants_headers, self._columns
+            rows.pages.append(page_record(self._run_id, outcome, row, with_headers=with_headers, columns=columns))
 
     def _postpone(self, entry: QueuedUrl, until: float, attempts: int, rows: _Rows) -> None:
         rows.again.append(PutBack(entry.key, until, attempts))

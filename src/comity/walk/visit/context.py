@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from comity.extract.fetched_page import Extractor
 from comity.extract.html_pool import HtmlPool
 from comity.model.fetch import DEFAULT_LIMITS, FetchLimits
-from comity.model.page import Extractor
 from comity.model.run import CrawlScope
 from comity.rules.site_hosts import SiteHosts
 from comity.rules.takedown import Takedowns
@@ -40,6 +40,10 @@ class VisitContext:
     reads_text: bool = False
     """Whether the main content of pages is stored as text."""
     reads_markdown: bool = False
+    columns: str = ""
+    """Expressions that are evaluated on every page."""
+    reads_apart: bool = False
+    """Whether every page is read in a child process, because the cost of an expression has no bound."""
     explains_links: bool = False
     """Whether it is counted for each page why links were left out."""
     uses_patterns: bool = False

@@ -8,14 +8,14 @@ from time import thread_time
 
 from xxhash import xxh3_128_hexdigest
 
+from comity.extract.fetched_page import FetchedPage, with_content
 from comity.extract.html import read_html
 from comity.extract.html_pool import Hardship, TooHard, is_light
-from comity.extract.main_content import PageContent
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import Response
 from comity.model.frontier import FoundBy, FrontierEntry, QueuedUrl, UnqueuedCode
 from comity.model.outcome import Answered, Fetched, Trail
-from comity.model.page import Content, Extraction, FetchedPage, HtmlPage, PageDirectives
+from comity.model.page import Extraction, HtmlPage, PageDirectives
 from comity.rules.canonical import resolve_link
 from comity.rules.content_type import media_type
 from comity.rules.directives import read_directives
@@ -24,6 +24,7 @@ from comity.rules.traps.watch import PageWatch
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.admit import admit_images, admit_links, withhold_links
 from comity.walk.visit.context import VisitContext
+from comity.walk.visit.extracted import extracted_values
 
 _NOTHING = Extraction()
 # Processor time: on a busy machine any page takes long by the clock.
@@ -49,9 +50,11 @@ async def read_page(
     directives = read_directives(page.meta_robots if page is not None else (), said, context.agent)
     hrefs = page.links if page is not None else ()
     watch = host.traps.fetched(target_of(entry.url), content_hash, body, hrefs) if host.traps is not None else None
-    extraction = _NOTHING
-    if context.extract is not None:
-        extraction = context.extract(_fetched_page(entry, response, answer, page))
+    extraction, extracted, unconverted = _NOTHING, None, 0
+    if context.extract is not None or context.columns:
+        own = context.extract
+        extraction = own(_fetched_page(entry, response, answer, page)) if own is not None else _NOTHING
+        extracted, unconverted = extracted_values(page, extraction, context)
     images: list[FrontierEntry] = []
     new_images: list[FrontierEntry] = []
     if page is not None and page.images and not _withholds_images(directives, answer.at):
@@ -67,14 +70,7 @@ async def read_page(
         more, refused = await _extracted(host, entry, extraction, watch, response.url, context)
         links += more
         trail.evidence.extend(refused)
-    wall = page is not None and is_login_wall(
-        status=answer.status,
-        requested_url=entry.url,
-        final_url=response.url,
-        has_password_field=page.has_password_field,
-        link_count=len(page.links),
-        title=page.title,
-    )
+    wall = page is not None and _is_wall(entry, response, page)
     is_last = entry.depth >= context.scope.max_depth  # its links are too deep
     if directives.evidence or wall:
         trail.evidence.extend(_directive_evidence(host, entry, answer, directives, wall))
@@ -91,7 +87,7 @@ async def read_page(
         is_login_wall=wall,
         coded=response.coded_body,
         coding=response.content_encoding or None,
-        extracted=extraction.data,
+        data=extraction.data,
         text=page.text if page is not None else None,
         markdown=page.markdown if page is not None else None,
         images=tuple(images),
@@ -100,6 +96,19 @@ async def read_page(
         too_deep=tuple(links) if is_last else (),
         links_found=len(hrefs),
         skipped=host.skipped.pop(entry.key, {}) if host.skipped is not None else None,
+        extracted=extracted,
+        unconverted=unconverted,
+    )
+
+
+def _is_wall(entry: QueuedUrl, response: Response, page: HtmlPage) -> bool:
+    return is_login_wall(
+        status=response.status,
+        requested_url=entry.url,
+        final_url=response.url,
+        has_password_field=page.has_password_field,
+        link_count=len(page.links),
+        title=page.title,
     )
 
 
@@ -108,7 +117,7 @@ async def _read(
 ) -> HtmlPage | None:
     """Read a page here if it is surely light, else in a child process; None, with evidence, if it cannot be read."""
     body = response.body
-    if host.hard_pages == 0 and is_light(body):
+    if host.hard_pages == 0 and is_light(body) and not context.reads_apart:
         began_s = thread_time()
         page = read_html(
             body,
@@ -118,10 +127,12 @@ async def _read(
             with_text=context.reads_text,
             with_markdown=context.reads_markdown,
             url=response.url,
+            columns=context.columns,
         )
         if thread_time() - began_s > _HELD_UP_S:
             host.hard_pages = 1  # from now on its pages are read in the child process, where they hold up no other host
-        return page
+        if page.extracted is not None or not context.columns:
+            return page
     if host.hard_pages > _HARD_PAGES_MOST:
         found: HtmlPage | TooHard = TooHard(Hardship.TOO_SLOW, "earlier pages of this host were too hard to read")
     else:
@@ -135,6 +146,7 @@ async def _read(
                 with_text=context.reads_text,
                 with_markdown=context.reads_markdown,
                 url=response.url,
+                columns=context.columns,
             )
         finally:
             host.unread -= 1
@@ -167,7 +179,7 @@ def _directive_evidence(
 
 
 def _fetched_page(entry: QueuedUrl, response: Response, answer: Answered, page: HtmlPage | None) -> FetchedPage:
-    return FetchedPage(
+    fetched = FetchedPage(
         url=entry.url,
         final_url=response.url,
         status=answer.status,
@@ -175,16 +187,12 @@ def _fetched_page(entry: QueuedUrl, response: Response, answer: Answered, page: 
         body=response.body,
         encoding=page.encoding if page is not None else None,
         title=page.title if page is not None else None,
-        _content=_content(response, answer, page),
     )
-
-
-def _content(response: Response, answer: Answered, page: HtmlPage | None) -> Content | None:
-    """The main content for the user's extractor; None of a page that could not be read."""
-    body, content_type = response.body, answer.content_type
-    if page is None:
-        return PageContent(body, content_type, response.url) if not is_html(content_type, body) else None
-    return PageContent(body, content_type, response.url, page.text, page.markdown, encoding=page.encoding)
+    if page is not None:
+        return with_content(fetched, page.text, page.markdown)
+    if is_html(answer.content_type, response.body):  # it could not be read
+        return with_content(fetched, "", "")
+    return fetched
 
 
 async def _extracted(

@@ -18,6 +18,7 @@ from comity.doors.cli.crawl.options import (
     CrawlOutput,
     DelayOption,
     ExcludeOption,
+    ExtractOption,
     FollowCanonicalOption,
     FollowLinksOption,
     ImagesOption,
@@ -43,7 +44,6 @@ from comity.doors.cli.crawl.options import (
     VerboseOption,
     option,
     stored_besides,
-    type_settings,
     url_settings,
 )
 from comity.doors.cli.crawl.rendering import VisitLines, summary_document, write_idle, write_summary
@@ -78,6 +78,7 @@ _EXAMPLES = (
     "comity crawl example.com --into pages.csv -v",
     "comity crawl example.com --json-lines > events.jsonl",
     "comity crawl https://example.com/docs/ --under --exclude '*.pdf'",
+    "comity crawl example.com --extract 'price DECIMAL FROM css \".price::text\"'",
 )
 
 
@@ -109,6 +110,7 @@ def crawl(
     follow_canonical: FollowCanonicalOption = None,
     refresh: RefreshOption = False,
     update_stale: UpdateStaleOption = False,
+    extract: ExtractOption = None,
     images: ImagesOption = None,
     max_image_bytes: MaxImageBytesOption = None,
     text: TextOption = None,
@@ -147,39 +149,46 @@ def crawl(
         sitemaps=sitemaps,
         follow_canonical=follow_canonical,
         update_stale=update_stale or None,
-        **stored_besides(images, max_image_bytes, text, markdown),
+        **stored_besides(images, max_image_bytes, text, markdown, _columns(extract)),
         **request_settings(requests),
-        **type_settings(accept, reject),
         user_agent=user_agent,
-        allow_networks=tuple(allow_network) if allow_network else None,
-        log_requests=log_requests,
+        **_listed(accept_types=accept, reject_types=reject, allow_networks=allow_network),
     )
-    output = CrawlOutput(verbose, json_lines)
-    _begin(invocation, urls or [], seeds, max_pages, refresh=refresh or update_stale, output=output, under=under)
+    output = CrawlOutput(verbose, json_lines, log_requests)
+    _begin(invocation, urls, seeds, max_pages, refresh or update_stale, output, under)
+
+
+def _listed(**options: list[str] | None) -> dict[str, Any]:
+    """Options that may be repeated, as settings; None for one that is not there."""
+    return {name: tuple(values) if values else None for name, values in options.items()}
+
+
+def _columns(extract: list[str] | None) -> str | None:
+    if not extract:
+        return None
+    from comity.run.crawl.columns import read_columns
+
+    return read_columns(extract, "--extract")
 
 
 def _begin(
     invocation: Invocation,
-    urls: list[str],
+    urls: list[str] | None,
     seeds: Path | None,
     max_pages: int | None,
-    *,
     refresh: bool,
     output: CrawlOutput,
     under: bool,
 ) -> None:
     """Read the seeds, apply the page limit, and crawl."""
-    output.check(as_json=invocation.as_json)
-    read = _read_seeds(urls, seeds, invocation)
+    invocation = output.applied(invocation)
+    read = _read_seeds(urls or [], seeds, invocation)
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
     from comity.run.crawl.sites import with_page_limit, with_request_options, with_site
     from comity.store.target import read_target
-    from comity.telemetry.request_log import check_request_log
 
     read_target(invocation.settings.pages)  # an impossible target is refused before anything is created
-    if invocation.settings.log_requests:
-        check_request_log(invocation.settings.log_requests)
     settings = with_page_limit(invocation.settings, max_pages, {seed.host.authority for seed in read})
     settings = with_site(settings, read, under=under)
     with name_options_in_errors(settings.model_dump(include=CARRIED)):

@@ -60,6 +60,10 @@ class JsonEvents:
         event = {"event": "wait", "at": self._clock(), "host": wait.host}
         self._write([event | {"seconds": wait.seconds, "reason": wait.reason}])
 
+    def run(self, figures: dict[str, Any]) -> None:
+        """Write the end of a run of a worker."""
+        self._write([{"event": "run", "at": self._clock()} | figures])
+
     def warning(self, sentence: str) -> None:
         """Write a warning, once."""
         if sentence not in self._warned:

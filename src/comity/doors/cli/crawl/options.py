@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from comity.model.errors import BadInput
+
+if TYPE_CHECKING:
+    from comity.doors.cli.options import Invocation
 
 
 def option(name: str, metavar: str, text: str) -> Any:
@@ -96,6 +99,15 @@ OnlyStaleOption = Annotated[
         "--update-stale", help="With --refresh: only pages that are old, or that sitemaps list as changed or due."
     ),
 ]
+ExtractOption = Annotated[
+    list[str] | None,
+    option(
+        "--extract",
+        "EXPRESSION|FILE",
+        "Store this value of every page as a column: price DECIMAL FROM css '.price::text' | parse_price. "
+        "May be repeated. See docs/extract.md.",
+    ),
+]
 ImagesOption = Annotated[
     bool | None,
     typer.Option("--images/--no-images", help="Also download images of pages, from the same host. Default no."),
@@ -137,10 +149,15 @@ MaxRetryBackoffOption = Annotated[
 
 
 def stored_besides(
-    images: bool | None, max_image_bytes: int | None, text: bool | None, markdown: bool | None
+    images: bool | None,
+    max_image_bytes: int | None,
+    text: bool | None,
+    markdown: bool | None,
+    columns: str | None = None,
 ) -> dict[str, Any]:
     """The settings for what is stored besides pages as they came."""
-    return {"images": images, "max_image_bytes": max_image_bytes, "text": text, "markdown": markdown}
+    images_too = {"images": images, "max_image_bytes": max_image_bytes}
+    return {**images_too, "text": text, "markdown": markdown, "extract": columns}
 
 
 # What is printed while a crawl runs.
@@ -168,11 +185,20 @@ class CrawlOutput:
 
     verbose: int = 0
     json_lines: bool = False
+    log_requests: str | None = None
 
-    def check(self, *, as_json: bool) -> None:
-        """`BadInput` if two formats are asked for."""
-        if self.json_lines and as_json:
+    def applied(self, invocation: Invocation) -> Invocation:
+        """The invocation with the request log; `BadInput` if that, or the formats asked for, cannot be."""
+        if self.json_lines and invocation.as_json:
             raise BadInput("--json-lines and --json exclude each other: --json prints one document at the end")
+        settings = invocation.settings
+        if self.log_requests is not None:
+            settings = settings.model_copy(update={"log_requests": self.log_requests})
+        if settings.log_requests:
+            from comity.telemetry.request_log import check_request_log
+
+            check_request_log(settings.log_requests)
+        return replace(invocation, settings=settings)
 
 
 NO_LINES: Final = CrawlOutput()
@@ -190,6 +216,13 @@ def url_settings(
     }
 
 
-def type_settings(accept: list[str] | None, reject: list[str] | None) -> dict[str, Any]:
-    """Media types, as settings."""
-    return {"accept_types": tuple(accept) if accept else None, "reject_types": tuple(reject) if reject else None}
+def time_settings(
+    timeout: float | None, connect: float | None, first_byte: float | None, max_retry_backoff: float | None
+) -> dict[str, Any]:
+    """Limits of time, as settings."""
+    return {
+        "fetch_timeout_s": timeout,
+        "connect_timeout_s": connect,
+        "first_byte_timeout_s": first_byte,
+        "max_retry_backoff_seconds": max_retry_backoff,
+    }

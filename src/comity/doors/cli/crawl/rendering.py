@@ -58,6 +58,9 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
         write_line(
             f"{counted(summary.images_found, 'image')} found on pages, {summary.images_stored:,} new stored{failed}."
         )
+    if summary.unconverted:
+        values = "value" if summary.unconverted == 1 else "values"
+        write_line(f"{summary.unconverted:,} extracted {values} could not be converted, and are null.")
     if summary.hosts:
         write_line("")
         rows = [

@@ -135,6 +135,7 @@ def _progress(host: HostInFull, row: Mapping[str, Any]) -> list[tuple[str, str |
     pages = row["pages_crawled"]
     images = f"{row['images_stored']:,} stored of {row['images_found']:,} found"
     share = row["images_stored"] / pages if pages else None
+    left_out = row["left_out_recorded"] + row["left_out_unrecorded"]
     return [
         ("pages", f"{pages:,} crawled of {row['pages_discovered']:,} discovered"),
         ("images", f"{images}, {render_yield(share)} per page" if pages else images),
@@ -144,6 +145,7 @@ def _progress(host: HostInFull, row: Mapping[str, Any]) -> list[tuple[str, str |
             "too deep",
             f"{counted(host.too_deep, 'link')}: a larger --max-depth follows them" if host.too_deep else None,
         ),
+        ("left out", f"{counted(left_out, 'URL')}: other patterns follow them" if left_out else None),
         ("deepest page", _unless_zero(row["crawl_depth_reached"], "link", " from the start")),
         ("pages per run", None if row["max_pages_per_run"] is None else f"at most {row['max_pages_per_run']:,}"),
     ]

@@ -7,10 +7,12 @@ from typing import Final
 
 from turbohtml import Document, Element
 
+from comity.extract.expressions.evaluate import Evaluator
 from comity.extract.jobs.addresses import resolve
 from comity.extract.jobs.json_api.mapping import FIELD_NAMES
 from comity.extract.jobs.text import job
 from comity.extract.jobs.words.pages import BADGE_CLASS
+from comity.model.expression import Expression
 from comity.model.job import ExtractionMethod, JobFound
 from comity.model.parser_hint import HintField, Selector, SelectorHint
 
@@ -23,8 +25,9 @@ def selected_jobs(
 ) -> list[JobFound]:
     """Read every element that the hint calls an item; one without a title is passed over."""
     jobs: list[JobFound] = []
+    evaluator = Evaluator(document)
     for item in document.select(hint.item)[:MOST_ITEMS]:
-        said = {field: _first(item, selectors) for field, selectors in hint.fields}
+        said = {field: _first(item, selectors, evaluator) for field, selectors in hint.fields}
         address = resolve(said.pop(HintField.URL, "") or _own_link(item), base)
         found = job(
             title=said.pop(HintField.TITLE, ""),
@@ -49,8 +52,12 @@ def _own_link(item: Element) -> str:
     return (link.attr("href") or "") if link is not None else ""
 
 
-def _first(item: Element, selectors: tuple[Selector, ...]) -> str:
+def _first(item: Element, selectors: tuple[Selector | Expression, ...], evaluator: Evaluator) -> str:
     for selector in selectors:
+        if isinstance(selector, Expression):
+            if found := evaluator.text(selector, item):
+                return found
+            continue
         element = item.select_one(selector.css) if selector.css else item
         if element is not None:
             said = element.attr(selector.attribute) if selector.attribute else _text_of(element)
@@ -72,6 +79,10 @@ def _text_of(element: Element) -> str:
 def selected_next(document: Document, hint: SelectorHint, base: str) -> str:
     """The next page, where the hint says how it is found."""
     for selector in hint.next:
+        if isinstance(selector, Expression):
+            if address := resolve(Evaluator(document).text(selector), base):
+                return address
+            continue
         element = document.select_one(selector.css) if selector.css else None
         if element is not None and (address := resolve(element.attr(selector.attribute or "href") or "", base)):
             return address

@@ -17,11 +17,11 @@ from typing import Final
 from turbohtml import Document
 
 from comity.extract.jobs.json_api.items import best_jobs
-from comity.extract.jobs.json_api.lenient import read_lenient
 from comity.extract.jobs.json_api.mapping import mapped_jobs
 from comity.extract.jobs.json_api.values import find, text_of_value
 from comity.extract.jobs.page.outline import Outline
 from comity.extract.jobs.page.selected import selected_jobs
+from comity.extract.lenient_json import read_lenient
 from comity.model.job import ExtractionMethod, JobFound
 from comity.model.parser_hint import (
     ApplicantSystem,

@@ -12,7 +12,8 @@ from typing import Final
 
 MAX_CHARACTERS: Final = 4_000_000
 _WRAPPING: Final = re.compile(r"^(?:\s|<!--|-->|//\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/|<!\[CDATA\[|//\s*\]\]>)+")
-_TAIL: Final = ("//]]>", "/*]]>*/", "/* ]]> */", "]]>", "-->", ";", "//")
+_TAIL: Final = ("//]]>", "/*]]>*/", "/* ]]> */", "]]>", "-->", "//")
+_MOST_TAILS: Final = 8  # each costs a copy of the text
 # A string, a comment, or a comma before a closing bracket. One that does not end reaches to the end of the text, so
 # that no other search begins inside it.
 _PIECE: Final = re.compile(
@@ -28,13 +29,13 @@ def read_lenient(text: str) -> object | None:
     """Read JSON from a script element; None where nothing can be made of it."""
     text = text[:MAX_CHARACTERS].strip().removeprefix("\ufeff")
     text = _WRAPPING.sub("", text, count=1)
-    changed = True
-    while changed:
-        changed = False
-        text = text.rstrip()
+    for _ in range(_MOST_TAILS):
+        before = len(text)
+        text = text.rstrip("; \t\r\n\f")
         for tail in _TAIL:
-            if text.endswith(tail):
-                text, changed = text[: -len(tail)], True
+            text = text.removesuffix(tail)
+        if len(text) == before:
+            break
     if not text:
         return None
     value = _loads(text)

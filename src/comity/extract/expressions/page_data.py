@@ -1,0 +1,220 @@
+"""What a page says for machines: takes its tree, returns JSON-LD, microdata, meta elements and script variables.
+
+Each is read when it is first asked for, once, and within the page's budget.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import Final
+
+from turbohtml import Document
+
+from comity.extract.expressions.budget import Budget
+from comity.extract.expressions.javascript import assigned_values
+from comity.extract.lenient_json import read_lenient
+from comity.extract.structured_items import read_item, types_of
+from comity.model.expression import DataPath, EveryElement, PathRoot, PathStep
+
+MOST_SCRIPTS: Final = 500
+MOST_METAS: Final = 2_000
+MOST_ITEMS: Final = 5_000
+_CHARACTERS_PER_STEP: Final = 500  # of JSON
+_LONGEST_VARIABLE: Final = 3  # names: window.App.config.shop
+_ITEM: Final = ("itemprop", "itemscope", "itemtype")
+_REFERENCE: Final = frozenset({"@id", "@type"})
+
+
+class PageData:
+    """The data of one page."""
+
+    def __init__(self, document: Document, budget: Budget) -> None:
+        self._document = document
+        self._budget = budget
+
+    def find(self, path: DataPath) -> object | None:
+        """What stands at a path; None if nothing does."""
+        root, steps = path.root, path.steps
+        if root is PathRoot.JSONLD:
+            return self._find_node(self.jsonld, self._jsonld_types, steps)
+        if root is PathRoot.MICRODATA:
+            return self._find_node(self.microdata, self._microdata_types, steps)
+        if root is PathRoot.JAVASCRIPT:
+            return self._find_variable(steps)
+        return self._find_meta(steps, is_opengraph=root is PathRoot.OPENGRAPH)
+
+    @cached_property
+    def jsonld(self) -> list[object]:
+        """The objects of the page's JSON-LD; those of a `@graph` or a list each count."""
+        found: list[object] = []
+        for script in self._document.select('script[type*="ld+json" i]')[:MOST_SCRIPTS]:
+            text = script.text
+            self._budget.spend(1 + len(text) // _CHARACTERS_PER_STEP)
+            value = read_lenient(text)
+            members = value if isinstance(value, list) else [value]
+            for member in members:
+                graph = member.get("@graph") if isinstance(member, dict) else None
+                found += graph if isinstance(graph, list) else [member]
+                self._budget.spend()
+        return [node for node in found if isinstance(node, dict)]
+
+    @cached_property
+    def microdata(self) -> list[object]:
+        """The outermost items of the page's microdata, in the shape of JSON-LD."""
+        found: list[object] = []
+        for element in self._document.select("[itemscope]:not([itemprop])")[:MOST_ITEMS]:
+            room = [self._budget.left]
+            before = room[0]
+            found.append(read_item(element, _ITEM, room))
+            self._budget.spend(1 + before - room[0])
+        return found
+
+    @cached_property
+    def metas(self) -> dict[str, list[str]]:
+        """Contents of meta elements by name, property or http-equiv, in lower case."""
+        found: dict[str, list[str]] = {}
+        for element in islice(self._document.iter_elements(("meta",)), MOST_METAS):
+            self._budget.spend()
+            content = element.attr("content")
+            if content is None:
+                if (charset := element.attr("charset")) is not None:
+                    found.setdefault("charset", []).append(charset)
+                continue
+            for attribute in ("property", "name", "http-equiv", "itemprop"):
+                for name in (element.attr(attribute) or "").lower().split()[:4]:
+                    found.setdefault(name, []).append(content)
+        return found
+
+    @cached_property
+    def opengraph(self) -> dict[str, str]:
+        """The page's Open Graph properties without their prefix, each with its first value."""
+        return {name[3:]: said[0] for name, said in self.metas.items() if name.startswith("og:")}
+
+    @cached_property
+    def _scripts(self) -> list[str]:
+        found = []
+        for script in islice(self._document.iter_elements(("script",)), MOST_SCRIPTS):
+            kind = (script.attr("type") or "").lower()
+            if not kind or "javascript" in kind or "ecmascript" in kind or kind == "module":
+                found.append(script.text)
+        return found
+
+    @cached_property
+    def _jsonld_types(self) -> _Nodes:
+        return _Nodes(self.jsonld, self._budget)
+
+    @cached_property
+    def _microdata_types(self) -> _Nodes:
+        return _Nodes(self.microdata, self._budget)
+
+    def _find_node(self, top: list[object], nodes: _Nodes, steps: tuple[PathStep, ...]) -> object | None:
+        """By the type that the first step names; where no node has it, the step is a name of the outermost nodes."""
+        if not steps:
+            return top or None
+        first, rest = steps[0], steps[1:]
+        if isinstance(first, str) and not isinstance(first, EveryElement):
+            typed = nodes.of_type(first)
+            if rest and isinstance(rest[0], int) and len(typed) > rest[0]:
+                found = self._walk(typed[rest[0]], rest[1:], nodes)
+                if found is not None:
+                    return found
+            for node in typed:
+                found = self._walk(node, rest, nodes)
+                if found is not None:
+                    return found
+        return self._walk(top, steps, nodes)
+
+    def _find_variable(self, steps: tuple[PathStep, ...]) -> object | None:
+        names: list[str] = []
+        for step in steps[:_LONGEST_VARIABLE]:
+            if not isinstance(step, str) or isinstance(step, EveryElement):
+                break
+            names.append(step)
+        for length in range(len(names), 0, -1):  # App.config before App
+            for value in self._values_of(".".join(names[:length])):
+                found = self._walk(value, steps[length:], None)
+                if found is not None:
+                    return found
+        return None
+
+    def _values_of(self, variable: str) -> Iterator[object]:
+        yield from assigned_values(self._scripts, variable, self._budget)
+        for script in self._document.select('script[type*="json" i][id]')[:MOST_SCRIPTS]:
+            if script.attr("id") == variable:  # data for the page's own scripts, such as __NEXT_DATA__
+                text = script.text
+                self._budget.spend(1 + len(text) // _CHARACTERS_PER_STEP)
+                value = read_lenient(text)
+                if value is not None:
+                    yield value
+
+    def _find_meta(self, steps: tuple[PathStep, ...], *, is_opengraph: bool) -> object | None:
+        names = [step.lower() for step in steps if isinstance(step, str) and not isinstance(step, EveryElement)]
+        if not names:
+            every = self.opengraph if is_opengraph else {name: said[0] for name, said in self.metas.items()}
+            return every or None
+        spelled = (":".join(names), ".".join(names))
+        candidates = (f"og:{spelled[0]}", spelled[0]) if is_opengraph else spelled
+        said = next((self.metas[name] for name in candidates if name in self.metas), None)
+        if said is None:
+            if names == ["title"] and not is_opengraph:
+                title = self._document.select_one("title")
+                return title.text if title is not None else None
+            return None
+        last = steps[-1]
+        if isinstance(last, EveryElement):
+            return said
+        place = last if isinstance(last, int) else 0
+        return said[place] if place < len(said) else None
+
+    def _walk(self, value: object, steps: Sequence[PathStep], nodes: _Nodes | None) -> object | None:
+        """Follow steps; a name means, of a list, the first element that has it, and `[0]` of no list is itself."""
+        self._budget.spend()
+        if not steps or value is None:
+            return value if value != "" else None
+        step, rest = steps[0], steps[1:]
+        if isinstance(step, int):
+            if isinstance(value, list):
+                return self._walk(value[step], rest, nodes) if step < len(value) else None
+            return self._walk(value, rest, nodes) if step == 0 else None
+        if isinstance(step, EveryElement):
+            members = value if isinstance(value, list) else [value]
+            found = (self._walk(member, rest, nodes) for member in members)
+            return [each for each in found if each is not None] or None
+        if isinstance(value, list):
+            members_found = (self._walk(member, steps, nodes) for member in value)
+            return next((each for each in members_found if each is not None), None)
+        if not isinstance(value, dict):
+            return None
+        if nodes is not None and step not in value and "@id" in value and value.keys() <= _REFERENCE:
+            value = nodes.by_id.get(str(value["@id"]), value)
+        return self._walk(value.get(step), rest, nodes)
+
+
+class _Nodes:
+    """The nodes within some data, by type and by `@id`; the outermost first."""
+
+    def __init__(self, top: list[object], budget: Budget) -> None:
+        self._types: dict[str, list[dict[str, object]]] = {}
+        self.by_id: dict[str, dict[str, object]] = {}
+        waiting = deque(top)
+        while waiting:
+            budget.spend()
+            node = waiting.popleft()
+            if isinstance(node, dict):
+                for kind in types_of(node):
+                    self._types.setdefault(kind, []).append(node)
+                if isinstance(node.get("@id"), str) and not node.keys() <= _REFERENCE:
+                    self.by_id.setdefault(node["@id"], node)
+                waiting.extend(inner for inner in node.values() if isinstance(inner, dict | list))
+            elif isinstance(node, list):
+                waiting.extend(inner for inner in node if isinstance(inner, dict | list))
+
+    def of_type(self, name: str) -> list[dict[str, object]]:
+        """The nodes of a type; where the case differs, those."""
+        if name in self._types:
+            return self._types[name]
+        folded = name.casefold()
+        return next((nodes for kind, nodes in self._types.items() if kind.casefold() == folded), [])

@@ -1,0 +1,141 @@
+"""A page as users' code sees it, with its tree and its data read when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Final, TypeVar
+
+from turbohtml import Document, Element
+
+from comity.extract.decode import MAX_BODY_BYTES, codec_of, decode, decode_body, parse_html
+from comity.extract.expressions.budget import Budget
+from comity.extract.expressions.page_data import PageData
+from comity.extract.html import read_html
+from comity.extract.main_content import PageContent, is_html_type
+from comity.model.page import Extraction
+from comity.rules.canonical import resolve_link
+
+_ANY_STEPS: Final = 1 << 40  # users' code has no event loop to hold up; the size of the body is bound enough
+
+
+class ParsedPage:
+    """What can be asked of a page that has a body. It is parsed once, at the first question.
+
+    A page larger than 10 MB is read as far as that. `dataclass` fields of the classes below are all that is compared
+    and pickled.
+    """
+
+    final_url: str
+    content_type: str | None
+    body: bytes
+    encoding: str | None
+
+    def select(self, css: str) -> list[Element]:
+        """Every element that a CSS selector matches, in document order; `ValueError` if it is none."""
+        return self._document.select(css)
+
+    def select_one(self, css: str) -> Element | None:
+        """The first element that a CSS selector matches."""
+        return self._document.select_one(css)
+
+    def xpath(self, expression: str) -> Any:
+        """What an XPath 1.0 expression finds: a list of elements and texts, or a number, text or boolean."""
+        return self._document.xpath(expression)
+
+    @cached_property
+    def links(self) -> list[str]:
+        """The absolute URLs of the page's links, as the crawl would request them, each once."""
+        page = read_html(self.body, content_type=self._typed(), agent_token="")
+        base = page.base_href and resolve_link(page.base_href, self.final_url)
+        start = base.url if base else self.final_url
+        found = (resolve_link(href, start) for href in page.links)
+        return list(dict.fromkeys(address.url for address in found if address is not None))
+
+    @property
+    def text(self) -> str:
+        """The main content as text: without navigation, headers, footers and banners. Empty where there is none."""
+        return self._main_content.text
+
+    @property
+    def markdown(self) -> str:
+        """The main content as Markdown."""
+        return self._main_content.markdown
+
+    @property
+    def jsonld(self) -> list[Any]:
+        """The objects of the page's JSON-LD, those of a `@graph` one by one."""
+        return self._data.jsonld
+
+    @property
+    def microdata(self) -> list[Any]:
+        """The page's microdata items, in the shape of JSON-LD."""
+        return self._data.microdata
+
+    @property
+    def meta(self) -> dict[str, str]:
+        """Contents of meta elements by their name, property or http-equiv, in lower case; the first of each."""
+        return {name: said[0] for name, said in self._data.metas.items()}
+
+    @property
+    def opengraph(self) -> dict[str, str]:
+        """Open Graph properties without `og:`; the first of each."""
+        return self._data.opengraph
+
+    @cached_property
+    def _main_content(self) -> PageContent:
+        return self._content(None, None)
+
+    def _content(self, text: str | None, markdown: str | None) -> PageContent:
+        if self.encoding is None and is_html_type(self.content_type):  # it could not be read, or there is no body
+            text, markdown = text or "", markdown or ""
+        return PageContent(self.body, self.content_type, self.final_url, text, markdown, encoding=self.encoding)
+
+    @cached_property
+    def _document(self) -> Document:
+        return parse_html(self.body[:MAX_BODY_BYTES], self._typed())
+
+    @cached_property
+    def _data(self) -> PageData:
+        return PageData(self._document, Budget(_ANY_STEPS))
+
+    def _typed(self) -> str | None:
+        """The content type with the encoding that was found: a stored body is in UTF-8, whatever its header says."""
+        return f"text/html; charset={self.encoding}" if self.encoding is not None else self.content_type
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the tree, which cannot be copied to another process."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class FetchedPage(ParsedPage):
+    """A page that came, before it is stored."""
+
+    url: str
+    final_url: str
+    status: int
+    content_type: str | None
+    body: bytes
+    encoding: str | None
+    title: str | None
+
+    @property
+    def html(self) -> str:
+        """The source: the body as text, in the encoding that the page declares; what does not fit it is replaced."""
+        if self.encoding is None:
+            return decode_body(self.body, self.content_type)
+        return decode(self.body, codec_of(self.encoding) or "utf-8")
+
+
+AnyPage = TypeVar("AnyPage", bound=ParsedPage)
+
+
+def with_content(page: AnyPage, text: str | None, markdown: str | None) -> AnyPage:
+    """A page with the main content that its crawl has read; what is None is read when it is first asked for."""
+    page.__dict__["_main_content"] = page._content(text, markdown)
+    return page
+
+
+Extractor = Callable[[FetchedPage], Extraction]

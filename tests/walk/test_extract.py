@@ -1,0 +1,255 @@
+"""Expressions in a crawl: their values are columns of every store, and survive kills and changes of mind."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+from warcio.archiveiterator import ArchiveIterator
+
+import comity
+from comity.rules.expressions.parse import RESERVED_NAMES
+from comity.store.formats.columns import NAMES as PAGE_NAMES
+from tests.servers.waiting import wait_until
+from tests.walk.crawling import Place
+from tests.walk.site import Answer, Site, Web, page
+
+COLUMNS = (
+    'price DECIMAL FROM css ".price::text" | parse_price',
+    "jsonld.Product.name | trim AS name, stock INTEGER FROM js.shop.stock",
+    "wide DECIMAL(30,5) FROM css '.wide::text'",
+    "ratio DOUBLE FROM js.shop.ratio, big BIGINT FROM js.shop.big, new BOOLEAN FROM js.shop['new']",
+    "day DATE FROM meta.date, at TIMESTAMP FROM meta.modified",
+)
+NAMES = ("price", "name", "stock", "wide", "ratio", "big", "new", "day", "at")
+CUP = (
+    Decimal("1299.00"), "Cup ☕", 7, Decimal("-1234567890123456789012.50000"), 0.5, 2**40, True, date(2026, 5, 1),
+    datetime(2026, 5, 1, 8, 30, 0, 250000),  # noqa: DTZ001  # the column has no zone
+)  # fmt: skip
+NOTHING = (None,) * len(NAMES)
+
+
+def shop(web: Web) -> Site:
+    head = (
+        '<meta name=date content="1 May 2026"><meta name=modified content="2026-05-01T10:30:00.25+02:00">'
+        '<script type="application/ld+json">{"@type": "Product", "name": " Cup ☕ "}</script>'
+        "<script>var shop = {stock: 7, ratio: .5, big: 1099511627776, 'new': !0}</script>"
+    )
+    body = "<p class=price>1.299,00 €</p><p class=wide>-1234567890123456789012.5</p>"
+    odd = "<p class=price>call us</p>"
+    pages = {"/": page("/cup", "/odd", "/gone", "/plain"), "/cup": page(head=head, body=body), "/odd": page(body=odd)}
+    return web.site(pages | {"/plain": Answer(body="x", type="text/plain"), "/gone": Answer(status=404)})
+
+
+def crawl(place: Place, site: Site, *options: object, columns: tuple[str, ...] = COLUMNS) -> dict[str, Any]:
+    told = place.comity(
+        "--json", "crawl", site.url(), *(part for text in columns for part in ("--extract", text)), *options
+    )
+    assert told.code == 0, told
+    return json.loads(told.out)["summary"]
+
+
+def rows(place: Place, where: Path, names: tuple[str, ...] = NAMES) -> dict[str, tuple[Any, ...]]:
+    """What each page has, by its path."""
+    pages = comity.read_pages(where, state=place.state, errors=True)
+    return {"/" + each.url.split("/", 3)[3]: tuple(each.extracted.get(name) for name in names) for each in pages}
+
+
+def query(place: Place, where: Path, sql: str) -> list[dict[str, Any]]:
+    told = place.comity_apart("pages", "query", sql, "--pages", where, "--into-format", "jsonl")
+    assert told.code == 0, told
+    return [json.loads(line) for line in told.out.splitlines()]
+
+
+EXPECTED = {"/": NOTHING, "/cup": CUP, "/odd": NOTHING, "/plain": NOTHING, "/gone": NOTHING}
+
+
+@pytest.mark.parametrize("name", ["kept", "kept.duckdb", "kept.jsonl", "kept.jsonl.gz", "folder.jsonl/"])
+def test_every_store_has_the_columns_and_their_types(web: Web, place: Place, name: str) -> None:
+    site = shop(web)
+    summary = crawl(place, site, "--into", f"{place.folder}/{name}")
+    assert (summary["pages"], summary["unconverted"]) == (4, 1)
+    where = place.folder / name
+    assert rows(place, where) == EXPECTED
+    kinds = query(place, where, "SELECT typeof(COLUMNS(* EXCLUDE (body))) FROM pages LIMIT 1")[0]
+    expected = [
+        "DECIMAL(18,2)",
+        "VARCHAR",
+        "INTEGER",
+        "DECIMAL(30,5)",
+        "DOUBLE",
+        "BIGINT",
+        "BOOLEAN",
+        "DATE",
+        "TIMESTAMP",
+    ]
+    assert [kinds[each] for each in NAMES] == expected
+    for copy in ("copy.parquet", "copy.duckdb", "copy.jsonl", "copies/"):
+        told = place.comity("pages", "export", place.folder / copy, "--pages", where)
+        assert told.code == 0, told
+        assert rows(place, place.folder / copy) == EXPECTED
+    assert query(place, where, "SELECT price, day FROM pages WHERE price > 1000") == [
+        {"price": 1299.0, "day": "2026-05-01"}
+    ]
+
+
+def test_parquet_is_read_by_others(web: Web, place: Place) -> None:
+    crawl(place, shop(web), "--into", place.folder / "kept")
+    [part] = (place.folder / "kept").glob("part-*.parquet")
+    table = pq.read_table(part)
+    [cup] = [row for row in table.to_pylist() if row["url"].endswith("/cup")]
+    assert tuple(cup[name] for name in NAMES) == CUP
+    quoted = ", ".join(f'"{name}"' for name in NAMES)
+    with duckdb.connect() as connection:
+        found = connection.execute(f"SELECT {quoted} FROM '{part}' WHERE url LIKE '%/cup'").fetchone()
+    assert found == CUP
+
+
+def test_an_archive_has_a_record_of_what_was_extracted(web: Web, place: Place) -> None:
+    crawl(place, shop(web), "--into", place.folder / "kept.warc.gz")
+    found = {}
+    with (place.folder / "kept.warc.gz").open("rb") as file:
+        for record in ArchiveIterator(file):
+            head = record.rec_headers
+            if record.rec_type == "metadata" and head.get_header("Content-Type") == "application/json":
+                found[head.get_header("WARC-Target-URI").rsplit("/", 1)[1]] = json.loads(record.content_stream().read())
+                assert head.get_header("WARC-Concurrent-To")
+    assert found["cup"] == {
+        "price": 1299.0, "name": "Cup ☕", "stock": 7, "wide": "-1234567890123456789012.50000", "ratio": 0.5,
+        "big": 2**40, "new": True, "day": "2026-05-01", "at": "2026-05-01T08:30:00.250000",
+    }  # fmt: skip
+    assert found["gone"] == dict.fromkeys(NAMES)
+
+
+@pytest.mark.parametrize("name", ["kept", "kept.duckdb", "kept.jsonl"])
+def test_runs_with_other_columns_are_read_together(web: Web, place: Place, name: str) -> None:
+    site, where = shop(web), place.folder / name
+    crawl(place, site, "--into", f"{place.folder}/{name}", columns=())
+    crawl(
+        place,
+        site,
+        "--into",
+        f"{place.folder}/{name}",
+        "--refresh",
+        columns=("price DECIMAL FROM css '.price::text' | parse_price",),
+    )
+    crawl(
+        place,
+        site,
+        "--into",
+        f"{place.folder}/{name}",
+        "--refresh",
+        columns=("css '.price::text' AS price", "og.title AS og"),
+    )
+    found = query(place, where, "SELECT price, og FROM pages WHERE url LIKE '%/cup' ORDER BY crawl_time")
+    number = "1299.0" if name == "kept.jsonl" else "1299.00"  # a number of JSON has no scale
+    assert [row["price"] for row in found] == [None, number, "1.299,00 €"]
+    assert len(list(comity.read_pages(where, state=place.state))) == 12
+
+
+def test_what_a_function_returns_is_stored_as_json(web: Web, place: Place) -> None:
+    site = shop(web)
+
+    def look(each: comity.FetchedPage) -> Any:
+        if each.url.endswith("/odd"):
+            return {"price": Decimal("1.5"), "at": datetime(2026, 5, 1, tzinfo=UTC), 3: {1}, "nan": float("nan")}
+        return [each.title] if each.encoding else None
+
+    options: dict[str, Any] = {"state": place.state, "delay": 0, "allow_networks": "127.0.0.0/8", "sitemaps": False}
+    run = comity.crawl(
+        site.url(), into=place.folder / "kept", extract=["og.title AS og_title", look, COLUMNS[0]], **options
+    )
+    found = {each.url.rsplit("/", 1)[1]: each for each in run}
+    assert found["cup"].data == ["page"]
+    assert found["cup"].extracted == {"og_title": None, "price": CUP[0]}
+    stored = {each.url.rsplit("/", 1)[1]: each for each in comity.read_pages(place.folder / "kept", state=place.state)}
+    assert stored["cup"].data == ["page"]
+    assert stored["odd"].data == {"price": "1.5", "at": "2026-05-01 00:00:00+00:00", "3": [1], "nan": None}
+    assert stored["plain"].data is None
+    found_again = query(
+        place, place.folder / "kept", "SELECT typeof(data) AS t, data->>0 AS d FROM pages WHERE url LIKE '%/cup'"
+    )
+    assert found_again == [{"t": "JSON", "d": "page"}]
+
+
+def test_a_killed_crawl_keeps_what_it_extracted(web: Web, place: Place) -> None:
+    """What waits on disk for its part has it too."""
+    routes = {f"/{number}": page(f"/{number + 1}", body=f"<p class=price>€{number},50") for number in range(12)}
+    site = web.site(routes | {"/": page("/0")}, robots="User-agent: *\nCrawl-delay: 0.1\n")
+    options = ("crawl", site.url(), "--extract", COLUMNS[0], "--into", place.folder / "kept")
+    with place.begun(*options) as process:
+        wait_until(lambda: len(site.log) > 6, 60, "some pages")
+        process.kill()
+    assert place.comity_apart(*options).code == 0
+    found = rows(place, place.folder / "kept", ("price",))
+    assert {path: found[path] for path in routes} == {f"/{number}": (Decimal(f"{number}.50"),) for number in range(12)}
+
+
+def test_pages_that_are_too_much_for_the_event_loop_are_evaluated_in_a_child(web: Web, place: Place) -> None:
+    many = "<script>var shop = [" + "{a: 1}," * 20_000 + "{a: 2}]</script>"
+    large = "<i>x</i>" * 3_000 + "<b class=price>2,50</b>"
+    site = web.site({"/": page("/many", "/large"), "/many": page(head=many), "/large": page(body=large)})
+    last = "last INTEGER FROM js.shop[20000].a"
+    crawl(
+        place, site, "--into", place.folder / "kept", columns=(COLUMNS[0], last, "xpath 'string(//title)' AS heading")
+    )
+    found = rows(place, place.folder / "kept", ("price", "last", "heading"))
+    assert found == {
+        "/": (None, None, "page"), "/many": (None, 2, "page"), "/large": (Decimal("2.50"), None, "page")
+    }  # fmt: skip
+
+
+def test_several_processes_extract_the_same(web: Web, place: Place) -> None:
+    sites = [shop(web), web.site({"/": page(body="<p class=price>x")}, address="127.0.0.2")]
+    told = place.comity_apart(
+        *("--json", "crawl", *(site.url() for site in sites), "--processes", 2, "--extract", COLUMNS[0]), within_s=120
+    )
+    assert told.code == 0, told
+    assert json.loads(told.out)["summary"]["unconverted"] == 2
+    assert rows(place, place.pages, ("price",))["/cup"] == (CUP[0],)
+
+
+def test_expressions_come_from_files_too(web: Web, place: Place) -> None:
+    file = place.folder / "shop.columns"
+    file.write_text(
+        "-- of a shop\nprice DECIMAL FROM css '.price::text' | parse_price\njsonld.Product.name | trim AS name\n"
+    )
+    crawl(place, shop(web), columns=(str(file),))
+    assert rows(place, place.pages, ("price", "name"))["/cup"] == (CUP[0], CUP[1])
+    assert place.rows("SELECT settings FROM crawl_runs")[0]["settings"].count("parse_price") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "x DECMAL FROM og.title",
+            "--extract: “x DECMAL FROM og.title”, column 3: “DECMAL” is not a known type; did you",
+        ),
+        ("og.url", "--extract: “og.url”, column 1: “url” is a column of every page; choose another name with AS"),
+        ("@missing.txt", "--extract: cannot read missing.txt: No such file or directory"),
+    ],
+)
+def test_a_mistake_is_told_before_anything_is_asked_for(web: Web, place: Place, text: str, message: str) -> None:
+    site = shop(web)
+    told = place.comity("crawl", site.url(), "--extract", text)
+    assert told.code == 2
+    assert message in " ".join(told.err.split())
+    assert site.log == []
+    with pytest.raises(comity.BadInput, match="extract: "):
+        comity.crawl(site.url(), extract=text)
+
+
+def test_two_options_cannot_make_one_column(web: Web, place: Place) -> None:
+    told = place.comity("crawl", shop(web).url(), "--extract", "og.title AS a", "--extract", "meta.title AS A")
+    assert (told.code, "there are two columns “A”" in told.err) == (2, True)
+
+
+def test_the_names_of_page_columns_are_reserved() -> None:
+    assert set(PAGE_NAMES) <= set(RESERVED_NAMES)
