@@ -33,10 +33,10 @@ MASKS = (
 )
 
 
-def masked(text: str) -> list[str]:
+def masked(text: str, *, without_counts: bool = False) -> list[str]:
     for pattern, word in MASKS:
         text = pattern.sub(word, text)
-    if "STILL QUEUED" in text:  # how far a crawl came before Ctrl-C depends on the reader
+    if without_counts:
         text = re.sub(r"\b\d+ (page|URL|error)s?\b|\b\d+\b|─+", "N", text)
     return [line.strip() for line in text.strip().splitlines()]
 
@@ -88,7 +88,7 @@ class Reader:
             stderr=subprocess.PIPE,
             text=True,
         )
-        self._stack.callback(process.wait, WITHIN_S)
+        self._stack.enter_context(process)  # closes its pipes and waits, once it is killed
         self._stack.callback(process.kill)
         return process
 
@@ -149,7 +149,8 @@ def follow(page: str, folder: Path) -> Iterator[tuple[str, str]]:
 def test_every_block_runs_and_prints_what_the_page_says(tmp_path: Path) -> None:
     compared = 0
     for said, printed in follow(PAGE.read_text(encoding="utf-8"), tmp_path):
-        assert masked(printed) == masked(said)
+        varies = compared < 2  # how far the first crawl comes before Ctrl-C, and how far the second has to go
+        assert masked(printed, without_counts=varies) == masked(said, without_counts=varies)
         compared += 1
     assert compared > 8
     assert (tmp_path / "prices.csv").exists()
