@@ -8,11 +8,17 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pytest
+import typer
+
+from comity.doors.cli.main import app
 from tests.walk.crawling import Place
 from tests.walk.site import Site, Web, page
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "from-scrapy.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = (DOCS / "from-scrapy.md").read_text(encoding="utf-8")
 PRICES = {"/products/lamp": "EUR 39.00", "/products/clock": "28.50 €", "/products/gift": None}
 FORBIDDEN = {"/account/orders", "/basket/"}
 
@@ -73,3 +79,16 @@ def test_the_scrapy_side_is_python() -> None:
     assert len(examples) == 2
     for example in examples:
         compile(example, "from-scrapy.md", "exec")
+
+
+@pytest.mark.parametrize(("page", "column"), [("from-scrapy.md", 2), ("comparison.md", 3)])
+def test_options_that_the_tables_name_exist(page: str, column: int) -> None:
+    """The column about Comity; the others name options of other tools."""
+    root: Any = typer.main.get_command(app)
+    crawl = root.commands["crawl"]
+    known = {option for param in crawl.params for option in (*param.opts, *param.secondary_opts)}
+    rows = [line.replace(r"\|", "") for line in (DOCS / page).read_text(encoding="utf-8").splitlines()]
+    cells = [row.split("|")[column] for row in rows if row.startswith("| ")]
+    named = set(re.findall(r"(?<![\w#-])--?[a-z][a-z-]*", " ".join(re.findall(r"`([^`]+)`", " ".join(cells)))))
+    assert len(named) > 15
+    assert named - known - {"-v", "-vv"} == set()
