@@ -233,6 +233,7 @@ def test_expressions_come_from_files_too(web: Web, place: Place) -> None:
             "--extract: “x DECMAL FROM og.title”, column 3: “DECMAL” is not a known type; did you",
         ),
         ("og.url", "--extract: “og.url”, column 1: “url” is a column of every page; choose another name with AS"),
+        ("missing.txt", "--extract: there is no file missing.txt; an expression is written as: price DECIMAL FROM css"),
         ("@missing.txt", "--extract: cannot read missing.txt: No such file or directory"),
     ],
 )

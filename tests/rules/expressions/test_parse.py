@@ -92,6 +92,7 @@ def column(text: str) -> ExtractColumn:
         ),
         ("a DECIMAL(10) FROM og.x", None),
         ("a NUMERIC(38,38) FROM og.x", None),
+        ("a FROM og.x", ExtractColumn("a", VARCHAR, Expression(DataPath(PathRoot.OPENGRAPH, ("x",))))),
         ("a VARCHAR(20) FROM og.x", ExtractColumn("a", VARCHAR, Expression(DataPath(PathRoot.OPENGRAPH, ("x",))))),
         ("jsonld", ExtractColumn("jsonld", VARCHAR, Expression(DataPath(PathRoot.JSONLD)))),
         (

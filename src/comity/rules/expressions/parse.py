@@ -178,6 +178,8 @@ class _Parser:
         start = self._at
         name = self._column_name()
         if name is not None:
+            if self._keyword("FROM"):
+                return ExtractColumn(name, VARCHAR, self._expression())
             kind = self._type()
             if not self._keyword("FROM"):
                 self._fail(f"expected FROM after the type, not {self._next()}")
@@ -191,7 +193,7 @@ class _Parser:
         return ExtractColumn(own, VARCHAR, expression)
 
     def _column_name(self) -> str | None:
-        """The name in front of a type; None where an expression begins instead."""
+        """The name in front of a type or of FROM; None where an expression begins instead."""
         start = self._at
         if start < len(self._text) and self._text[start] == '"':
             return self._name()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -12,6 +13,7 @@ from comity.rules.expressions.parse import LONGEST_TEXT, RESERVED_NAMES, describ
 from comity.rules.expressions.printing import print_columns
 
 _LONGEST_PATH: Final = 1_000
+_LIKE_A_FILE: Final = re.compile(r"[^\s'\"|]+\.\w{1,8}")
 
 
 def read_columns(given: Iterable[str], option: str) -> str:
@@ -35,6 +37,8 @@ def _from_file(text: str, option: str) -> tuple[str, str]:
     is_file = text.startswith("@") or (
         len(text) <= _LONGEST_PATH and "\n" not in text and not looks_like_expression(text) and path.is_file()
     )
+    if not is_file and _LIKE_A_FILE.fullmatch(text) and not looks_like_expression(text):
+        raise BadInput(option, f"there is no file {path}; an expression is written as: price DECIMAL FROM css '.price'")
     if not is_file:
         return f"“{' '.join(text.split())[:60]}”", text
     try:
