@@ -70,7 +70,19 @@ def query(place: Place, where: Path, sql: str) -> list[dict[str, Any]]:
 EXPECTED = {"/": NOTHING, "/cup": CUP, "/odd": NOTHING, "/plain": NOTHING, "/gone": NOTHING}
 
 
-@pytest.mark.parametrize("name", ["kept", "kept.duckdb", "kept.jsonl", "kept.jsonl.gz", "folder.jsonl/"])
+STORES = (
+    "kept",
+    "kept.duckdb",
+    "kept.jsonl",
+    "kept.jsonl.gz",
+    "folder.jsonl/",
+    "kept.csv",
+    "kept.csv.gz",
+    "folder.csv/",
+)
+
+
+@pytest.mark.parametrize("name", STORES)
 def test_every_store_has_the_columns_and_their_types(web: Web, place: Place, name: str) -> None:
     site = shop(web)
     summary = crawl(place, site, "--into", f"{place.folder}/{name}")
@@ -90,7 +102,7 @@ def test_every_store_has_the_columns_and_their_types(web: Web, place: Place, nam
         "TIMESTAMP",
     ]
     assert [kinds[each] for each in NAMES] == expected
-    for copy in ("copy.parquet", "copy.duckdb", "copy.jsonl", "copies/"):
+    for copy in ("copy.parquet", "copy.duckdb", "copy.jsonl", "copy.csv", "copy.csv.gz", "copies/"):
         told = place.comity("pages", "export", place.folder / copy, "--pages", where)
         assert told.code == 0, told
         assert rows(place, place.folder / copy) == EXPECTED
@@ -127,7 +139,14 @@ def test_an_archive_has_a_record_of_what_was_extracted(web: Web, place: Place) -
     assert found["gone"] == dict.fromkeys(NAMES)
 
 
-@pytest.mark.parametrize("name", ["kept", "kept.duckdb", "kept.jsonl"])
+def test_csv_without_its_notes_has_the_columns_as_text(web: Web, place: Place) -> None:
+    crawl(place, shop(web), "--into", place.folder / "kept.csv")
+    moved = place.folder / "moved.csv"
+    (place.folder / "kept.csv").rename(moved)
+    assert rows(place, moved, ("price", "name", "new"))["/cup"] == ("1299.0", "Cup ☕", "true")
+
+
+@pytest.mark.parametrize("name", ["kept", "kept.duckdb", "kept.jsonl", "kept.csv"])
 def test_runs_with_other_columns_are_read_together(web: Web, place: Place, name: str) -> None:
     site, where = shop(web), place.folder / name
     crawl(place, site, "--into", f"{place.folder}/{name}", columns=())
@@ -148,7 +167,7 @@ def test_runs_with_other_columns_are_read_together(web: Web, place: Place, name:
         columns=("css '.price::text' AS price", "og.title AS og"),
     )
     found = query(place, where, "SELECT price, og FROM pages WHERE url LIKE '%/cup' ORDER BY crawl_time")
-    number = "1299.0" if name == "kept.jsonl" else "1299.00"  # a number of JSON has no scale
+    number = "1299.0" if name in ("kept.jsonl", "kept.csv") else "1299.00"  # a number of JSON has no scale
     assert [row["price"] for row in found] == [None, number, "1.299,00 €"]
     assert len(list(comity.read_pages(where, state=place.state))) == 12
 

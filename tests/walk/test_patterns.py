@@ -582,3 +582,26 @@ def test_robots_of_each_host_of_a_site_are_obeyed(web: Web, place: Place) -> Non
 
 def test_there_are_many_shapes() -> None:
     assert len(SHAPES) >= 30
+
+
+def test_links_to_another_host_of_the_site_come_back(web: Web, anywhere: Place) -> None:
+    sites = Sites(web, {"/": page(on("docs/x/1"), on("docs/a")), "docs/a": page(), "docs/x/1": page()})
+    anywhere.comity("crawl", sites.url(), "--subdomains", "--exclude", "/x/")
+    assert sorted(sites.asked) == ["/", "docs/a"]
+    again = anywhere.comity("crawl", sites.url(), "--subdomains", "--json").json["summary"]
+    assert (sites.asked[2:], again["pages"]) == (["docs/x/1"], 1)
+    anywhere.comity("crawl", sites.url(), "--subdomains")
+    assert len(sites.asked) == 3, "nothing is requested twice"
+
+
+def test_what_one_kind_of_crawl_does_not_want_comes_back_with_one_that_does(web: Web, place: Place) -> None:
+    picture = Answer(body=b"\x89PNG\r\n\x1a\n" + bytes(8), type="image/png")
+    routes: dict[str, Route] = {"/": page(on("docs/x/1"), body='<img src="/x/1.png">'), "/x/1.png": picture}
+    sites = Sites(web, routes | {"docs/x/1": page()})
+    place.comity("crawl", sites.url(), "--subdomains", "--images", "--exclude", "/x/")
+    place.comity("crawl", sites.url())
+    assert sites.asked == ["/"], "this one follows no other host, and wants no images"
+    place.comity("crawl", sites.url(), "--images")
+    assert sites.asked[1:] == ["/x/1.png"]
+    place.comity("crawl", sites.url(), "--subdomains")
+    assert sites.asked[2:] == ["docs/x/1"]

@@ -279,3 +279,13 @@ def test_a_policy_bounds_the_size_of_a_page(web: Web, place: Place) -> None:
     (row,) = [row for row in place.fetches(site.host) if row["page_url"] == site.url("/big")]
     assert row["outcome"] == "rejected"
     assert row["error"].startswith("too_large")
+
+
+@pytest.mark.parametrize("scheme", ["http:", ""])
+def test_a_password_in_a_redirect_is_neither_stored_nor_printed(web: Web, place: Place, scheme: str) -> None:
+    site = web.site({"/": page("/r"), "/r": redirect(f"{scheme}//me:s3cret@other.localhost/a")})
+    told = place.comity("crawl", site.url(), "--json-lines", "--log-requests", place.folder / "requests.jsonl")
+    why = place.comity("why", site.url("/r"))
+    assert "//***@other.localhost/a" in why.out
+    assert "s3cret" not in told.out + told.err + why.out
+    assert not [path for path in place.folder.rglob("*") if path.is_file() and b"s3cret" in path.read_bytes()]

@@ -458,3 +458,24 @@ def assert_nowhere(folder: Path, secrets: list[str], besides: Path | None = None
     for path in files:
         data = path.read_bytes()
         assert [each for each in secrets if each.encode() in data] == [], path
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_patterns_of_a_policy_leave_its_login_alone(
+    request: pytest.FixtureRequest, web: Web, place: Place, is_shared: bool
+) -> None:
+    """The login is how the site is asked, not a page of it; also after a link that ends the session."""
+    if is_shared:
+        place.env |= {"COMITY_DATABASE_URL": request.getfixturevalue("migrated_postgres_url")}
+    site = behind_login(web, pages=8, has_logout=True)
+    options = (*login_options(place, site), "--exclude", "/login", "--exclude", "/p5", "--include", "/p*")
+    told = place.comity("policy", "set", site.url(), *options, "--min-request-interval-ms", 0, "--json")
+    assert told.code == 0, told
+    shown = place.comity("policy", "show", site.host, "--json").json
+    assert shown == told.json
+    assert place.comity("seeds", "add", site.url()).code == 0
+    assert place.comity_apart("work", "--idle-exit").code == 0
+    rows = [row["url"] for row in place.parts() if row["http_status"] == 200]
+    assert sorted(rows) == sorted(site.url(path) for path in ("/", "/p1", "/p2", "/p3", "/p4", "/p6", "/p7"))
+    assert not site.of("/p5")
+    assert place.comity("why", site.url("/p5"), "--json").json["code"] == "left_out"

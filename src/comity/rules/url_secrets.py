@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 _MASK: Final = "***"
-_USER: Final = re.compile(r"(?<=://)[^/?#@\s]*(?:@[^/?#@\s]*)*@")
+_USER: Final = re.compile(r"(?:(?<=://)|(?<=^//))[^/?#@\s]*(?:@[^/?#@\s]*)*@")
 # Names that carry credentials, sessions or signatures, alone or at the end of a longer name: `X-Amz-Signature`.
 _NAMES: Final = (
     "password|passwd|pass|pwd|secret|token|jwt|api[_-]?key|apikey|access[_-]?key|private[_-]?key|key|auth|authorization|"

@@ -65,8 +65,8 @@ def export(reader: PageReader, target: Target) -> int:
         return _into_folder(pages, target)
     writer = writer_of(target.format, path, path.name)
     count = write_part(writer, pages)
-    if columns and count and target.format in (Format.JSONL, Format.JSONL_GZ):
-        # JSON has no types: the note beside the file has those of the columns.
+    if columns and count and target.format.is_lines:
+        # JSON has no types, and CSV has JSON: the note beside the file has those of the columns.
         add_joined(path, note_of(path, writer.tally, writer.size, writer.digest)._replace(at=0))
     return count
 

@@ -72,7 +72,7 @@ class Sources:
     database: Path | None = None
     in_segments: int = 0  # pages that cannot be read yet
     left_out: tuple[PartFound, ...] = ()  # parts that are damaged or gone
-    columns: tuple[StoredColumn, ...] = ()  # what was extracted from pages, by the notes of parts in JSON lines
+    columns: tuple[StoredColumn, ...] = ()  # what was extracted from pages, by the notes of parts in JSON lines or CSV
 
     @property
     def is_empty(self) -> bool:
@@ -116,11 +116,11 @@ def find_sources(place: str | Path) -> Sources:
     found = take_inventory(target)
     itself = (path,) if not target.is_folder and path.is_file() else ()
     waiting, left_out = found.in_segments, tuple(part for part in found.left_out if not part.is_joined)
-    if target.format in (Format.CSV, Format.CSV_GZ):
-        return Sources(target, lines=(*itself, *found.readable), in_segments=waiting, left_out=left_out)
-    if target.format in (Format.JSONL, Format.JSONL_GZ):
+    if target.format.is_lines:
         lines = (*itself, *found.readable)
-        columns = _noted_columns(part.note for part in found.parts) or _columns_of_first_line(lines)
+        columns = _noted_columns(part.note for part in found.parts)
+        if not columns and not target.format.is_csv:
+            columns = _columns_of_first_line(lines)
         return Sources(target, lines=lines, in_segments=waiting, left_out=left_out, columns=columns)
     database = itself[0] if itself else None
     return Sources(target, parquet=found.readable, database=database, in_segments=waiting, left_out=left_out)
@@ -270,7 +270,8 @@ def _make_view(connection: Any, sources: Sources, is_hidden: IsHidden | None) ->
     if parquet:
         selects.append(f"SELECT * FROM read_parquet({_list(parquet)}, union_by_name = true)")  # noqa: S608  # quoted
     if sources.lines:
-        selects += _csv(sources) if sources.target.format.is_csv else [_lines(sources.lines, sources.columns)]
+        is_csv = sources.target.format.is_csv
+        selects += _csv(connection, sources) if is_csv else [_lines(sources.lines, sources.columns)]
     if not selects:
         raise NotFound(f"{sources.target.path} has no table pages")
     everything = " UNION ALL BY NAME ".join(selects)
@@ -316,12 +317,37 @@ def _lines(paths: Sequence[Path], further: Sequence[StoredColumn]) -> str:
     return f"SELECT * REPLACE ({bodies}) FROM {source} WHERE url IS NOT NULL"  # noqa: S608  # quoted
 
 
-def _csv(sources: Sources) -> list[str]:
+def _csv(connection: Any, sources: Sources) -> list[str]:
     """CSV files: those that begin with the names of the columns, and parts that wait to be joined to a file."""
     path = sources.target.path
     headed = [each for each in sources.lines if sources.target.is_folder or each == path]
     plain = [each for each in sources.lines if each not in headed]
-    return [_csv_with(paths, has_head=paths is headed) for paths in (headed, plain) if paths]
+    tables = [_csv_with(paths, has_head=paths is headed) for paths in (headed, plain) if paths]
+    further = sources.columns or _columns_in_csv(connection, tables[0])
+    values = "".join(f", {_from_json(column)}" for column in further)
+    return [f"SELECT * EXCLUDE ({EXTRACTED}){values} FROM ({table})" for table in tables]  # noqa: S608  # quoted
+
+
+def _columns_in_csv(connection: Any, table: str) -> tuple[StoredColumn, ...]:
+    """What was extracted from the first page of a file that has no notes, as text."""
+    first = f"SELECT {EXTRACTED} FROM ({table}) WHERE {EXTRACTED} IS NOT NULL LIMIT 1"  # noqa: S608  # quoted
+    row = connection.execute(first).fetchone()
+    try:
+        keys = json.loads(row[0]) if row is not None else None
+    except (ValueError, RecursionError):
+        return ()
+    names = [key for key in keys if key not in NAMES] if isinstance(keys, dict) else []
+    return tuple(StoredColumn(name, VARCHAR) for name in names[:_MOST_COLUMNS])
+
+
+def _from_json(column: StoredColumn) -> str:
+    """One value of the JSON object of a page, as a column of its type."""
+    name = column.name
+    key = quoted("/" + name.replace("~", "~0").replace("/", "~1"))  # RFC 6901 §3
+    label = '"' + name.replace('"', '""') + '"'
+    if column.type.name is TypeName.JSON:
+        return f"nullif(json_extract({EXTRACTED}, {key}), 'null') AS {label}"
+    return f"TRY_CAST(json_extract_string({EXTRACTED}, {key}) AS {column.type}) AS {label}"
 
 
 def _csv_with(paths: Sequence[Path], *, has_head: bool) -> str:

@@ -44,6 +44,11 @@ class Format(StrEnum):
         """Whether its first line names the columns."""
         return self in (Format.CSV, Format.CSV_GZ)
 
+    @property
+    def is_lines(self) -> bool:
+        """Whether it is text, a line for each page: the types of extracted columns are in the notes of its parts."""
+        return self.is_csv or self in (Format.JSONL, Format.JSONL_GZ)
+
 
 _LONGEST_FIRST: Final = sorted(Format, key=len, reverse=True)
 _GZIP: Final = b"\x1f\x8b"

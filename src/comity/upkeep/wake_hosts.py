@@ -15,11 +15,13 @@ from comity.database.connection import Database
 from comity.database.frontier import left_out
 from comity.database.tables import TOO_DEEP
 from comity.frontier.store import FrontierStore
+from comity.model.frontier import SiteLink
 from comity.rules.address_guard import Network, allows
 from comity.rules.canonical import resolve_link
 from comity.rules.takedown import Takedowns
-from comity.rules.url_patterns import pattern_rules, url_rules
-from comity.walk.left_out import LeftOutTerms, fingerprint, queue_left_out
+from comity.rules.url_patterns import pattern_rules
+from comity.walk.left_out import LeftOutTerms, queue_left_out
+from comity.walk.settle.site_links import queue_site_links
 
 _BATCH: Final = 1000
 _MOST_REFUSED: Final = 10_000
@@ -96,6 +98,7 @@ def follow_left_out(
         refused = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
     woken, last = 0, None
     while True:
+        site_links: list[SiteLink] = []
         with frontier.change() as change:
             connection = change.connection
             found = left_out.exhausted_hosts(connection, database.now(clock), hosts, _DEEPER_BATCH, last)
@@ -105,13 +108,15 @@ def follow_left_out(
                 if row.domain in rows:
                     policy = policies.policy_from(rows[row.domain])
                     own = pattern_rules(policy.include, policy.exclude, is_of_policy=True)
-                is_asked = row.left_out_rules == fingerprint(url_rules(terms.patterns, own))
-                if is_asked or refused.covering_host(row.domain) is not None:
+                if row.left_out_rules == terms.fingerprint(own) or refused.covering_host(row.domain) is not None:
                     continue
                 returned = queue_left_out(change, row.id, row.domain, own, terms)
+                site_links += returned.site_links
                 if returned.queued:
                     hosts_table.wake_for_depth(connection, row.id, returned.queued)
                     woken += 1
+        if site_links:  # the host that named them is done, so that it is not opened and cannot queue them itself
+            woken += len(queue_site_links(frontier, None, site_links, clock.now()))
         if len(found) < _DEEPER_BATCH:
             return woken
         last = found[-1].id

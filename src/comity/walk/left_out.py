@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
+from xxhash import xxh3_128_hexdigest
+
 from comity.database import images, records
 from comity.database.frontier import left_out
 from comity.frontier.store import FrontierChange, HostSettlement
@@ -33,6 +35,13 @@ class LeftOutTerms:
     images: bool = False
     collapse: bool = False
 
+    def fingerprint(self, own: PatternRules | None) -> str:
+        """A short text that changes with anything that could let another URL of a host through."""
+        rules = url_rules(self.patterns, own)
+        hosts = (self.site.has_subdomains, *sorted(self.site.names)) if self.site is not None else ()
+        terms = (rules.fingerprint if rules is not None else "", self.images, hosts)
+        return xxh3_128_hexdigest(repr(terms).encode())
+
 
 @dataclass(slots=True)
 class Returned:
@@ -40,11 +49,6 @@ class Returned:
 
     queued: int = 0
     site_links: list[SiteLink] = field(default_factory=list)
-
-
-def fingerprint(rules: UrlRules | None) -> str:
-    """The patterns in force, as `domains.left_out_rules` has them."""
-    return rules.fingerprint if rules is not None else "none"
 
 
 def queue_left_out(
@@ -66,7 +70,7 @@ def queue_left_out(
             ]
     # Links to other hosts are queued by another transaction, and keep their rows: queuing them twice does no harm.
     if not returned.site_links:
-        left_out.asked_with(change.connection, host_id, fingerprint(rules))
+        left_out.asked_with(change.connection, host_id, terms.fingerprint(own))
     return returned
 
 

@@ -23,6 +23,7 @@ from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.politeness.backoff import retry_delay
 from comity.rules.site_hosts import SiteHosts
 from comity.rules.sitemap_plan import PlannedSitemap, SitemapPlan
+from comity.rules.url_secrets import masked_url
 from comity.walk.crawl.settling import Settling
 from comity.walk.request import Exchange, NotStarted
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, UNQUEUED_MOST, LeasedHost
@@ -214,7 +215,7 @@ class SitemapReader:
                     return result if 200 <= result.status < 300 else _answered(result.status)
                 target = resolve_location(location, result.url, collapse=context.scope.collapse_subdomains)
                 if target is None:
-                    return _Unread(SitemapState.MISSING, f"redirected to {location[:200]!r}", result.status)
+                    return _Unread(SitemapState.MISSING, f"redirected to {masked_url(location)[:200]!r}", result.status)
                 address, purpose = target, Purpose.REDIRECT
             return _Unread(SitemapState.MISSING, f"more than {context.max_redirects} redirects")
         finally:

@@ -100,7 +100,9 @@ def prepare_sites(state: State, seeds: Sequence[Seed], *, source: str, refresh: 
         hosts |= seeded_hosts_of_site(database, site) - set(report.taken_down)
     lift_refusals(database, settings.allow_networks, hosts)
     go_deeper(database, clock, state.frontier, settings.max_depth, hosts)
-    follow_left_out(database, clock, state.frontier, state.left_out_terms(), hosts)
+    woken = follow_left_out(database, clock, state.frontier, state.left_out_terms(), hosts)
+    if woken and site is not None:  # what was left out may be on hosts that no crawl knew
+        hosts |= seeded_hosts_of_site(database, site) - set(report.taken_down)
     if refresh:
         request_refresh(database, clock, hosts)
     return Sites(frozenset(hosts), tuple(report.taken_down), _named(seeds))

@@ -112,8 +112,9 @@ class Dispatcher:
         while host.phase is Phase.READY:
             if host.visits_under_way and host.gate.in_flight >= host.gate.limits.max_concurrency:
                 return  # the end of a visit brings it back
-            if host.unread >= _UNREAD_MOST or (host.visits_under_way and self._context.html_pool.is_behind):
-                return  # the end of a visit brings it back
+            pages_under_way = host.visits_under_way - host.is_reading_sitemaps
+            if host.unread >= _UNREAD_MOST or (pages_under_way and self._context.html_pool.is_behind):
+                return  # the end of a page's visit brings it back; that of the sitemaps may be far away
             now = self._clock()
             entry = host.work.peek(now)
             if entry is None:

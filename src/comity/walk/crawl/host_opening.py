@@ -27,9 +27,8 @@ from comity.model.sitemap import SitemapRow, SitemapState
 from comity.rules.canonical import address_of_host, web_address
 from comity.rules.sitemap_plan import has_seeded_pages
 from comity.rules.traps.watch import TrapWatch
-from comity.rules.url_patterns import url_rules
 from comity.walk.crawl.terms import CrawlTerms
-from comity.walk.left_out import fingerprint, queue_left_out
+from comity.walk.left_out import queue_left_out
 from comity.walk.read_sitemaps import SITEMAPS_FRESH_FOR_S
 from comity.walk.refresh import plan_round, requeue_planned, with_seen
 from comity.walk.session.leased_host import LeasedHost
@@ -131,8 +130,7 @@ class HostOpener:
             asked = left_out_table.hosts_with(connection, [host.lease.host_id for host in hosts])
         for host in hosts:
             host_id = host.lease.host_id
-            rules = url_rules(self._left_out.patterns, host.patterns)
-            if host_id not in asked or asked[host_id] == fingerprint(rules):
+            if host_id not in asked or asked[host_id] == self._left_out.fingerprint(host.patterns):
                 continue
             with suppress(LeaseLost), self._frontier.change() as change:
                 if host_id not in self._leases.still_held(change.connection, [host.lease]):

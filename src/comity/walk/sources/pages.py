@@ -21,6 +21,7 @@ from comity.model.source import KnownPage, Obstacle, PageRead, Reading, Source, 
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.jobs.post_body import post_body_for
 from comity.rules.politeness.backoff import is_retryable, retry_delay
+from comity.rules.url_secrets import masked_url
 from comity.walk.request import Exchange, NotStarted
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 from comity.walk.session.session import Session
@@ -291,7 +292,9 @@ class SourcePages:
                 return _answered(result, step.retry_after_s, context.clock())
             target = resolve_location(location, result.url, collapse=context.scope.collapse_subdomains)
             if target is None:
-                return Obstacle(Trouble.FAILED, f"redirected to {location[:200]!r}", None, result.status), False
+                return Obstacle(
+                    Trouble.FAILED, f"redirected to {masked_url(location)[:200]!r}", None, result.status
+                ), False
             address, purpose = target, Purpose.REDIRECT
             if like.method == "POST" and result.status not in (307, 308):  # RFC 9110 §15.4
                 plain = tuple(pair for pair in like.headers if pair[0] != "Content-Type")

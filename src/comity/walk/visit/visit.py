@@ -38,6 +38,7 @@ from comity.rules.admission import ROBOTS_UNKNOWN, Admitted, DenialCode, Denied,
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
 from comity.rules.first_contact import without_tls
+from comity.rules.url_secrets import masked_url
 from comity.walk.evidence import robots_evidence
 from comity.walk.request import Exchange, NotStarted
 from comity.walk.robots.in_force import RobotsInForce
@@ -133,7 +134,9 @@ async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Tr
             return await _conclude(host, entry, hops, response, asked.retry_after_s, trail, context)
         target = resolve_location(location, response.url, collapse=context.scope.collapse_subdomains)
         if target is None:
-            return Refused(entry, trail, "bad_redirect", f"redirected to {location[:200]!r}", context.clock())
+            return Refused(
+                entry, trail, "bad_redirect", f"redirected to {masked_url(location)[:200]!r}", context.clock()
+            )
         if hops == context.max_redirects:
             break
         if (
