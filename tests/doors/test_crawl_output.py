@@ -112,7 +112,7 @@ def test_a_reader_that_leaves_ends_the_crawl_cleanly(web: Web, place: Place, pro
     assert 3 <= stored["pages"] < 600
 
 
-@pytest.mark.parametrize(("options", "said"), [(("--json",), "exclude each other"), (("--into", "x.tsv"), ".csv")])
+@pytest.mark.parametrize(("options", "said"), [(("--json",), "cannot be combined"), (("--into", "x.tsv"), ".csv")])
 def test_wrong_input_is_refused_before_anything_is_asked(
     web: Web, place: Place, options: tuple[str, ...], said: str
 ) -> None:
