@@ -53,7 +53,7 @@ IncludeOption = Annotated[
 ]
 ExcludeOption = Annotated[
     list[str] | None,
-    typer.Option("--exclude", metavar="PATTERN", help="Skip URLs that match. May be repeated; '' removes all."),
+    typer.Option("--exclude", metavar="PATTERN", help="Leave out URLs that match. May be repeated; '' removes all."),
 ]
 
 

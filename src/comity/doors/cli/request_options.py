@@ -92,7 +92,7 @@ POLICY: Final[Mapping[str, Any]] = {
     "headers": Annotated[
         _Texts,
         _carried(
-            "--header", "'NAME: VALUE'", "Send this header; VALUE must be env:NAME or file:PATH. May be repeated."
+            "--header", "'NAME: VALUE'", "Send this header; write a secret as env:NAME or file:PATH. May be repeated."
         ),
     ],
     "cookies": Annotated[

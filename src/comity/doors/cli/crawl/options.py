@@ -46,7 +46,7 @@ IncludeOption = Annotated[
 ]
 ExcludeOption = Annotated[
     list[str] | None,
-    option("--exclude", "PATTERN", "Skip URLs that match, even if --include matches them. May be repeated.", URLS),
+    option("--exclude", "PATTERN", "Leave out URLs that match, even if --include matches them. May be repeated.", URLS),
 ]
 UnderOption = Annotated[bool, switch("--under", "Stay below the paths of the seeds.", URLS)]
 SiteHostsOption = Annotated[
@@ -189,7 +189,7 @@ VerboseOption = Annotated[
         count=True,
         metavar="",
         show_default=False,
-        help="Print a line for each URL: status, size, time, depth, links, type. -vv: also waits and skipped links.",
+        help="Print a line for each URL: status, size, time, depth, links, type. -vv: also waits, and links left out.",
         rich_help_panel=PRINTED,
     ),
 ]
