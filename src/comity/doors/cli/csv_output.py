@@ -24,7 +24,7 @@ CsvOption = Annotated[bool, typer.Option("--csv", help="Print CSV, with the colu
 
 
 def check_one_format(*, as_csv: bool, as_json: bool) -> None:
-    """`BadInput` if both formats are asked for."""
+    """`BadInput` if both formats are requested."""
     if as_csv and as_json:
         raise BadInput("--csv and --json cannot be combined")
 

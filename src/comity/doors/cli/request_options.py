@@ -152,7 +152,7 @@ def takes(options: Mapping[str, Any]) -> Callable[[Callable[..., None]], Callabl
 
 
 def request_settings(requests: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of requests as settings; `BadInput` for a password in the open, where every process can read it."""
+    """Options of requests as settings; `BadInput` for a password in plain text, which every process could read."""
     from comity.rules.request_options import read_auth, read_proxy
 
     for text in requests["auth"] or ():
@@ -181,7 +181,7 @@ def request_settings(requests: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def policy_changes(requests: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of requests as changes of a policy; those that are not given are left out."""
+    """Options of requests as changes of a policy; unused options are omitted."""
     changes = {name: value for name, value in requests.items() if value and name != "clear_requests"}
     if requests["keep_cookies"] is False:
         changes["keep_cookies"] = False

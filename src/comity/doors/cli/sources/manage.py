@@ -85,9 +85,9 @@ def add(
     if file is None:
         for name, is_used in (("--update", update), ("--skip-bad", skip_bad), ("--dry-run", dry_run)):
             if is_used:
-                raise BadInput(f"{name} needs a list of sources: --from FILE")
+                raise BadInput(f"{name} can be used only with --from FILE")
         if url is None:
-            raise BadInput("name the page that lists the openings: comity sources add URL, or --from FILE")
+            raise BadInput("name a URL or a file: comity sources add URL, or comity sources add --from FILE")
         _add_one(read_invocation(context, state, as_json), url, columns, propose=propose)
         return
     if url is not None or columns:
