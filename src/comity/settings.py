@@ -140,16 +140,20 @@ class Settings(BaseSettings):
         "INCLUDE",
     )
     exclude: Annotated[tuple[str, ...], NoDecode] = _set(
-        (), "Leave out URLs that match one of these patterns, even if the list above includes them.", "EXCLUDE"
+        (),
+        "Leave out URLs that match one of these patterns, separated by spaces, even if COMITY_INCLUDE matches them.",
+        "EXCLUDE",
     )
     under: Annotated[tuple[str, ...], NoDecode] = _set(
-        (), "Paths below which crawls of these hosts stay, separated by commas: example.com/docs/.", "UNDER"
+        (), "Crawl these hosts only below these paths, separated by commas: example.com/docs/.", "UNDER"
     )
     subdomains: bool = _set(
-        False, "Whether to follow links to subdomains of the hosts of a crawl, each as a host of its own.", "SUBDOMAINS"
+        False,
+        "Whether to follow links to subdomains of the hosts of a crawl; each subdomain is a host of its own.",
+        "SUBDOMAINS",
     )
     site_hosts: Annotated[tuple[str, ...], NoDecode] = _set(
-        (), "Hosts that are crawled as one site: links between them are followed; separated by commas.", "SITE_HOSTS"
+        (), "Hosts to crawl as one site, separated by commas: links between them are followed.", "SITE_HOSTS"
     )
 
     # Fetching.
@@ -195,7 +199,7 @@ class Settings(BaseSettings):
     proxy: Annotated[tuple[str, ...], NoDecode] = _set(
         (),
         "A proxy as scheme://host:port (http, https, socks5, socks5h), or several, separated by commas: each host "
-        "always gets the same one. file:PATH reads a list.",
+        "always uses the same one. file:PATH reads a list.",
         "PROXY",
         repr=False,
     )
@@ -203,7 +207,8 @@ class Settings(BaseSettings):
     proxy_password: str | None = _set(None, "The proxy's password.", "PROXY_PASSWORD", repr=False)
     headers: Annotated[tuple[str, ...], NoDecode] = _set(
         (),
-        "Headers to send, one per line: Name: value for the hosts of the seeds, or example.com: Name: value. A value "
+        "Headers to send, one per line: Name: value for the seeds' hosts, or example.com: Name: value for one host. "
+        "A value "
         "may be env:NAME or file:PATH.",
         "HEADERS",
         repr=False,
@@ -215,24 +220,27 @@ class Settings(BaseSettings):
         (), "Credentials, one per line: basic USER env:PASSWORD, or bearer env:TOKEN.", "AUTH", repr=False
     )
     login: Annotated[tuple[str, ...], NoDecode] = _set(
-        (), "Login files, one per line: a form to fill in before the first page of its host.", "LOGIN", repr=False
+        (),
+        "Login files, one per line; each describes a form to fill in before its host is crawled.",
+        "LOGIN",
+        repr=False,
     )
     request_origins: Annotated[tuple[str, ...], NoDecode] = _set(
         (),
-        "Where headers, cookies and credentials go that name no host, separated by commas; a crawl sends them to its "
-        "seeds.",
+        "Origins that receive headers, cookies and credentials without a host, separated by commas. Default: the "
+        "seeds of the crawl.",
         "REQUEST_ORIGINS",
     )
     cookie_jar: bool = _set(
         False,
-        "Whether to send back cookies that a host sets, for as long as its lease lasts; otherwise for one visit.",
+        "Whether to send cookies back to the host that set them until its lease ends; otherwise only during one visit.",
         "COOKIE_JAR",
     )
     keep_cookies: bool = _set(
-        False, "Whether to keep these cookies in files until the next crawl of the host.", "KEEP_COOKIES"
+        False, "Whether to save these cookies in files for the next crawl of the host.", "KEEP_COOKIES"
     )
     cookie_folder: str | None = _set(
-        None, "The folder of kept cookies; by default cookies beside the file of the state.", "COOKIE_FOLDER"
+        None, "The folder for saved cookies. Default: the folder cookies beside the state file.", "COOKIE_FOLDER"
     )
 
     # Budgets; 0 means no limit.
@@ -261,7 +269,7 @@ class Settings(BaseSettings):
 
     log_requests: str | None = _set(
         None,
-        "A file to which every request is logged, a line of JSON each; - is stderr. Secrets in URLs are masked.",
+        "A file to log every request to, one line of JSON each; - is stderr. Secrets in URLs are masked.",
         "LOG_REQUESTS",
     )
 
@@ -424,7 +432,7 @@ class Settings(BaseSettings):
     @field_validator("extract")
     @classmethod
     def _are_columns(cls, value: str) -> str:
-        """One notation, whoever wrote them: child processes read it again."""
+        """Bring them into one notation, because child processes read them again."""
         if not value.strip():
             return ""
         columns = parse_columns(value, RESERVED_NAMES)

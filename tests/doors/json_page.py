@@ -78,7 +78,7 @@ NOUNS: Final = (
     Noun("moved frontier", commands.FrontierMoved, ("db move-frontier",), ()),
     Noun("page in a list", commands.PageInList, ("pages list",), ()),
     Noun("body of a page", commands.PageBody, ("pages body",), ()),
-    Noun("answer to a query", commands.PagesAnswer, ("pages query",), ()),
+    Noun("query result", commands.PagesAnswer, ("pages query",), ()),
     Noun("export", commands.PagesExported, ("pages export",), ()),
     Noun("parts", commands.PartsView, ("pages parts", "pages verify"), ()),
     Noun("search index", commands.SearchStatusView, ("search",), (), "With `--status`."),

@@ -112,7 +112,7 @@ def test_a_reader_that_leaves_ends_the_crawl_cleanly(web: Web, place: Place, pro
     assert 3 <= stored["pages"] < 600
 
 
-@pytest.mark.parametrize(("options", "said"), [(("--json",), "exclude each other"), (("--into", "x.tsv"), ".csv")])
+@pytest.mark.parametrize(("options", "said"), [(("--json",), "cannot be combined"), (("--into", "x.tsv"), ".csv")])
 def test_wrong_input_is_refused_before_anything_is_asked(
     web: Web, place: Place, options: tuple[str, ...], said: str
 ) -> None:
@@ -142,7 +142,7 @@ def test_vv_says_why_links_were_left_out_and_what_is_waited_for(web: Web, place:
     told = place.comity("crawl", site.url(), "-vv")
     assert f"left out: 2 forbidden by robots.txt ({site.url('/private/x')}), 1 on other hosts (https://el" in told.err
     assert re.search(rf"waits 0\.\d+ s for {site.host}: Crawl-delay in robots.txt", told.err)
-    assert re.search(rf"waits [01]\.\d+ s for {site.host}: the host asked us to wait", told.err)
+    assert re.search(rf"waits [01]\.\d+ s for {site.host}: the host asked Comity to wait", told.err)
     waits = [line for line in told.err.splitlines() if "waits" in line]
     assert len(waits) <= 2 * len(site.log) + 2  # each once, however often it is looked at
 

@@ -79,7 +79,7 @@ def test_without_rows_there_is_still_a_head_and_no_sentence(
 def test_one_command_writes_one_format(with_state: CommandLine, command: tuple[str, ...]) -> None:
     answer = with_state(*command, "--csv", "--json")
     assert answer.code == 2
-    assert "--csv and --json exclude each other" in answer.err
+    assert "--csv and --json cannot be combined" in answer.err
 
 
 def test_the_bytes_are_utf_8_wherever_they_go(filled: CommandLine) -> None:

@@ -144,7 +144,7 @@ def _with_user(url: str) -> str:
         (
             {"login": {"page": "https://other.example/in", "fields": {"a": "s3cret"}, "check": {"text": "x"}}},
             comity.BadInput,
-            "login: https://other.example/in is not at one of the hosts to crawl",
+            "login: https://other.example/in is not on one of the hosts to crawl",
         ),
         ({"idle_timeout": -1}, comity.BadInput, "idle_timeout: "),
     ],

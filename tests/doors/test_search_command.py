@@ -81,10 +81,10 @@ def test_a_person_reads_it_in_words(stocked: CommandLine) -> None:
         (("--deadline-after", "tomorrow"), "--deadline-after must be a date such as"),
         (("--status", "--rebuild"), "cannot be combined"),
         (("--status", "water"), "takes no words"),
-        (("--since", "yesterday"), "--since: must be a date such as 2026-03-31, or a time back such as 24h, 7d or 2w"),
+        (("--since", "yesterday"), "--since: must be a date such as 2026-03-31, or an age such as 24h, 7d or 2w"),
         (("--all", "--limit", "5"), "--all and --limit cannot be combined"),
         (("--all", "--offset", "5"), "--all and --offset cannot be combined"),
-        (("--csv", "--json"), "--csv and --json exclude each other"),
+        (("--csv", "--json"), "--csv and --json cannot be combined"),
         (("--csv", "nowhere/found.csv"), "--csv: nowhere/found.csv cannot be written: No such file or directory"),
     ],
 )

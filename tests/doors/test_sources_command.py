@@ -220,12 +220,12 @@ def test_a_dry_run_of_a_list_makes_no_state(comity: CommandLine) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "name the page that lists the openings: comity sources add URL, or --from FILE"),
+        ((), "name a URL or a file: comity sources add URL, or comity sources add --from FILE"),
         (("--from", "nowhere.csv"), "--from: nowhere.csv cannot be read: No such file"),
         (("--from", "sources.xlsx"), "must end in .csv, .tsv, .json or .jsonl"),
         (("--from", "a.csv", "--country", "KE"), "--from and --country cannot be combined"),
         (("https://a.example/", "--from", "a.csv"), "--from and https://a.example/ cannot be combined"),
-        (("https://a.example/", "--update"), "--update needs a list of sources: --from FILE"),
+        (("https://a.example/", "--update"), "--update can be used only with --from FILE"),
     ],
 )
 def test_a_list_that_cannot_be_used_is_refused(comity: CommandLine, arguments: tuple[str, ...], words: str) -> None:

@@ -59,7 +59,7 @@ CAUSES: dict[str, Cause] = {
         "503 without Retry-After, given up", "http_503", r"^The server failed: it answered 503.*given up"
     ),
     "http_429": Cause("429", "http_429", r"^The host is rate-limited: the server answered 429.*tried again"),
-    "host_blocked": Cause("a block by Retry-After", "host_blocked", r"^Its host asked us to wait until"),
+    "host_blocked": Cause("a block by Retry-After", "host_blocked", r"^Its host asked Comity to wait until"),
     # Bodies that are not taken.
     "wrong_type": Cause("a content type that is not wanted", "wrong_type", r"^Its content type is not accepted .*pdf"),
     "too_large": Cause("an answer that is too large", "too_large", r"^The response is larger than the limit"),

@@ -107,7 +107,7 @@ def test_an_address_that_is_listed_twice(bureau: Office) -> None:
     assert results(report) == [
         ("added", None, None),
         ("already_there", None, "same as row 1"),
-        ("refused", "careers_url", "row 1 has the same address, but not the same org_name"),
+        ("refused", "careers_url", "row 1 has the same address, but a different org_name"),
     ]
 
 

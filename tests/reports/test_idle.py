@@ -37,7 +37,7 @@ LATER = BEGINNING + timedelta(days=3)
         ),
         (
             {"status": "active", "next_crawl_after": LATER, "frontier_size": 3, "blocked_until": LATER},
-            "the host asked us to wait",
+            "the host asked Comity to wait",
             "then",
         ),
         ({"status": "pending"}, "it is waiting for its turn", "again"),

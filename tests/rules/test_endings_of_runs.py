@@ -101,7 +101,7 @@ def test_a_run_says_nothing_left_only_where_every_host_does(reasons: list[EndRea
 def test_other_reasons_are_counted() -> None:
     hosts = {R.HOST_PAGE_LIMIT: 2, R.ASKED_TO_WAIT: 1, R.NOTHING_LEFT: 1}
     assert sentence_for(R.HOST_PAGE_LIMIT, hosts) == (
-        "the limit of pages per host was reached (2 of 4 hosts); 1 host: the host asked us to wait; "
+        "the limit of pages per host was reached (2 of 4 hosts); 1 host: the host asked Comity to wait; "
         "1 host: nothing left to visit"
     )
     assert sentence_for(R.STOPPED, {R.STOPPED: 1, R.NOTHING_LEFT: 1}) == "stopped by the operator"

@@ -95,7 +95,7 @@ def test_columns_that_no_source_has_are_named() -> None:
             CSV,
             "starts on line 2 cannot be read: is a closing quote missing?",
         ),
-        (b'url,name\na,"b"c\n', CSV, "the record that starts on line 2 cannot be read"),
+        (b'url,name\na,"b"c\n', CSV, "the row that starts on line 2 cannot be read"),
         (b"url\n" + b"https://a.example/\n" * (MOST_ROWS + 1), CSV, "the list has more than 10,000 rows; split it"),
         (b"url," + b"x," * 200 + b"\n", CSV, "more than 100 columns"),
         (b"x" * (MOST_FILE_BYTES + 1), CSV, "the list is larger than 16 MB; split it"),

@@ -240,11 +240,11 @@ def test_thousands_of_patterns_cost_bounded_time() -> None:
 def test_lists_have_limits() -> None:
     with pytest.raises(BadPattern, match="at most 10,000"):
         parse_patterns(f"/{number}" for number in range(10_001))
-    with pytest.raises(BadPattern, match="too large together"):
+    with pytest.raises(BadPattern, match="together are too large"):
         parse_patterns(f"re:(?:a?){{500}}a{{{number}}}b" for number in range(400, 420))
-    with pytest.raises(BadPattern, match="stars together"):
+    with pytest.raises(BadPattern, match=r"together have .* stars"):
         parse_patterns("/" + "*a" * 50 + str(number) for number in range(401))
-    with pytest.raises(BadPattern, match="characters together"):
+    with pytest.raises(BadPattern, match=r"together have .* characters"):
         parse_patterns("/" + "x" * 9_000 + str(number) for number in range(120))
 
 

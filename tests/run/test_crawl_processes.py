@@ -93,7 +93,7 @@ def test_at_a_terminal_one_bar_shows_all_processes(web: Web, comity: CommandLine
     )
     assert [int(pages) for pages, _active, _waiting in shown] == sorted(int(pages) for pages, *_ in shown)
     assert max(int(active) + int(waiting) for _pages, active, waiting in shown) == 4
-    assert re.search(r"left \d+ pages", plain)
+    assert re.search(r"limit in \d+ pages", plain)
     assert "40 pages in " in plain
     assert "Ended: the limit of 40 pages per run was reached" in plain
 
@@ -114,7 +114,7 @@ def test_the_line_says_how_fast_how_much_and_how_long() -> None:
         said = line.sentence()
     assert said == (
         "440 pages · 10.0/s (mean 5.5) · hosts 2 active, 9 waiting, 1 blocked · 1,234 queued · 1 error · 3.4 MB · "
-        "about 9 s to go · left 60 pages, 9 min"
+        "about 9 s to go · limit in 60 pages, 9 min"
     )
 
 
@@ -129,9 +129,9 @@ def test_the_last_seconds_are_counted_down() -> None:
     now = 0.0
     line = ProgressLine(Progress(0.0), lambda: now, max_pages=0, max_minutes=1)
     now = 45.0
-    assert line.sentence().endswith(" · left 15 s")
+    assert line.sentence().endswith(" · limit in 15 s")
     now = 99.0
-    assert line.sentence().endswith(" · left 0 s")
+    assert line.sentence().endswith(" · limit in 0 s")
 
 
 @pytest.mark.parametrize("limit", [1, 7, 200_000])

@@ -31,14 +31,14 @@ def test_a_long_block_gives_the_host_back_at_once(web: Web, place: Place, refusa
     summary = place.crawl(site.url(), delay_s=delay_s, within_s=20)
     line = line_of(summary, site.host)
     assert (summary.status, summary.code, line.code) == ("finished", "asked_to_wait", "asked_to_wait")
-    assert "the host asked us to wait, until 2" in summary.reason
+    assert "the host asked Comity to wait, until 2" in summary.reason
     assert (line.status, line.queued) == ("active", 3)
     row = place.host(site.host)
     assert (row["claimed_by"], row["frontier_size"]) == (None, 3)
     assert row["next_crawl_after"][:18] == row["blocked_until"][:18]
     assert last_run(place)["end_reason"] == "asked_to_wait"
     told = place.comity("crawl", site.url())
-    assert "was not crawled: the host asked us to wait (due " in told.out
+    assert "was not crawled: the host asked Comity to wait (due " in told.out
     assert told.code == 1, "no page came"
     assert last_run(place)["end_reason"] == "asked_to_wait"
 
@@ -280,6 +280,6 @@ def test_what_waits_is_told_with_when_it_goes_on(web: Web, place: Place) -> None
     site = web.site({"/": page("/a", "/b"), "/a": FAR}, fallback=page())
     out = place.comity("crawl", site.url()).out
     assert "The same command continues there once they are due." in out
-    assert "the host asked us to wait" in place.comity("status").out
+    assert "the host asked Comity to wait" in place.comity("status").out
     run = place.comity("status", "--json").json["runs"][0]
-    assert (run["reason"], run["detail"][:25]) == ("asked_to_wait", "the host asked us to wait")
+    assert (run["reason"], run["detail"][:25]) == ("asked_to_wait", "the host asked Comity to wait")

@@ -1,4 +1,4 @@
-"""A page as users' code sees it, with its tree and its data read when they are asked for."""
+"""A page as users' code sees it; its tree and its data are read on first use."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _ANY_STEPS: Final = 1 << 40  # users' code has no event loop to hold up; the siz
 
 
 class ParsedPage:
-    """What can be asked of a page that has a body. It is parsed once, at the first question.
+    """Methods of a page that has a body. It is parsed once, on first use.
 
-    A page larger than 10 MB is read as far as that. `dataclass` fields of the classes below are all that is compared
+    Only the first 10 MB are read. `dataclass` fields of the classes below are all that is compared
     and pickled.
     """
 
@@ -33,7 +33,7 @@ class ParsedPage:
     encoding: str | None
 
     def select(self, css: str) -> list[Element]:
-        """Every element that a CSS selector matches, in document order; `ValueError` if it is none."""
+        """Every element that a CSS selector matches, in document order; `ValueError` if the selector is invalid."""
         return self._document.select(css)
 
     def select_one(self, css: str) -> Element | None:
@@ -41,7 +41,7 @@ class ParsedPage:
         return self._document.select_one(css)
 
     def xpath(self, expression: str) -> Any:
-        """What an XPath 1.0 expression finds: a list of elements and texts, or a number, text or boolean."""
+        """The result of an XPath 1.0 expression: a list of elements and strings, or a number, string or boolean."""
         return self._document.xpath(expression)
 
     @cached_property
@@ -55,7 +55,7 @@ class ParsedPage:
 
     @property
     def text(self) -> str:
-        """The main content as text: without navigation, headers, footers and banners. Empty where there is none."""
+        """The main content as text, without navigation, headers, footers and banners; empty if there is none."""
         return self._main_content.text
 
     @property
@@ -65,7 +65,7 @@ class ParsedPage:
 
     @property
     def jsonld(self) -> list[Any]:
-        """The objects of the page's JSON-LD, those of a `@graph` one by one."""
+        """The objects of the page's JSON-LD; a `@graph` is split into its members."""
         return self._data.jsonld
 
     @property
@@ -111,7 +111,7 @@ class ParsedPage:
 
 @dataclass(frozen=True)
 class FetchedPage(ParsedPage):
-    """A page that came, before it is stored."""
+    """A fetched page, before it is stored."""
 
     url: str
     final_url: str
@@ -123,7 +123,7 @@ class FetchedPage(ParsedPage):
 
     @property
     def html(self) -> str:
-        """The source: the body as text, in the encoding that the page declares; what does not fit it is replaced."""
+        """The body as text, in the encoding that the page declares; invalid bytes are replaced."""
         if self.encoding is None:
             return decode_body(self.body, self.content_type)
         return decode(self.body, codec_of(self.encoding) or "utf-8")
@@ -133,7 +133,7 @@ AnyPage = TypeVar("AnyPage", bound=ParsedPage)
 
 
 def with_content(page: AnyPage, text: str | None, markdown: str | None) -> AnyPage:
-    """A page with the main content that its crawl has read; what is None is read when it is first asked for."""
+    """A page with the main content that its crawl extracted; None is extracted on first use."""
     page.__dict__["_main_content"] = page._content(text, markdown)
     return page
 

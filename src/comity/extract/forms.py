@@ -46,14 +46,14 @@ def fill_form(body: bytes, content_type: str | None, url: str, login: FormLogin)
         wanted = login.form if login.form is not None else f"the fields {', '.join(names)}"
         return f"there is no form with {wanted} on {url}"
     if str(form.attr("method") or "get").strip().lower() != "post":
-        return f"the form on {url} is sent by GET, which would put the password into an address; it must be POST"
+        return f"the form on {url} uses GET, which would put the password into a URL; it must use POST"
     if "multipart" in str(form.attr("enctype") or "").lower():
         return f"the form on {url} is sent as multipart/form-data, which is not supported"
     base = document.select_one("base[href]")
     base_url = resolve_link(str(base.attr("href")), url) if base is not None else None
     address = resolve_link(str(form.attr("action") or url), base_url.url if base_url is not None else url)
     if address is None:
-        return f"the form on {url} leads to something that is not a web address"
+        return f"the form on {url} does not lead to an http or https URL"
     own = dict(login.fields)
     known = _names(form)
     if missing := [name for name in names if name not in known]:

@@ -1,4 +1,4 @@
-"""The main content of a page as text and Markdown: takes a parsed document, returns what its readers came for.
+"""The main content of a page as text and Markdown: takes a parsed document, returns the content.
 
 Navigation, page headers and footers, banners, share bars, related links and (where they are not the content) comments
 are left out. Three steps: drop what is certainly not content, choose the element that holds the content, drop blocks
@@ -116,14 +116,14 @@ _BLANKS_AND_CONTROLS: Final = "".join(map(chr, range(0x21)))
 
 
 class MainContent(NamedTuple):
-    """What was asked for of a page's main content; None for what was not."""
+    """The requested forms of a page's main content; None for the others."""
 
     text: str | None = None
     markdown: str | None = None
 
 
 class PageContent:
-    """The main content of a fetched or stored page, read when it is first asked for and then kept.
+    """The main content of a fetched or stored page, extracted on first use and then kept.
 
     What the crawl has read already comes with it. Plain text is its own content; other types have none.
     """
@@ -177,7 +177,7 @@ class PageContent:
 
 
 class _Kind(Enum):
-    """What an element's class and id say about it."""
+    """What the class and id of an element suggest."""
 
     PLAIN = 0
     NOISE = 1
@@ -278,7 +278,7 @@ class _Finder:
                 self._drop(element)
 
     def _drop(self, element: Element) -> None:
-        """Drop an element, unless it has much of the page's prose: then it is content, whatever it is called."""
+        """Drop an element, unless it has much of the page's prose and is therefore content."""
         if self._may_read <= 0:
             return
         length, most = self._length(element), _NOISE_SHARE_MOST * self._total
@@ -504,7 +504,7 @@ def _is_layout(table: Element) -> bool:
 
 
 def _tidy(rendered: str) -> str:
-    """Without blanks at the ends of lines, and with one empty line at most between others."""
+    """Remove spaces at line ends, and keep at most one empty line in a row."""
     lines: list[str] = []
     was_empty = True
     for line in rendered[: MAX_CHARACTERS + 1].split("\n"):

@@ -251,7 +251,7 @@ class Transfer:
         if not self.status:
             return self.failure(FailureKind.PROTOCOL_ERROR, "the response has no header")
         if self.status == 407 and self._dialler.proxied:
-            return self.failure(FailureKind.PROXY_FAILURE, "the proxy refuses our user name and password (407)")
+            return self.failure(FailureKind.PROXY_FAILURE, "the proxy refused the user name and password (407)")
         if len(self._lines) > self.limits.max_header_count:
             return self.failure(FailureKind.HEADER_FLOOD, f"{len(self._lines)} header lines with the trailers")
         try:

@@ -102,7 +102,7 @@ class HostGate:
 
     @property
     def blocked_until(self) -> float:
-        """Until when the host asked us to wait; -inf if it did not."""
+        """Until when the host asked Comity to wait; -inf if it did not."""
         return self._state.block.until
 
     def memory(self) -> GateMemory:

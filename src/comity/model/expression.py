@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 
 class PathRoot(StrEnum):
-    """What a page says for machines; the value is the name in an expression."""
+    """A kind of structured data; the value is its name in an expression."""
 
     JSONLD = "jsonld"
     MICRODATA = "microdata"
@@ -33,7 +33,7 @@ PathStep = str | int | EveryElement
 
 @dataclass(frozen=True, slots=True)
 class DataPath:
-    """A way into what a page says for machines: `jsonld.Product.offers[0].price`."""
+    """A path into structured data: `jsonld.Product.offers[0].price`."""
 
     root: PathRoot
     steps: tuple[PathStep, ...] = ()

@@ -1,4 +1,4 @@
-"""What requests to one host carry besides the usual: headers, cookies, credentials, a proxy, a login.
+"""Headers, cookies, credentials, proxy and login for the requests to one host.
 
 Values are plain here, because they are about to be sent. They live in memory only, and no `repr` shows them.
 """
@@ -15,7 +15,7 @@ Pairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class LoginCheck:
-    """How to see that a login worked: by the page that the login led to. All that are set must hold."""
+    """How to check that a login worked, on the page that it led to. All conditions that are set must hold."""
 
     selector: str | None = None
     text: str | None = None
@@ -48,7 +48,7 @@ class RequestIdentity:
     keeps_cookies: bool = False
     """Whether the jar is kept with the host between leases."""
     problem: str | None = None
-    """Why the host cannot be asked: something that it needs cannot be read. Nothing is sent then."""
+    """Why the host cannot be requested: a secret or file that it needs cannot be read. Then nothing is sent."""
 
     @property
     def is_personal(self) -> bool:
@@ -57,5 +57,5 @@ class RequestIdentity:
 
     @property
     def needs_a_step(self) -> bool:
-        """Whether something comes before the first visit: a login, or the report that the host cannot be asked."""
+        """Whether there is a step before the first visit: a login, or a report that the host cannot be requested."""
         return self.login is not None or self.problem is not None

@@ -78,11 +78,11 @@ SENTENCES: Final[Mapping[EndReason, str]] = MappingProxyType(
         EndReason.HOST_VISIT_LIMIT: "the limit of visits per host was reached: too few visits fetched a page",
         EndReason.HELD_ELSEWHERE: "another worker took the host",
         EndReason.LEASE_LOST: "the lease on the host expired repeatedly",
-        EndReason.ASKED_TO_WAIT: "the host asked us to wait",
+        EndReason.ASKED_TO_WAIT: "the host asked Comity to wait",
         EndReason.PUT_OFF: "the remaining URLs are to be retried later",
         EndReason.PROXY_FAILURE: "the proxy could not be used",
         EndReason.LOGIN_FAILED: "the login did not work",
-        EndReason.CREDENTIALS_MISSING: "something that the requests need could not be read",
+        EndReason.CREDENTIALS_MISSING: "a secret or file that the requests need could not be read",
         EndReason.NOT_DUE: "the host is not due yet",
         EndReason.NOT_TAKEN: "the run ended before the host's turn came",
         EndReason.ROBOTS_UNREACHABLE: "robots.txt could not be read",
@@ -211,6 +211,6 @@ class HostLoad(NamedTuple):
     queued: int  # URLs at hand
     delay_s: float
     latency_s: float | None = None
-    blocked_s: float = 0.0  # how long the host asked us to wait
+    blocked_s: float = 0.0  # how long the host asked Comity to wait
     at_once: int = 1
     has_more: bool = False  # whether more URLs are queued than are at hand

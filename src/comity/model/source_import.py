@@ -1,4 +1,4 @@
-"""A list of sources that an operator imports: its rows as read, and a report of what became of each."""
+"""A list of sources that an operator imports: its rows, and a report with the result for each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SourceRow:
     """One row of a list: its values by column, or why it cannot be read."""
 
     number: int
-    """Counted from 1, without the header."""
+    """The number of the row, from 1, without the header."""
     line: int | None
     """Where it starts in the file; None for an item of a JSON document."""
     values: dict[str, Any] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class SourceList:
 
 
 class ImportResult(StrEnum):
-    """What became of a row."""
+    """The result for a row."""
 
     ADDED = "added"
     WOULD_ADD = "would_add"
@@ -69,7 +69,7 @@ class ImportedRow:
 
 @dataclass(frozen=True, slots=True)
 class SourceImport:
-    """What became of a list of sources."""
+    """The report of an imported list of sources."""
 
     rows: tuple[ImportedRow, ...]
     is_written: bool

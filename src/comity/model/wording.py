@@ -72,7 +72,7 @@ class Worded:
         return f"Worded{self.parts!r}"
 
     def __format__(self, _specification: str) -> str:
-        raise TypeError("a sentence with actions is put together with +")
+        raise TypeError("join texts and actions with +")
 
     def filled(self, **values: str) -> Worded:
         """The same with values in the place of their names in braces, also in those of its actions."""

@@ -1,4 +1,4 @@
-"""Import a list of sources: all of its rows in one transaction, or none, with a report of what became of each."""
+"""Import a list of sources: all of its rows in one transaction, or none, with a report."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PLANNED: Final = {ImportResult.ADDED: ImportResult.WOULD_ADD, ImportResult.UPDA
 
 @dataclass(frozen=True, slots=True)
 class ImportTerms:
-    """How to import: change sources that exist, skip bad rows, only try, add as approved."""
+    """How to import: update existing sources, skip bad rows, dry run, add as approved."""
 
     update: bool = False
     skip_bad: bool = False
@@ -134,17 +134,17 @@ def _put(
 def _repeated(
     report: ImportedRow, values: Mapping[str, Any], number: int, before: Mapping[str, Any], known: Source | None
 ) -> ImportedRow:
-    """A row with the address of an earlier one: harmless if it says the same, refused if it says something else."""
+    """A row with the address of an earlier row: accepted if both are the same, refused if they differ."""
     if values == before:
         reason = f"same as row {number:,}"
         return replace(report, result=ImportResult.ALREADY_THERE, reason=reason, source_id=known.id if known else None)
     differing = [name for name in {**before, **values} if before.get(name) != values.get(name)]
-    reason = f"row {number:,} has the same address, but not the same {', '.join(differing)}"
+    reason = f"row {number:,} has the same address, but a different {', '.join(differing)}"
     return replace(report, field="careers_url", reason=reason)
 
 
 def _differing(known: Source, values: Mapping[str, Any]) -> dict[str, Any]:
-    """What a row says otherwise than its source; a value that the row leaves out stays as it is."""
+    """The columns in which a row differs from its source; an omitted value does not change the source."""
     return {name: value for name, value in values.items() if value is not None and value != getattr(known, name)}
 
 

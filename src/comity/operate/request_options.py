@@ -1,4 +1,4 @@
-"""Read what an operator adds to requests: options, references to secrets, login files; give each host its identity.
+"""Read the options for requests, references to secrets and login files, and give each host its identity.
 
 This is the only place that reads a secret. It is read once, when a crawl or a session is put together, and stays in
 memory. Errors name the option and the reference, and never a value.
@@ -69,7 +69,7 @@ class OptionTexts:
 
 
 class Secrets:
-    """Looks references up, each once."""
+    """Resolves references, each once."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
@@ -87,7 +87,7 @@ class Secrets:
         return f"{value.text} {secret}" if value.text else secret
 
     def read(self, field: str, reference: Reference, most_bytes: int = _MOST_BYTES) -> str:
-        """What a reference leads to, whole."""
+        """The whole value of a reference."""
         known = self._known.get(reference)
         if known is None:
             known = self._known[reference] = self._read(field, reference, most_bytes)
@@ -157,7 +157,8 @@ class RequestOptions:
         return {host: parts.login.page for host, parts in self._parts.items() if parts.login is not None}
 
     def identity_of(self, host: str, policy: HostPolicy | None) -> RequestIdentity | None:
-        """What requests to a host carry; None for nothing. A policy's option replaces that of the run."""
+        """The headers, cookies and so on for a host; None if there are none. A policy's option replaces that of the "
+        "run."""
         own = self._parts.get(host)
         asked = policy.request_options if policy is not None else None
         if own is None and asked is None and not self._serves_all:
@@ -213,7 +214,7 @@ def policy_options(host: str, known: Mapping[str, Any] | None, changes: Mapping[
         if read_proxy("proxy", text).holds_secret:
             raise BadInput("proxy", "a policy stores no secrets: write http://me:env:NAME@host:port")
     if any(text.lstrip().startswith("{") for text in document.get("login") or ()):
-        raise BadInput("login", "a policy names a login file")
+        raise BadInput("login", "a policy needs the path of a login file, not its content")
     return {name: value for name, value in document.items() if value}
 
 
@@ -253,7 +254,7 @@ def _read_parts(texts: OptionTexts, secrets: Secrets, now: float) -> dict[str, _
     """What each host gets; hosts without anything are left out."""
     for name in _POLICY_LISTS:
         if len(getattr(texts, name)) > MOST_OPTIONS:
-            raise BadInput(name, f"at most {MOST_OPTIONS:,} can be given")
+            raise BadInput(name, f"at most {MOST_OPTIONS:,} are allowed")
     found: dict[str, _Parts] = defaultdict(_Parts)
 
     def each(option: HeaderOption | CookieOption | AuthOption) -> Iterable[tuple[str, _Parts]]:
@@ -290,7 +291,9 @@ def _cookies(option: CookieOption, origin: str, secrets: Secrets, now: float) ->
     if option.name:
         value = secrets.text("cookies", option.value)
         if not is_cookie_value(value):
-            raise BadInput("cookies", f"the value of the cookie {option.name} contains a character that it cannot have")
+            raise BadInput(
+                "cookies", f"the value of the cookie {option.name} contains a character that cookies cannot contain"
+            )
         return [own_cookie(origin, option.name, value)]
     assert option.value.reference is not None
     text = secrets.read("cookies", option.value.reference, _MOST_LIST_BYTES)
@@ -306,7 +309,7 @@ def _sendable(field: str, text: str, value: Value) -> str:
         text.encode("latin-1")
     except UnicodeEncodeError:
         what = str(value.reference) if value.reference is not None else "a value"
-        raise BadInput(field, f"{what} contains a character that a header cannot have") from None
+        raise BadInput(field, f"{what} contains a character that headers cannot contain") from None
     return text
 
 
@@ -335,13 +338,13 @@ def read_login(field: str, text: str, secrets: Secrets) -> FormLogin:
     if not isinstance(page, str) or not isinstance(fields, Mapping) or not fields:
         raise BadInput(field, "a login needs the URL of its page and a table of fields")
     if unknown := set(document) - _LOGIN_KEYS:
-        raise BadInput(field, f"{min(unknown)} is not part of a login; it has page, form, fields and check")
+        raise BadInput(field, f"{min(unknown)} is not a key of a login file; the keys are page, form, fields and check")
     if form is not None and not (isinstance(form, str) and is_selector(form)):
         raise BadInput(field, "form must be a CSS selector")
     pairs = []
     for name, value in fields.items():
         if not isinstance(value, str):
-            raise BadInput(field, f"the field {name} must be a text, or a reference such as env:SITE_PASSWORD")
+            raise BadInput(field, f"the field {name} must be a string, or a reference such as env:SITE_PASSWORD")
         pairs.append((str(name), secrets.text(field, read_value(field, value))))
     if "://" not in page:
         raise BadInput(field, "the page of a login must be a whole URL, such as https://example.com/login")
@@ -362,7 +365,7 @@ def _login_document(field: str, text: str) -> Mapping[str, Any]:
             # Its message names a place, and no content.
             raise BadInput(field, f"{path} is not TOML: {error}") from None
     if not isinstance(found, Mapping):
-        raise BadInput(field, "a login is a table with page, fields and check")
+        raise BadInput(field, "a login file must contain page, fields and check")
     return found
 
 
@@ -370,5 +373,5 @@ def _login_check(field: str, check: Any) -> LoginCheck:
     if not isinstance(check, Mapping) or not check or not set(check) <= _CHECK_KEYS:
         raise BadInput(field, "a login needs a check that it worked: selector, text or url")
     if not all(isinstance(value, str) and value for value in check.values()):
-        raise BadInput(field, "selector, text and url of a check are texts")
+        raise BadInput(field, "selector, text and url of a check must be strings")
     return LoginCheck(**check)

@@ -1,4 +1,4 @@
-"""What an operator may add to requests, and where it goes: takes text, returns options with references, not secrets.
+"""Options for requests, and which origins they go to: takes text, returns options with references, not secrets.
 
     X-Token: env:TOKEN                       a header, for the hosts of the seeds
     https://example.com: X-Token: env:TOKEN  the same, for one origin
@@ -48,9 +48,9 @@ _HEADER: Final = re.compile(r"(?P<name>[^\s:]+)\s*:[ \t]*(?P<value>.*)", re.DOTA
 _OWN_SETTING: Final = {
     "user-agent": "it is set by COMITY_USER_AGENT",
     "from": "it is set by COMITY_CONTACT",
-    "cookie": "cookies have an option of their own, which keeps them to their host",
-    "cookie2": "cookies have an option of their own, which keeps them to their host",
-    "proxy-authorization": "put the user and password into the address of the proxy",
+    "cookie": "use the cookie option, which sends cookies only to their host",
+    "cookie2": "use the cookie option, which sends cookies only to their host",
+    "proxy-authorization": "put the user name and password into the URL of the proxy",
 }
 _MESSAGE: Final = frozenset(
     {
@@ -96,7 +96,7 @@ PUBLIC_HEADERS: Final = frozenset(
 
 
 class Reference(NamedTuple):
-    """A secret by where it is: an environment variable or a file."""
+    """Where a secret is: in an environment variable or a file."""
 
     kind: str
     name: str
@@ -171,7 +171,7 @@ def read_value(field: str, text: str) -> Value:
         return Value(text)
     kind, name = found["kind"], found["name"].strip()
     if kind == "env" and not _ENV_NAME.fullmatch(name):
-        raise BadInput(field, "after env: comes the name of an environment variable, such as env:SITE_TOKEN")
+        raise BadInput(field, "write the name of an environment variable after env:, such as env:SITE_TOKEN")
     return Value(found["before"] or "", Reference(kind, name))
 
 
@@ -191,12 +191,12 @@ def read_header(field: str, text: str) -> HeaderOption:
 
 
 def refusal_of_header(name: str) -> str | None:
-    """Why a header may not be set: it would break the message, or say who we are in another way than its setting."""
+    """Why a header may not be set: it would break the message, or has a setting of its own."""
     lowered = name.lower()
     if lowered in _OWN_SETTING:
         return f"the header {name} may not be set: {_OWN_SETTING[lowered]}"
     if lowered in _MESSAGE or lowered.startswith(("proxy-", "sec-websocket")):
-        return f"the header {name} may not be set: it belongs to the connection, and Comity sets it where it is needed"
+        return f"the header {name} may not be set: Comity sets it itself"
     return None
 
 
@@ -210,7 +210,7 @@ def read_cookie_option(field: str, text: str) -> CookieOption:
         raise BadInput(field, "a cookie is written as 'name=value'; file:cookies.txt reads a Netscape cookie file")
     value = read_value(field, text)
     if value.reference is None and not _COOKIE_VALUE.fullmatch(value.text):
-        raise BadInput(field, f"the value of the cookie {name} contains a character that a cookie cannot have")
+        raise BadInput(field, f"the value of the cookie {name} contains a character that cookies cannot contain")
     return CookieOption(origin, name, value)
 
 
@@ -231,7 +231,7 @@ def read_auth(field: str, text: str) -> AuthOption:
         if user and secret.strip() and (read.reference is not None or ":" not in user):
             return AuthOption(origin, "basic", read, read_value(field, secret.strip()))
     if scheme.lower() == "digest":
-        raise BadInput(field, "digest needs a second request for each page, and is not supported; use basic or bearer")
+        raise BadInput(field, "digest authentication is not supported; use basic or bearer")
     raise BadInput(field, "credentials are written as 'basic USER env:PASSWORD' or 'bearer env:TOKEN'")
 
 
@@ -317,7 +317,7 @@ def sticky_proxy(proxies: Sequence[Proxy], host: str) -> Proxy | None:
 
 
 def mask_proxy(text: str) -> str:
-    """A proxy's URL for people: without user and password. A reference stays as it is."""
+    """A proxy's URL for display, without user and password. References are kept."""
     if "@" not in text:
         return text
     scheme, separator, rest = text.partition("://")

@@ -131,7 +131,7 @@ def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             cells = next(reader, None)
         except csv.Error as error:
             said = "is a closing quote missing?" if "end of data" in str(error) or "limit" in str(error) else str(error)
-            raise BadInput(f"the record that starts on line {line:,} cannot be read: {said}") from None
+            raise BadInput(f"the row that starts on line {line:,} cannot be read: {said}") from None
         if cells is None:
             return
         if any(cell.strip() for cell in cells):

@@ -92,7 +92,7 @@ class LeftOut(NamedTuple):
             return f"the exclude pattern {self.pattern}{where} matches it"
         if self.rule == "include":
             return f"no include pattern{where} matches it ({self.pattern})"
-        return f"it is not below {self.pattern}, where the crawl stays"
+        return f"it is not below {self.pattern}, to which the crawl is limited"
 
 
 def parse_pattern(text: str) -> UrlPattern:
@@ -121,12 +121,12 @@ def parse_patterns(texts: Iterable[str]) -> tuple[UrlPattern, ...]:
     if len(unique) > MOST_PATTERNS:
         raise BadPattern(f"{len(unique):,} patterns; at most {MOST_PATTERNS:,} can be used")
     if sum(map(len, unique)) > MOST_CHARACTERS:
-        raise BadPattern(f"the patterns have more than {MOST_CHARACTERS:,} characters together")
+        raise BadPattern(f"all patterns together have more than {MOST_CHARACTERS:,} characters")
     patterns = tuple(map(parse_pattern, unique))
     if sum(each.cost for each in patterns if each.is_regular) > MOST_INSTRUCTIONS:
-        raise BadPattern("the regular expressions are too large together; write some of them as globs")
+        raise BadPattern("all regular expressions together are too large; write some of them as globs")
     if sum(each.cost for each in patterns if not each.is_regular) > MOST_STARS:
-        raise BadPattern(f"the patterns have more than {MOST_STARS:,} stars together")
+        raise BadPattern(f"all patterns together have more than {MOST_STARS:,} stars")
     return patterns
 
 
@@ -152,7 +152,7 @@ def _glob(text: str) -> str:
     if "://" in place:
         scheme, _, rest = place.partition("://")
         if scheme.lower() not in _SCHEMES:
-            raise BadPattern("only http and https are crawled; *:// stands for both")
+            raise BadPattern("only http and https URLs are crawled; *:// matches both")
         host, path = _at_slash(rest)
         return f"^{_SCHEMES[scheme.lower()]}://{_host(host)}{_path(path or '/', ending, has_query=bool(mark))}"
     if place.startswith("/"):
@@ -216,7 +216,7 @@ def _label(label: str) -> str:
 def _path(path: str, ending: str, *, has_query: bool) -> str:
     """The expression of a path from the root. What a pattern names it matches with everything below it."""
     if any(part in (".", "..") for part in path.split("/")):
-        raise BadPattern("contains . or .. as a folder, which no requested URL does")
+        raise BadPattern("contains . or .. as a folder, which canonical URLs never contain")
     written = _translated(path, in_query=False)
     if has_query:
         return written + ending
@@ -408,7 +408,7 @@ class UrlRules:
         return "/".join(rules.fingerprint if rules is not None else "" for rules in (self.run, self.policy))
 
     def judge(self, address: WebAddress) -> LeftOut | None:
-        """Whether a URL is left out, and why. Excludes are asked first."""
+        """Whether a URL is left out, and why. Excludes are checked first."""
         url = _as_seen(address)
         found = self._excluded(url)
         if found is not None:

@@ -12,7 +12,7 @@ _NAMES: Final = (
     "password|passwd|pass|pwd|secret|token|jwt|api[_-]?key|apikey|access[_-]?key|private[_-]?key|key|auth|authorization|"
     "credential|credentials|sig|sign|signature|session|session[_-]?id|sid|phpsessid|jsessionid|code|otp|pin|ticket|sas"
 )
-# These are long enough to be told at the end of any name: `AWSAccessKey`.
+# These are long enough to be recognized at the end of any name: `AWSAccessKey`.
 _LONG_NAMES: Final = "password|passwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|signature|session[_-]?id"
 _NAME: Final = rf"((?:[\w.%-]*[_.-])?(?:{_NAMES})|[\w.%-]*(?:{_LONG_NAMES}))="
 _IN_QUERY: Final = re.compile(rf"(?i)((?:^|[&;#])){_NAME}[^&;#\s]*")

@@ -1,4 +1,4 @@
-"""What would help, in the words of the command line: for errors, for `comity why`, for hosts that were not crawled.
+"""Remedies as commands and options: for errors, for `comity why`, for hosts that were not crawled.
 
 The rooms below name an action or a remedy by its code, because only a front door knows commands and options.
 """

@@ -1,4 +1,4 @@
-"""Search for users: an engine's answer without anything that is taken down. Reads only; makes no web requests."""
+"""Search for users: the results of an engine without anything that is taken down. Read-only; makes no web requests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PART: Final = 500  # hits that are read at once where all are wanted
 
 
 class JobSearch:
-    """What every door asks; safe to use from many threads."""
+    """The search that all front doors use; safe to use from many threads."""
 
     def __init__(self, database: Database, clock: Clock, engine: SearchEngine) -> None:
         self.engine = engine
@@ -31,7 +31,7 @@ class JobSearch:
         self._takedowns: tuple[tuple[str, ...], Takedowns] = ((), Takedowns())
 
     def query(self, query: SearchQuery) -> SearchPage:
-        """Answer a query as of now; a takedown holds from the moment it is made, whatever the index still has."""
+        """Run a query; a takedown applies at once, even if the index still has the posting."""
         page = self.engine.query(query, self._clock.now())
         takedowns = self._takedowns_now()
         hits = tuple(hit for hit in page.hits if not is_taken_down(hit.posting, takedowns))

@@ -1,6 +1,6 @@
 """Cookies that are kept with their hosts between leases: one file per host, readable by its owner alone.
 
-They are as good as passwords, so they are not in the state, where reports, exports and backups would take them along
+They give the same access as passwords, so they are not in the state, where reports, exports and backups would copy them
 (docs/decisions/0013-kept-cookies.md).
 """
 

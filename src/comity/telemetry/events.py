@@ -133,7 +133,7 @@ SOURCE_LEFT: Final = Event(
 RATE_LIMIT_WAIT: Final = Event(
     "rate_limit_wait",
     Level.DEBUG,
-    "A request waits for its host: for the delay between requests, or because the host asked us to wait.",
+    "A request waits for its host: for the delay between requests, or because the host asked Comity to wait.",
     ("host", "reason", "seconds"),
 )
 SCRAPED: Final = Event("state_looked_at", Level.DEBUG, "The figures of the state were read.", ("seconds",))

@@ -95,7 +95,7 @@ HOSTS_HELD: Final = Metric(
     "comity_hosts_held", _GAUGE, "Hosts that this worker holds, including those leased on demand."
 )
 HOSTS_WAITING: Final = Metric("comity_hosts_waiting", _GAUGE, "Held hosts that are waiting for their delay.")
-HOSTS_BLOCKED: Final = Metric("comity_hosts_blocked", _GAUGE, "Held hosts that asked us to wait (429, 503).")
+HOSTS_BLOCKED: Final = Metric("comity_hosts_blocked", _GAUGE, "Held hosts that asked Comity to wait (429, 503).")
 QUEUED: Final = Metric("comity_frontier_at_hand", _GAUGE, "URLs queued for the hosts that this worker is crawling.")
 UNSETTLED: Final = Metric("comity_unsettled_outcomes", _GAUGE, "Ended visits that are not committed yet.")
 UNSETTLED_BYTES: Final = Metric("comity_unsettled_bytes", _GAUGE, "Bytes of bodies that are not committed yet.")

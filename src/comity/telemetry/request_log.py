@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 STDERR: Final = "-"
 FIELDS: Final = {
     "at": "when the request started, in UTC",
-    "host": "the host, by whose lease the request was made",
-    "url": "the URL, secrets masked",
+    "host": "the host whose lease the request used",
+    "url": "the URL, with secrets masked",
     "purpose": "page, robots, sitemap, redirect, image, …",
-    "status": "the HTTP status; null if none came",
-    "error": "why no usable answer came; null if one did",
-    "ms": "from start to end, in milliseconds",
-    "bytes": "bytes received, as they came over the wire",
-    "delay_s": "the delay that was kept before it, in seconds",
+    "status": "the HTTP status; null if there was no response",
+    "error": "why there is no usable response; null if there is one",
+    "ms": "duration of the request in milliseconds",
+    "bytes": "bytes received over the network, before decompression",
+    "delay_s": "the delay before the request, in seconds",
     "delay_source": "what set that delay: policy, robots, adaptive, door, random or none",
-    "retry_after_s": "how long the host asked us to wait; null if it did not",
-    "process": "the number of the process",
+    "retry_after_s": "how long the host asked Comity to wait, in seconds; null if it did not",
+    "process": "the process ID",
 }
 
 
 def check_request_log(place: str) -> None:
-    """`BadInput` unless lines can be written there. Nothing is made yet."""
+    """`BadInput` unless lines can be written there. Nothing is created."""
     if place == STDERR:
         return
     path = Path(place).expanduser()

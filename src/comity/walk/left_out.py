@@ -1,7 +1,7 @@
-"""Queue again what patterns left out, once the patterns in force let it through.
+"""Queue URLs that earlier patterns left out, once the patterns in force allow them.
 
 `left_out_urls` has what earlier runs left out. When a host is opened with other patterns than those of the last look,
-every row is asked once more; those that pass join the frontier. It blocks, and belongs on the database thread.
+every row is checked again; URLs that pass are queued. It blocks, and belongs on the database thread.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Returned:
 def queue_left_out(
     change: FrontierChange, host_id: UUID, host: str, own: PatternRules | None, terms: LeftOutTerms
 ) -> Returned:
-    """Ask the patterns in force about every URL that was left out on a host; queue those that pass."""
+    """Check every URL that was left out on a host against the patterns in force; queue those that pass."""
     rules, returned, last = url_rules(terms.patterns, own), Returned(), None
     while rows := left_out.page(change.connection, host_id, last, _PAGE):
         last = rows[-1].url_key

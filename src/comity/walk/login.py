@@ -42,7 +42,7 @@ class LoginFailed:
 
 @dataclass(frozen=True, slots=True)
 class LoginPutOff:
-    """A login that could not be tried now: the host asked us to wait, or its lease is over."""
+    """A login that could not be tried now: the host asked Comity to wait, or its lease is over."""
 
     until: float | None
 
@@ -103,7 +103,9 @@ async def _attempt(
     if answer.status >= 400:
         return _refused(answer, "the login form")
     if not passes(login.check, answer.body, answer.content_type, answer.url):
-        return LoginFailed(f"the login led to {answer.url}, which does not pass the check: a field may be wrong")
+        return LoginFailed(
+            f"the login led to {answer.url}, which does not pass the check; check the values of the fields"
+        )
     return None
 
 
@@ -130,7 +132,7 @@ async def _follow(
             return asked
         target = resolve_location(location, asked.url, collapse=context.scope.collapse_subdomains)
         if target is None:
-            return LoginFailed("the login redirects to something that is not a web address")
+            return LoginFailed("the login redirects to a URL that is not http or https")
         form = form if asked.status in _AS_POST else None
         address = target
     return LoginFailed(f"the login needs more than {context.max_redirects} redirects")

@@ -151,7 +151,7 @@ class SitemapReader:
             now = self._context.clock()
             not_before = unread.not_before if unread.not_before is not None else now
             if unread.is_blocked and not_before - now > MAX_HOST_WAIT_S:
-                host.waits_until = not_before  # the host asked us to wait; it is leased again after that
+                host.waits_until = not_before  # the host asked Comity to wait; it is leased again after that
             return not_before
         self._note(host, planned, unread.state, status=unread.status, detail=unread.detail)
         return None

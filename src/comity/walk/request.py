@@ -31,7 +31,7 @@ class NotStarted:
 
 
 class Exchange(NamedTuple):
-    """A request that was made, its answer, how long the host asked us to wait, and the row for the ledger."""
+    """A request that was made, its answer, how long the host asked Comity to wait, and the row for the ledger."""
 
     result: Response | FetchFailure
     retry_after_s: float | None

@@ -93,7 +93,7 @@ def put(connection: Connection, host_id: UUID, found: Iterable[LeftOutUrl], at: 
     ]
     insert_rows(connection, left_out_urls, _ROW, rows, unless=("url_key", "domain_id"))
     _count(connection, host_id, len(rows), len(new) - len(rows))
-    if rows:  # they were not asked with the patterns of the last look
+    if rows:  # they were not checked against these patterns
         asked_with(connection, host_id, None)
 
 
@@ -160,7 +160,7 @@ def page(connection: Connection, host_id: UUID, after: int | None, limit: int) -
 
 
 def remove(connection: Connection, host_id: UUID, keys: Collection[int]) -> None:
-    """Forget URLs that are left out no more."""
+    """Delete rows of URLs that are no longer left out."""
     column, rest = left_out_urls.c, iter(keys)
     removed = 0
     while some := list(islice(rest, _BATCH)):
@@ -170,12 +170,12 @@ def remove(connection: Connection, host_id: UUID, keys: Collection[int]) -> None
 
 
 def asked_with(connection: Connection, host_id: UUID, rules: str | None) -> None:
-    """Note the patterns with which every row of a host was asked last; None if there are others by now."""
+    """Record the patterns against which every row of a host was last checked; None if there are newer rows."""
     connection.execute(update(domains).where(domains.c.id == host_id).values(left_out_rules=rules))
 
 
 def hosts_with(connection: Connection, host_ids: Collection[UUID]) -> Mapping[UUID, str | None]:
-    """Those of some hosts that have rows, with the patterns of the last look at them."""
+    """Which of some hosts have rows, with the patterns against which these were last checked."""
     column = domains.c
     statement = select(column.id, column.left_out_rules).where(
         column.id.in_(list(host_ids)), column.left_out_recorded > 0
@@ -218,7 +218,7 @@ def of_url(connection: Connection, key: int, limit: int = 20) -> Sequence[Any]:
 
 
 def move(connection: Connection, from_host: UUID, to_host: UUID) -> None:
-    """Give one host's rows to another; those it has fall away."""
+    """Move one host's rows to another; rows that it already has are dropped."""
     column = left_out_urls.c
     known = select(column.url_key).where(column.domain_id == to_host)
     connection.execute(delete(left_out_urls).where(and_(column.domain_id == from_host, column.url_key.in_(known))))

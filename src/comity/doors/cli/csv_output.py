@@ -20,13 +20,13 @@ from comity.rules.csv_rows import CsvValue, csv_line
 if TYPE_CHECKING:
     from comity.doors.schemas.base import Schema
 
-CsvOption = Annotated[bool, typer.Option("--csv", help="Print CSV: a line of column names, then a line for each row.")]
+CsvOption = Annotated[bool, typer.Option("--csv", help="Print CSV, with the column names in the first line.")]
 
 
 def check_one_format(*, as_csv: bool, as_json: bool) -> None:
-    """`BadInput` if both formats are asked for."""
+    """`BadInput` if both formats are requested."""
     if as_csv and as_json:
-        raise BadInput("--csv and --json exclude each other: choose one")
+        raise BadInput("--csv and --json cannot be combined")
 
 
 def column_names(schema: type[Schema]) -> tuple[str, ...]:

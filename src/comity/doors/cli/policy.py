@@ -117,7 +117,7 @@ def change(
     and queries, and with 10 pages per run and 1024 KB per page, for source runs only. A page size that you set applies
     to crawls, sources, audits and queries.
 
-    What requests carry is stored by reference (env:NAME, file:PATH), never in clear, and goes to exactly the host that
+    Secrets are stored by reference (env:NAME, file:PATH), never in plain text, and are sent only to the host that
     you name: https unless you write http://.
     """
     invocation = read_invocation(context, state, as_json)

@@ -15,101 +15,107 @@ import typer
 from comity.doors.cli.crawl.options import (
     ConnectTimeoutOption,
     FirstByteTimeoutOption,
+    IdleTimeoutOption,
+    MaxRedirectsOption,
     MaxRetryBackoffOption,
     RetriesOption,
     TimeoutOption,
 )
 from comity.model.errors import BadInput
 
-_PANEL: Final = "What requests carry (docs/requests.md)"
+PANEL: Final = "Headers, cookies, logins and proxies (docs/requests.md)"
 
 
 def _carried(name: str, metavar: str, text: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=text, rich_help_panel=_PANEL)
+    return typer.Option(name, metavar=metavar, help=text, rich_help_panel=PANEL)
 
 
 def _switch(names: str, text: str) -> Any:
-    return typer.Option(names, help=text, rich_help_panel=_PANEL)
+    return typer.Option(names, help=text, rich_help_panel=PANEL)
 
 
 CARRIED: Final = {"headers", "cookies", "auth", "proxy", "login", "keep_cookies"}
-"""The settings that options of requests become."""
-_Seconds = float | None
+"""The settings that these options set."""
 _Texts = list[str] | None
 CRAWL: Final[Mapping[str, Any]] = {
     "timeout": TimeoutOption,
     "connect_timeout": ConnectTimeoutOption,
     "first_byte_timeout": FirstByteTimeoutOption,
-    "idle_timeout": Annotated[
-        _Seconds,
-        typer.Option("--idle-timeout", metavar="SECONDS", help="Time limit without a byte of the body. Default 20."),
-    ],
+    "idle_timeout": IdleTimeoutOption,
     "retries": RetriesOption,
     "max_retry_backoff": MaxRetryBackoffOption,
-    "max_redirects": Annotated[
-        int | None, typer.Option("--max-redirects", metavar="N", help="Redirects to follow for one URL. Default 5.")
-    ],
+    "max_redirects": MaxRedirectsOption,
     "headers": Annotated[
         _Texts,
         _carried(
             "--header",
             "'NAME: VALUE'",
-            "Send this header to the hosts of the seeds, or to one host: 'example.com: NAME: VALUE'. May be repeated. "
-            "A value may be env:NAME or file:PATH.",
+            "Send this header to the seeds' hosts, or to one host: 'example.com: NAME: VALUE'. May be repeated. "
+            "VALUE may be env:NAME or file:PATH.",
         ),
     ],
-    "cookies": Annotated[_Texts, _carried("--cookie", "NAME=VALUE", "Send this cookie, likewise. May be repeated.")],
+    "cookies": Annotated[
+        _Texts, _carried("--cookie", "NAME=VALUE", "Send this cookie to the same hosts. May be repeated.")
+    ],
     "cookie_file": Annotated[
-        str | None, _carried("--cookies", "FILE", "Send the cookies of a Netscape cookie file, each to its host.")
+        str | None, _carried("--cookies", "FILE", "Send the cookies in a Netscape cookie file, each to its own host.")
     ],
     "auth": Annotated[
-        _Texts, _carried("--auth", "CREDENTIALS", "Log in by HTTP: 'basic USER env:PASSWORD' or 'bearer env:TOKEN'.")
+        _Texts, _carried("--auth", "CREDENTIALS", "Send credentials: 'basic USER env:PASSWORD' or 'bearer env:TOKEN'.")
     ],
     "proxy": Annotated[
         _Texts,
         _carried(
             "--proxy",
             "URL",
-            "Use this proxy (http, https, socks5, socks5h). May be repeated: each host always gets the same one. "
-            "file:PATH reads a list, one per line.",
+            "Use this proxy (http, https, socks5, socks5h). May be repeated: each host always uses the same one. "
+            "file:PATH reads a list, one proxy per line.",
         ),
     ],
     "login": Annotated[
         _Texts,
-        _carried(
-            "--login", "FILE", "Fill in the form that this TOML file describes before the first page of its host."
-        ),
+        _carried("--login", "FILE", "Log in with the form that this TOML file describes, before crawling its host."),
     ],
     "cookie_jar": Annotated[
         bool | None,
         _switch(
             "--cookie-jar/--no-cookie-jar",
-            "Send back cookies that a host sets while it is crawled. Default no.",
+            "Send cookies back to the host that set them, during this crawl. Default no.",
         ),
     ],
     "keep_cookies": Annotated[
         bool | None,
-        _switch("--keep-cookies/--no-keep-cookies", "Keep these cookies in files until the next crawl. Default no."),
+        _switch("--keep-cookies/--no-keep-cookies", "Save these cookies in files for the next crawl. Default no."),
     ],
 }
 POLICY: Final[Mapping[str, Any]] = {
     "headers": Annotated[
         _Texts,
-        _carried("--header", "'NAME: VALUE'", "Send this header; its value is env:NAME or file:PATH. May be repeated."),
+        _carried(
+            "--header", "'NAME: VALUE'", "Send this header; write a secret as env:NAME or file:PATH. May be repeated."
+        ),
     ],
     "cookies": Annotated[
-        _Texts, _carried("--cookie", "NAME=REFERENCE", "Send this cookie; file:PATH alone is a Netscape cookie file.")
+        _Texts,
+        _carried("--cookie", "NAME=REFERENCE", "Send this cookie; file:PATH alone reads a Netscape cookie file."),
     ],
     "auth": CRAWL["auth"],
-    "proxy": Annotated[_Texts, _carried("--proxy", "URL", "Use this proxy; of several, always the same one.")],
+    "proxy": Annotated[
+        _Texts, _carried("--proxy", "URL", "Use this proxy. May be repeated: the host always uses the same one.")
+    ],
     "login": Annotated[
-        _Texts, _carried("--login", "FILE", "Fill in the form that this TOML file describes before a crawl.")
+        _Texts, _carried("--login", "FILE", "Log in with the form that this TOML file describes, before each crawl.")
     ],
     "keep_cookies": Annotated[
         bool | None,
-        _switch("--keep-cookies/--no-keep-cookies", "Keep cookies that the host sets in a file until its next crawl."),
+        _switch("--keep-cookies/--no-keep-cookies", "Save cookies that the host sets in a file for its next crawl."),
     ],
-    "clear_requests": Annotated[bool, _switch("--clear-requests", "First remove what requests carry so far.")],
+    "clear_requests": Annotated[
+        bool,
+        _switch(
+            "--clear-requests", "First remove all headers, cookies, credentials, proxies and logins of this policy."
+        ),
+    ],
 }
 
 
@@ -146,7 +152,7 @@ def takes(options: Mapping[str, Any]) -> Callable[[Callable[..., None]], Callabl
 
 
 def request_settings(requests: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of requests as settings; `BadInput` for a password in the open, where every process can read it."""
+    """Options of requests as settings; `BadInput` for a password in plain text, which every process could read."""
     from comity.rules.request_options import read_auth, read_proxy
 
     for text in requests["auth"] or ():
@@ -175,7 +181,7 @@ def request_settings(requests: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def policy_changes(requests: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of requests as changes of a policy; those that are not given are left out."""
+    """Options of requests as changes of a policy; unused options are omitted."""
     changes = {name: value for name, value in requests.items() if value and name != "clear_requests"}
     if requests["keep_cookies"] is False:
         changes["keep_cookies"] = False

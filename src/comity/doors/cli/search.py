@@ -65,18 +65,19 @@ InternationalOption = Annotated[
 AfterOption = Annotated[str | None, _several("--deadline-after", "DATE", "From this day on.")]
 BeforeOption = Annotated[str | None, _several("--deadline-before", "DATE", "Up to this day.")]
 SinceOption = Annotated[
-    str | None, _several("--since", "DATE|7d", "Posted, or else first seen, since this day, or 24h, 7d, 2w ago.")
+    str | None,
+    _several(
+        "--since", "DATE|7d", "Posted (or first seen, if it has no date) since this day, or in the last 24h, 7d, 2w."
+    ),
 ]
 ClosedOption = Annotated[
     bool, typer.Option("--closed", help="Include closed postings and those whose deadline has passed.")
 ]
 FullOption = Annotated[bool, typer.Option("--full", help="Show the whole description of each posting.")]
-AllOption = Annotated[
-    bool, typer.Option("--all", help="Every result, however many; the newest first, unless --sort is used.")
-]
+AllOption = Annotated[bool, typer.Option("--all", help="Return all results, newest first unless --sort is used.")]
 CsvOption = Annotated[
     str | None,
-    typer.Option("--csv", metavar="[FILE.csv]", help="Write CSV, with a line of column names; to a file if named."),
+    typer.Option("--csv", metavar="[FILE.csv]", help="Print CSV with column names, or write it to FILE.csv."),
 ]
 SortOption = Annotated[
     str | None, typer.Option("--sort", metavar="ORDER", help="relevance, newest or deadline. Default relevance.")
@@ -233,7 +234,7 @@ def _search(
     from dataclasses import replace
 
     if as_csv is not None and invocation.as_json:
-        raise BadInput("--csv and --json exclude each other: choose one")
+        raise BadInput("--csv and --json cannot be combined")
     with _csv_file(as_csv) as file, invocation.open_existing() as opened:
         if sources:
             query = replace(query, source_id=tuple(_source(opened, named) for named in sources))

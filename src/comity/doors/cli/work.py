@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from comity.doors.cli.crawl.options import (
+    SPEED,
     AllowNetworkOption,
     ConcurrencyOption,
     ConnectTimeoutOption,
@@ -21,6 +22,7 @@ from comity.doors.cli.crawl.options import (
     LogRequestsOption,
     MarkdownOption,
     MaxImageBytesOption,
+    MaxMinutesOption,
     MaxRetryBackoffOption,
     OnlyStaleOption,
     PerHostOption,
@@ -62,12 +64,14 @@ def register(root: typer.Typer) -> None:
 def work(
     context: typer.Context,
     processes: ProcessesOption = None,
-    hosts: Annotated[int | None, option("--hosts", "N", "Hosts crawled at once, by all processes together.")] = None,
+    hosts: Annotated[
+        int | None, option("--hosts", "N", "Hosts to crawl at once, in all processes together.", SPEED)
+    ] = None,
     concurrency: ConcurrencyOption = None,
     delay: DelayOption = None,
     per_host: PerHostOption = None,
     into: IntoOption = None,
-    max_minutes: Annotated[float | None, option("--max-minutes", "N", "Stop after N minutes; 0: no limit.")] = None,
+    max_minutes: MaxMinutesOption = None,
     refresh: RefreshModeOption = None,
     update_stale: OnlyStaleOption = None,
     images: ImagesOption = None,
@@ -89,7 +93,7 @@ def work(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Crawl what the table of hosts offers, best first, until stopped.
+    """Crawl the hosts of the state, highest priority first, until stopped.
 
     Any number of workers on any number of machines can share one state; each host is crawled by one of them at a time.
     Add hosts with comity seeds. SIGTERM or Ctrl-C finishes the requests in flight and releases every host. With --json,

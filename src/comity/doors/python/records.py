@@ -27,7 +27,7 @@ _LIST: Final = "VARCHAR[]"
 
 
 class Records(Generic[Record]):
-    """Rows of one kind. Each loop reads them anew, a part at a time; a list of them is `list(records)`."""
+    """Rows of one kind. Each loop reads them again, in batches; `list(records)` makes a list."""
 
     def __init__(self, kind: type[Record], read: Callable[[], Iterator[Record]]) -> None:
         self._kind = kind

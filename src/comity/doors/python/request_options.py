@@ -11,18 +11,18 @@ from comity.model.errors import BadInput
 
 Path = str | os.PathLike[str]
 Headers = Mapping[str, str | Mapping[str, str]]
-"""Names with values, for the hosts of the seeds; or hosts with such mappings."""
+"""A mapping of names to values, for the seeds' hosts; or of hosts to such mappings."""
 Cookies = Mapping[str, str | Mapping[str, str]] | Path
-"""The same for cookies; or the path of a Netscape cookie file."""
+"""The same for cookies, or the path of a Netscape cookie file."""
 Credentials = str | tuple[str, str]
 Auth = Credentials | Mapping[str, Credentials]
-"""`("user", "env:PASSWORD")`, `"bearer env:TOKEN"`, or hosts with these."""
+"""`("user", "env:PASSWORD")`, `"bearer env:TOKEN"`, or a mapping of hosts to these."""
 Login = Path | Mapping[str, object]
-"""The path of a login file, or what such a file says."""
+"""The path of a login file, or its content as a mapping."""
 
 
 class RequestArguments(TypedDict, total=False):
-    """How pages are requested: arguments of `comity.crawl` beside those that say what is crawled."""
+    """Arguments of `comity.crawl` about how pages are requested."""
 
     headers: Headers | None
     cookies: Cookies | None

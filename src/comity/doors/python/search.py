@@ -1,4 +1,4 @@
-"""`comity.search`: job postings by words and filters, every one of them. It makes no request to any site."""
+"""`comity.search`: find job postings by words and filters. It makes no request to any site."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FILTERS: Final = {
 
 
 class Postings(Records[Posting]):
-    """The postings that match a query. Nothing is read before the first of them is asked for."""
+    """The postings that match a query. Nothing is read until you loop over them."""
 
     def __init__(self, settings: Settings, query: SearchQuery, sources: tuple[str, ...], limit: int | None) -> None:
         super().__init__(Posting, self._postings)
@@ -48,7 +48,7 @@ class Postings(Records[Posting]):
 
     @property
     def total(self) -> int:
-        """How many postings match, whatever the limit is; counted when it is asked for."""
+        """How many postings match, regardless of the limit; counted each time."""
         with self._opened() as (state, query):
             return state.search().query(replace(query, limit=1, facets=())).total
 
@@ -101,7 +101,7 @@ def search(
     limit: int | None = None,
     state: Place | None = None,
 ) -> Postings:
-    """Find job postings: loop over the result, or take it as a table.
+    """Find job postings; loop over the result, or convert it to a table.
 
     The filters are those of `comity search`; docs/analysts.md describes them. Without a limit, every posting that
     matches is given, the newest first. A value that cannot be used is a `BadInput` at once.

@@ -44,7 +44,7 @@ def add(
     propose: bool = False,
     state: Place | None = None,
 ) -> Source:
-    """Add a source; it is due now, or with `propose` waits for approval. One that exists is an `AlreadyThere`."""
+    """Add a source; it is due now, or waits for approval with `propose`. Raises `AlreadyThere` if it exists."""
     from comity.operate.sources import add_source, check_columns
 
     columns = {
@@ -74,7 +74,7 @@ def add_from(
     propose: bool = False,
     state: Place | None = None,
 ) -> SourceImport:
-    """Add every source of a .csv, .tsv, .json or .jsonl file, or of dictionaries, and report what became of each row.
+    """Add every source of a .csv, .tsv, .json or .jsonl file, or of dictionaries, and report the result for each row.
 
     If a row is refused, nothing is added, unless `skip_bad` is set.
     """
@@ -171,7 +171,7 @@ def delete(named: str, *, state: Place | None = None) -> Source:
 
 
 def run(named: str, *, state: Place | None = None) -> SourceReport:
-    """Read a source now, due or not, as politely as ever; `HostBusy` if another process does."""
+    """Read a source now, due or not, within the usual limits; `HostBusy` if another process is reading its host."""
     from comity.operate.sources import run_now
     from comity.reports.sources import find_source
     from comity.run.sources import with_source_runner
@@ -215,7 +215,7 @@ def _act(act: Callable[..., Source], named: str, state: Place | None, **changes:
 
 @contextmanager
 def _opened(state: Place | None, *, makes: bool = False) -> Iterator[State]:
-    """Open the state; only what adds sources creates one."""
+    """Open the state; only functions that add sources create one."""
     from comity.assemble import open_existing_state, open_state
 
     settings = settings_for(state)
@@ -224,7 +224,7 @@ def _opened(state: Place | None, *, makes: bool = False) -> Iterator[State]:
 
 
 def _outside_of_loops(act: Callable[[], Done]) -> Done:
-    """Call what runs an event loop of its own; where one runs already, as in a notebook, on another thread."""
+    """Call a function that runs its own event loop; on another thread if one is already running, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""What commands answer that have no route of their own: one schema per command with `--json`."""
+"""Results of commands that have no HTTP route: one schema per command with `--json`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class HostReset(Schema):
 
 
 class HostMerge(Schema):
-    """A host that no longer has its old name."""
+    """A host that was renamed or merged into another."""
 
     old: str
     new: str
@@ -66,7 +66,7 @@ class BackfillView(Schema):
     created: int
     raised: int
     unchanged: int
-    left: dict[str, int] = Field(description="Hosts that were not touched, by reason.")
+    left: dict[str, int] = Field(description="Hosts that were not changed, by reason.")
     left_hosts: list[dict[str, Any]]
     counters: list[dict[str, Any]]
     mismatches: list[dict[str, Any]]
@@ -81,7 +81,7 @@ class HostAuditView(Schema):
     requests: int
     violations: list[dict[str, Any]]
     remarks: list[str]
-    digest: str = Field(description="The end of the chain, to compare later.")
+    digest: str = Field(description="The last digest of the hash chain, to compare later.")
 
 
 class LedgerExportView(Schema):
@@ -136,8 +136,8 @@ class PageBody(Schema):
     url: str
     content_type: str | None
     crawl_time: Instant
-    body: str | None = Field(description="null if the body is not text.")
-    body_bytes: str | None = Field(description="Such a body, as base64.")
+    body: str | None = Field(description="The body as text; null if it is not text.")
+    body_bytes: str | None = Field(description="A body that is not text, as base64.")
 
 
 class PagesExported(Schema):
@@ -149,7 +149,7 @@ class PagesExported(Schema):
 
 
 class PagesAnswer(Schema):
-    """The answer to a query."""
+    """The result of a query."""
 
     rows: list[dict[str, Any]]
     in_segments: int
@@ -167,14 +167,14 @@ class PartView(Schema):
     last_crawl_time: str | None = None
     run_ids: list[str] | None = None
     writer: str | None = None
-    at: int | None = Field(None, description="Where it begins in the file that it was joined to.")
+    at: int | None = Field(None, description="Its offset in the file that it was appended to.")
     found: str = Field(description="whole, damaged, missing, unlisted, finishing or copy.")
     found_bytes: int
     reason: str | None
 
 
 class PartsView(Schema):
-    """The parts of a place."""
+    """The parts of a folder or file."""
 
     pages: str
     parts: list[PartView]

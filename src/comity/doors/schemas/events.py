@@ -1,4 +1,4 @@
-"""The result of a crawl, and the events of `--json-lines`. The lines are written by hand; tests hold them to this."""
+"""The result of a crawl, and the events of `--json-lines`. Tests check the lines against these schemas."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class CrawledHost(Schema):
     pages: int
     errors: int
     queued: int = Field(description="URLs still to visit.")
-    reason: str | None = Field(description="The reason in words; null if there is nothing to say.")
-    seconds: float = Field(description="How long the host was open.")
+    reason: str | None = Field(description="The reason as a sentence, or null.")
+    seconds: float = Field(description="How long the run held the host.")
     next_run_at: Instant | None
     code: str = Field(description="The end reason; see endings.md.")
-    too_deep: int = Field(description="Queued links that are deeper than the run follows.")
+    too_deep: int = Field(description="Queued links that are deeper than the depth limit.")
 
 
 class FaultView(Schema):
@@ -30,11 +30,11 @@ class FaultView(Schema):
 
     code: str
     count: int
-    urls: list[str] = Field(description="The first of them.")
+    urls: list[str] = Field(description="The first URLs with this error.")
 
 
 class IdleView(Schema):
-    """A host that was named and not crawled."""
+    """A host that was requested but not crawled."""
 
     host: str
     why: str
@@ -70,14 +70,14 @@ class CrawlResult(Schema):
 
     summary: RunSummaryView
     idle: list[IdleView]
-    taken_down: list[str] = Field(description="Seeds that a takedown excludes.")
+    taken_down: list[str] = Field(description="Seeds that were skipped because they are taken down.")
     state: str
-    pages: str = Field(description="Where the pages are.")
+    pages: str = Field(description="Where the pages are stored.")
     pages_are_parts: bool
 
 
 class WorkerRun(Schema):
-    """A run of a worker: one line each."""
+    """A run of a worker."""
 
     run_id: UUID
     status: str
@@ -98,11 +98,11 @@ class LeftOutView(Schema):
     """Links of a page that were left out for one reason."""
 
     links: int
-    first: str | None = Field(description="The first of them; null for links that were met before.")
+    first: str | None = Field(description="The first of these links; null for links that were already known.")
 
 
 class PageEvent(Schema):
-    """A page came, or has not changed, and is committed."""
+    """A page was fetched, or has not changed, and is committed."""
 
     event: Literal["page"]
     at: Instant = Field(description="When its first request started.")
@@ -112,17 +112,17 @@ class PageEvent(Schema):
     depth: int = Field(description="Links from a seed.")
     status: int
     ms: float
-    bytes: int = Field(description="Received, as they came over the wire.")
+    bytes: int = Field(description="Bytes received over the network, before decompression.")
     content_type: str | None
     redirected_to: str | None
     attempt: int
     links_found: int | None
-    links_new: int | None = Field(description="Of these, those that were queued.")
+    links_new: int | None = Field(description="How many of these links were queued.")
     left_out: dict[str, LeftOutView] | None = Field(None, description="Why other links were left out; only with -vv.")
 
 
 class ErrorEvent(Schema):
-    """A request failed, or its answer cannot be used. It may be tried again."""
+    """A request failed, or its response cannot be used. It may be retried."""
 
     event: Literal["error"]
     at: Instant
@@ -130,7 +130,7 @@ class ErrorEvent(Schema):
     host: str
     outcome: Literal["gone", "rate_limited", "rejected", "failed"]
     depth: int
-    code: str = Field(description="As `fetches.error` begins: http_404, dns, timeout …")
+    code: str = Field(description="The error code, as in `fetches.error`: http_404, dns, timeout …")
     reason: str
     status: int | None
     ms: float | None
@@ -141,7 +141,7 @@ class ErrorEvent(Schema):
 
 
 class RefusedEvent(Schema):
-    """A queued URL was not requested: robots.txt, a takedown, an address that is not public."""
+    """A queued URL was not requested, because of robots.txt, a takedown or an address that is not public."""
 
     event: Literal["refused"]
     at: Instant
@@ -164,7 +164,7 @@ class WaitEvent(Schema):
 
 
 class WarningEvent(Schema):
-    """Something to know."""
+    """A warning."""
 
     event: Literal["warning"]
     at: Instant
@@ -172,7 +172,7 @@ class WarningEvent(Schema):
 
 
 class HostEvent(CrawledHost):
-    """A host was released; all its pages come before it."""
+    """A host was released; its pages are all above."""
 
     event: Literal["host"]
     at: Instant
@@ -186,7 +186,7 @@ class RunEvent(WorkerRun):
 
 
 class SummaryEvent(CrawlResult):
-    """The crawl ended: the document of --json. The last line."""
+    """The crawl ended: the same document as --json, and always the last line."""
 
     event: Literal["summary"]
     at: Instant

@@ -32,14 +32,14 @@ class PolicyView(Schema):
     is_page_size_set: bool = Field(
         description="Whether an operator set max_kb_per_page. If so, it applies to crawls, sources, audits and queries."
     )
-    include: list[str] = Field(description="Patterns of the URLs that crawls may visit; none: all.")
-    exclude: list[str] = Field(description="Patterns of the URLs that crawls leave out.")
+    include: list[str] = Field(description="Patterns of URLs to crawl; an empty list means all.")
+    exclude: list[str] = Field(description="Patterns of URLs to leave out.")
     binds: dict[str, str] = Field(
         description="What each limit applies to: crawls, sources, audits and queries; source runs; or nothing yet.",
         examples=[{"min_request_interval_ms": "crawls, sources, audits and queries", "max_pages": "source runs"}],
     )
     request_options: dict[str, Any] | None = Field(
-        description="What requests carry: headers, cookies, credentials, proxy, login; secrets by reference only."
+        description="Headers, cookies, credentials, proxy and login for requests; secrets are references only."
     )
     note: str | None = Field(description="A setting that is stored but has no effect: scripts are not run.")
 

@@ -63,14 +63,14 @@ class SourceList(Schema):
 
 
 class ImportedRowView(Schema):
-    """What became of one row of an imported list."""
+    """The result for one row of an imported list."""
 
-    row: int = Field(description="Counted from 1, without the header.")
+    row: int = Field(description="The number of the row, from 1, without the header.")
     line: int | None = Field(description="The line on which the row starts; null in a JSON list.")
     careers_url: str
     result: ImportResult
-    field: str | None = Field(description="The column because of which the row was refused.")
-    reason: str | None = Field(description="Why the row was refused, what was changed, or what differs.")
+    field: str | None = Field(description="The invalid column.")
+    reason: str | None = Field(description="Why the row was refused, or which columns were changed or differ.")
     source_id: UUID | None
 
 
@@ -84,7 +84,7 @@ class SourceImportView(Schema):
     )
     is_dry_run: bool = Field(serialization_alias="dry_run")
     counts: dict[str, int] = Field(description="The number of rows with each result.", examples=[{"added": 12}])
-    ignored_columns: list[str] = Field(description="Columns that no source has.")
+    ignored_columns: list[str] = Field(description="Columns in the list that sources do not have.")
 
 
 class RunQueued(Schema):
@@ -263,4 +263,4 @@ class SearchResults(Schema):
     hits: list[HitView]
     total: int = Field(description="The number of all matches, not only those on this page.")
     facets: dict[str, list[FacetView]]
-    next: str | None = Field(None, description="The cursor of the page after this one; null on the last page.")
+    next: str | None = Field(None, description="The cursor for the next page; null on the last page.")

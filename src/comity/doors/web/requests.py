@@ -179,10 +179,10 @@ class PolicyChanges(RequestBody):
     )
     allow_js: bool = Field(False, description="Whether to run the scripts of pages. Scripts are not run yet.")
     include: list[UrlPatternText] = Field(
-        [], max_length=1000, description="Patterns of the URLs that crawls may visit; an empty list: all."
+        [], max_length=1000, description="Patterns of URLs to crawl; an empty list means all."
     )
     exclude: list[UrlPatternText] = Field(
-        [], max_length=1000, description="Patterns of the URLs that crawls leave out; an empty list: none."
+        [], max_length=1000, description="Patterns of URLs to leave out; an empty list means none."
     )
 
     @model_validator(mode="after")

@@ -1,6 +1,6 @@
-"""What a page says for machines: takes its tree, returns JSON-LD, microdata, meta elements and script variables.
+"""Structured data of a page: takes its tree, returns JSON-LD, microdata, meta elements and script variables.
 
-Each is read when it is first asked for, once, and within the page's budget.
+Each is read once, on first use, and within the page's budget.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class PageData:
         self._budget = budget
 
     def find(self, path: DataPath) -> object | None:
-        """What stands at a path; None if nothing does."""
+        """The value at a path; None if there is none."""
         root, steps = path.root, path.steps
         if root is PathRoot.JSONLD:
             return self._find_node(self.jsonld, self._jsonld_types, steps)

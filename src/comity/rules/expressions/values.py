@@ -40,7 +40,7 @@ _NAMED_DAY: Final = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 
-# Each alternative reaches its end or the end of the text, so that none is searched twice.
+# Each alternative reaches its end or the end of the text, so no text is searched twice.
 _BLOCKS: Final = (
     "address|article|aside|blockquote|br|dd|div|dl|dt|fieldset|figure|footer|form|h[1-6]|header|hr|li|main|nav|ol|p|pre|"
     "section|table|td|th|tr|ul"

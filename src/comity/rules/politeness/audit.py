@@ -62,12 +62,12 @@ def audit(lines: Iterable[LedgerLine]) -> Iterator[Violation]:
             yield found(Breach.TOO_MANY_AT_ONCE, line, sentence)
         for block in blocks:
             if block.set_at <= line.started_at < block.until - ROUNDING_S:
-                sentence = f"the host had asked us to wait another {block.until - line.started_at:.3f} s"
+                sentence = f"the host had asked Comity to wait another {block.until - line.started_at:.3f} s"
                 yield found(Breach.INSIDE_A_BLOCK, line, sentence)
         blocks = [block for block in blocks if block.until > line.started_at]
         asked_until = _asked_until(line)
         if asked_until is not None and (line.blocked_until or 0.0) < asked_until - ROUNDING_S:
-            sentence = f"the host asked us to wait {line.retry_after_s:g} s, but the pause was shorter"
+            sentence = f"the host asked Comity to wait {line.retry_after_s:g} s, but the pause was shorter"
             yield found(Breach.BLOCK_TOO_SHORT, line, sentence)
         until = max((each for each in (asked_until, line.blocked_until) if each is not None), default=None)
         if until is not None:

@@ -42,7 +42,7 @@ def read_cursor(text: str, sort: SearchSort) -> SearchPosition:
     """The position of a cursor; `BadInput` if it is none, or one of another order."""
     position = _position(text)
     if position is None:
-        raise BadInput("cursor", "is not one that a search returned as `next`")
+        raise BadInput("cursor", "must be the `next` of an earlier result")
     if position.sort is not sort:
         raise BadInput("cursor", f"belongs to a result sorted by {position.sort}, not by {sort}")
     return position
@@ -85,4 +85,4 @@ def read_since(name: str, text: str, now: datetime) -> datetime:
             return datetime.strptime(said, "%Y-%m-%d").replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         pass
-    raise BadInput(name, f"must be a date such as 2026-03-31, or a time back such as 24h, 7d or 2w, not {text[:40]!r}")
+    raise BadInput(name, f"must be a date such as 2026-03-31, or an age such as 24h, 7d or 2w, not {text[:40]!r}")

@@ -178,7 +178,7 @@ def _queued(facts: UrlFacts, queue: QueueFacts) -> Decision:
         return visit_decision(facts, last)
     if host is not None and host.blocked_until is not None and host.blocked_until > now:
         until = second(host.blocked_until)
-        text = f"Its host asked us to wait until {until} (Retry-After, or back-off after 429 or 503)."
+        text = f"Its host asked Comity to wait until {until} (Retry-After, or back-off after 429 or 503)."
         return Decision("host_blocked", text, "Nothing is needed: a crawl continues after that time.")
     if queue.not_before is not None and queue.not_before > now:
         if isinstance(last, DecisionFacts) and last.type == "postponed":

@@ -160,7 +160,7 @@ def _now(facts: UrlFacts) -> list[Step]:
         reason = f" ({host.block_reason})" if host.block_reason else ""
         steps.append(("host", f"the host is {host.status}{reason}{due}"))
         if host.blocked_until is not None and host.blocked_until > facts.now:
-            steps.append(("block", f"the host asked us to wait until {minute(host.blocked_until)}"))
+            steps.append(("block", f"the host asked Comity to wait until {minute(host.blocked_until)}"))
         if host.holder is not None:
             steps.append(("lease", f"{host.holder} holds the lease until {minute(host.held_until)}"))
     if queue is not None:

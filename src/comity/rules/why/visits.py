@@ -146,7 +146,7 @@ CODES: Final[dict[str, tuple[str, Words]]] = {
         "Check COMITY_PROXY, or the proxy in " + action(Action.SHOW_POLICY, "{host}") + ".",
     ),
     "credentials_missing": (
-        "Something that requests to its host carry could not be read",
+        "A secret or file that its requests need could not be read",
         "Check what " + action(Action.SHOW_POLICY, "{host}") + " refers to.",
     ),
     "tls_failure": ("The TLS handshake with its host failed", _NETWORK),
@@ -193,7 +193,7 @@ CODES: Final[dict[str, tuple[str, Words]]] = {
         action(Action.LIFT_TAKEDOWN, "ENTRY") + " lifts the takedown.",
     ),
     "host_busy": ("Another process holds its host", "Wait until that process ends."),
-    "patience": ("Its host asked us to wait", "Wait until the block ends."),
+    "patience": ("Its host asked Comity to wait", "Wait until the block ends."),
     "http_401": ("It needs a login: the server answered 401", _SERVER),
     "http_403": ("The server refused it: it answered 403", _SERVER),
     "http_404": ("There is no such page: the server answered 404", _SERVER),

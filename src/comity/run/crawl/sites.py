@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from comity.settings import Settings
     from comity.walk.crawl.progress import RunSummary
 
-_SEEDS_MOST: Final = 10_000  # that are told from other URLs at depth 0
+_SEEDS_MOST: Final = 10_000  # that are distinguished from other URLs at depth 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def with_request_options(settings: Settings, seeds: Collection[Seed]) -> Setting
     hosts = {seed.host.authority for seed in seeds}
     for host, page in options.logins.items():
         if host not in hosts:
-            raise BadInput("login", f"{page} is not at one of the hosts to crawl")
+            raise BadInput("login", f"{page} is not on one of the hosts to crawl")
     return settings
 
 

@@ -161,7 +161,7 @@ def _visit(outcome: Outcome) -> Visit:
     if not isinstance(outcome, Fetched | NotModified | ImageFetched):
         about |= {"code": f"http_{answer.status}", "reason": f"the server answered {answer.status}"}
         if isinstance(outcome, RateLimited) and outcome.retry_after_s is not None:
-            about["problem"] = f"the host asked us to wait {outcome.retry_after_s:g} s"
+            about["problem"] = f"the host asked Comity to wait {outcome.retry_after_s:g} s"
     if isinstance(outcome, Fetched):
         about |= {"links_found": outcome.links_found, "links_new": len(outcome.links), "left_out": _left_out(outcome)}
     return Visit(

@@ -145,7 +145,7 @@ class _Workers:
             if _is_hopeless(failures):
                 self._code = code
                 message = (
-                    f"a worker process failed {_SAME_FAILURES} times in a row for the same reason; no other starts"
+                    f"a worker process failed {_SAME_FAILURES} times in a row for the same reason; it stays stopped"
                 )
                 self._log.emit(events.WORKER_FAILED, message, error="worker_died")
                 return

@@ -1,4 +1,4 @@
-"""What requests to one leased host carry, and the cookies that it sets: the jar lives as long as the lease."""
+"""Headers and cookies for the requests to one leased host; the cookie jar lasts as long as the lease."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class KeepsCookies(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Identities:
-    """What the requests to each host carry, and where their cookies are kept."""
+    """The headers and cookies for each host, and where its cookies are kept."""
 
     identity_of: IdentityOf
     kept: KeepsCookies | None = None

@@ -188,7 +188,7 @@ class Session:
         if isinstance(found, RobotsPostponed):
             if found.failure is not None:
                 raise ComityError(f"{address.host} was not contacted: {found.failure}")
-            raise HostBusy(f"{address.host} asked us to wait; try again later")
+            raise HostBusy(f"{address.host} asked Comity to wait; try again later")
         return found
 
     async def refresh(self) -> list[LeasedHost]:

@@ -344,7 +344,7 @@ def _not_requested(step: object, host: str) -> Obstacle:
 
 
 def _impatient(until: float | None, host: str) -> Obstacle:
-    return Obstacle(Trouble.ASKED_TO_WAIT, f"{host} asked us to wait", until)
+    return Obstacle(Trouble.ASKED_TO_WAIT, f"{host} asked Comity to wait", until)
 
 
 def _failed(failure: FetchFailure) -> tuple[Obstacle, bool]:

@@ -37,7 +37,7 @@ class SourcePlanner:
         self._allocated_at: datetime | None = None
 
     def __call__(self, connection: Connection, ended: RunEnded) -> Planned:
-        """The next time for a source, never before the time that the site asked us to wait for."""
+        """The next time for a source, never before the time that the site asked to wait for."""
         source = ended.source
         if source.schedule is ScheduleName.ADAPTIVE:
             planned = self._adaptive(connection, ended)

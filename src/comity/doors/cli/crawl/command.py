@@ -29,6 +29,7 @@ from comity.doors.cli.crawl.options import (
     MarkdownOption,
     MaxDepthOption,
     MaxImageBytesOption,
+    MaxMinutesOption,
     MaxPagesOption,
     PerHostOption,
     ProcessesOption,
@@ -58,7 +59,7 @@ from comity.doors.cli.options import (
     warn_missing_contact,
 )
 from comity.doors.cli.output import note, write_json
-from comity.doors.cli.request_options import CARRIED, CRAWL, request_settings, takes
+from comity.doors.cli.request_options import CARRIED, CRAWL, PANEL, request_settings, takes
 from comity.model.errors import BadInput
 from comity.run.signals import INTERRUPTED
 
@@ -99,7 +100,7 @@ def crawl(
     site_hosts: SiteHostsOption = None,
     max_pages: MaxPagesOption = None,
     max_depth: MaxDepthOption = None,
-    max_minutes: Annotated[float | None, option("--max-minutes", "N", "Stop after N minutes; 0: no limit.")] = None,
+    max_minutes: MaxMinutesOption = None,
     delay: DelayOption = None,
     concurrency: ConcurrencyOption = None,
     per_host: PerHostOption = None,
@@ -118,7 +119,7 @@ def crawl(
     requests: Any = None,
     accept: AcceptOption = None,
     reject: RejectOption = None,
-    user_agent: Annotated[str | None, option("--user-agent", "UA", "The User-Agent header to send.")] = None,
+    user_agent: Annotated[str | None, option("--user-agent", "UA", "Send this User-Agent header.", PANEL)] = None,
     allow_network: AllowNetworkOption = None,
     verbose: VerboseOption = 0,
     json_lines: JsonLinesOption = False,

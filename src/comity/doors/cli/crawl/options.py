@@ -13,9 +13,23 @@ if TYPE_CHECKING:
     from comity.doors.cli.options import Invocation
 
 
-def option(name: str, metavar: str, text: str) -> Any:
+# The panels of --help: one long list would leave no room for texts at 80 columns.
+URLS: Final = "Which URLs (docs/patterns.md)"
+LINKS: Final = "Links and sitemaps"
+SPEED: Final = "Speed and limits"
+STORED: Final = "What to store besides pages"
+RETRIES: Final = "Time limits and retries"
+PRINTED: Final = "What to print (docs/output.md)"
+
+
+def option(name: str, metavar: str, text: str, panel: str | None = None) -> Any:
     """An option with a value."""
-    return typer.Option(name, metavar=metavar, help=text)
+    return typer.Option(name, metavar=metavar, help=text, rich_help_panel=panel)
+
+
+def switch(names: str, text: str, panel: str | None = None) -> Any:
+    """An option without a value."""
+    return typer.Option(names, help=text, rich_help_panel=panel)
 
 
 IntoOption = Annotated[
@@ -26,125 +40,131 @@ IntoOption = Annotated[
         "Where to store pages: a folder (Parquet parts), or a .duckdb, .jsonl[.gz], .csv[.gz] or .warc[.gz] file.",
     ),
 ]
-MaxDepthOption = Annotated[int | None, option("--max-depth", "N", "Follow links N steps from a seed. Default 50.")]
-FollowLinksOption = Annotated[
-    bool | None, typer.Option("--follow-links/--no-follow-links", help="Follow links on pages. Default yes.")
-]
-RespectNofollowOption = Annotated[
-    bool | None,
-    typer.Option("--respect-nofollow/--no-respect-nofollow", help="Do not follow rel=nofollow links. Default yes."),
-]
-FollowCanonicalOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--follow-canonical/--no-follow-canonical", help="Visit the canonical URL that a page names. Default yes."
-    ),
-]
-SitemapsOption = Annotated[bool | None, typer.Option("--sitemaps/--no-sitemaps", help="Read sitemaps. Default yes.")]
 IncludeOption = Annotated[
     list[str] | None,
-    option("--include", "PATTERN", "Crawl only URLs that match: /docs/, *.html, re:REGEX. May be repeated."),
+    option("--include", "PATTERN", "Crawl only URLs that match: /docs/, *.html, re:REGEX. May be repeated.", URLS),
 ]
 ExcludeOption = Annotated[
     list[str] | None,
-    option("--exclude", "PATTERN", "Leave out URLs that match, even if --include matches them. May be repeated."),
+    option("--exclude", "PATTERN", "Leave out URLs that match, even if --include matches them. May be repeated.", URLS),
 ]
-UnderOption = Annotated[bool, typer.Option("--under", help="Stay below the paths of the seeds.")]
-SubdomainsOption = Annotated[
-    bool | None,
-    typer.Option("--subdomains/--no-subdomains", help="Follow links to subdomains of the seeds' hosts. Default no."),
-]
+UnderOption = Annotated[bool, switch("--under", "Stay below the paths of the seeds.", URLS)]
 SiteHostsOption = Annotated[
     list[str] | None,
-    option("--site-hosts", "HOST", "Also follow links to this host, and between all of them. May be repeated."),
+    option(
+        "--site-hosts", "HOST", "Crawl this host too, and follow links between it and the seeds. May be repeated.", URLS
+    ),
 ]
-MaxPagesOption = Annotated[
-    int | None, option("--max-pages", "N", "Stop after N fetched pages; 0: no limit. Default 1,000 per host.")
-]
-DelayOption = Annotated[
-    float | None,
-    option("--delay", "SECONDS", "Delay between requests to a host, which may ask for more. Default 1."),
+MaxDepthOption = Annotated[
+    int | None, option("--max-depth", "N", "Follow links at most N steps from a seed. Default 50.", URLS)
 ]
 AcceptOption = Annotated[
-    list[str] | None, option("--accept", "TYPE", "Accept this media type: text/html, text/*. May be repeated.")
+    list[str] | None,
+    option("--accept", "TYPE", "Accept only this media type: text/html, text/*. May be repeated.", URLS),
 ]
 RejectOption = Annotated[
-    list[str] | None, option("--reject", "TYPE", "Reject this media type, even if --accept matches it.")
+    list[str] | None, option("--reject", "TYPE", "Reject this media type, even if --accept matches it.", URLS)
 ]
+FollowLinksOption = Annotated[
+    bool | None, switch("--follow-links/--no-follow-links", "Follow links on pages. Default yes.", LINKS)
+]
+RespectNofollowOption = Annotated[
+    bool | None,
+    switch("--respect-nofollow/--no-respect-nofollow", "Do not follow rel=nofollow links. Default yes.", LINKS),
+]
+FollowCanonicalOption = Annotated[
+    bool | None,
+    switch(
+        "--follow-canonical/--no-follow-canonical", "Visit the canonical URL that a page names. Default yes.", LINKS
+    ),
+]
+SitemapsOption = Annotated[bool | None, switch("--sitemaps/--no-sitemaps", "Read sitemaps. Default yes.", LINKS)]
+SubdomainsOption = Annotated[
+    bool | None,
+    switch("--subdomains/--no-subdomains", "Follow links to subdomains of the seeds' hosts. Default no.", LINKS),
+]
+MaxPagesOption = Annotated[
+    int | None,
+    option("--max-pages", "N", "Stop after N fetched pages; 0: no limit. Default 1,000 per host.", SPEED),
+]
+MaxMinutesOption = Annotated[float | None, option("--max-minutes", "N", "Stop after N minutes; 0: no limit.", SPEED)]
+DelayOption = Annotated[
+    float | None,
+    option(
+        "--delay", "SECONDS", "Delay between requests to a host; longer if the host asks for more. Default 1.", SPEED
+    ),
+]
+ProcessesOption = Annotated[
+    int | None, option("--processes", "N", "Crawl in N processes; one per core is best. Default 1.", SPEED)
+]
+ConcurrencyOption = Annotated[
+    int | None, option("--concurrency", "N", "Requests in flight at once. Default 16.", SPEED)
+]
+PerHostOption = Annotated[int | None, option("--per-host", "N", "Requests to one host at once. Default 1.", SPEED)]
 AllowNetworkOption = Annotated[
     list[str] | None, option("--allow-network", "CIDR", "Allow requests to this private network, e.g. 127.0.0.0/8.")
 ]
-ProcessesOption = Annotated[
-    int | None, option("--processes", "N", "Crawl in N processes; one per core is best. Default 1.")
-]
-ConcurrencyOption = Annotated[int | None, option("--concurrency", "N", "Requests in flight at once. Default 16.")]
-PerHostOption = Annotated[int | None, option("--per-host", "N", "Requests to one host at once. Default 1.")]
 RefreshOption = Annotated[
-    bool,
-    typer.Option("--refresh", help="Visit finished hosts again now, and store the pages that changed."),
+    bool, switch("--refresh", "Visit finished hosts again now, and store the pages that changed.")
 ]
 UpdateStaleOption = Annotated[
     bool,
-    typer.Option(
-        "--update-stale", help="Like --refresh, but only pages that are old, or that sitemaps list as changed or due."
-    ),
+    switch("--update-stale", "Like --refresh, but only pages that are old, or that sitemaps list as changed or due."),
 ]
 RefreshModeOption = Annotated[
-    bool | None,
-    typer.Option("--refresh/--no-refresh", help="Visit finished hosts again when they are due. Default no."),
+    bool | None, switch("--refresh/--no-refresh", "Visit finished hosts again when they are due. Default no.")
 ]
 OnlyStaleOption = Annotated[
     bool | None,
-    typer.Option(
-        "--update-stale", help="With --refresh: only pages that are old, or that sitemaps list as changed or due."
-    ),
+    switch("--update-stale", "With --refresh: only pages that are old, or that sitemaps list as changed or due."),
 ]
 ExtractOption = Annotated[
     list[str] | None,
     option(
         "--extract",
-        "EXPRESSION|FILE",
-        "Store this value of every page as a column: price DECIMAL FROM css '.price::text' | parse_price. "
+        "EXPR|FILE",
+        "Store a value from every page as a column: price DECIMAL FROM css '.price::text' | parse_price. "
         "May be repeated. See docs/extract.md.",
+        STORED,
     ),
-]
-ImagesOption = Annotated[
-    bool | None,
-    typer.Option("--images/--no-images", help="Also download images of pages, from the same host. Default no."),
 ]
 TextOption = Annotated[
     bool | None,
-    typer.Option("--text/--no-text", help="Also store the main content of pages as text (column text). Default no."),
+    switch("--text/--no-text", "Store the main content of pages as text (column text). Default no.", STORED),
 ]
 MarkdownOption = Annotated[
     bool | None,
-    typer.Option(
-        "--markdown/--no-markdown", help="Also store the main content as Markdown (column markdown). Default no."
-    ),
+    switch("--markdown/--no-markdown", "Store the main content as Markdown (column markdown). Default no.", STORED),
+]
+ImagesOption = Annotated[
+    bool | None,
+    switch("--images/--no-images", "Download images of pages, from the same host. Default no.", STORED),
 ]
 MaxImageBytesOption = Annotated[
-    int | None,
-    typer.Option("--max-image-bytes", metavar="N", help="Skip images larger than N bytes. Default 10,000,000."),
+    int | None, option("--max-image-bytes", "N", "Skip images larger than N bytes. Default 10,000,000.", STORED)
 ]
 TimeoutOption = Annotated[
-    float | None, typer.Option("--timeout", metavar="SECONDS", help="Time limit of a whole request. Default 60.")
+    float | None, option("--timeout", "SECONDS", "Time limit for a whole request. Default 60.", RETRIES)
 ]
 ConnectTimeoutOption = Annotated[
-    float | None, typer.Option("--connect-timeout", metavar="SECONDS", help="Time limit for connecting. Default 10.")
+    float | None, option("--connect-timeout", "SECONDS", "Time limit for connecting. Default 10.", RETRIES)
 ]
 FirstByteTimeoutOption = Annotated[
     float | None,
-    typer.Option(
-        "--first-byte-timeout", metavar="SECONDS", help="Time limit from connection to first byte. Default 20."
-    ),
+    option("--first-byte-timeout", "SECONDS", "Time limit from connection to first byte. Default 20.", RETRIES),
+]
+IdleTimeoutOption = Annotated[
+    float | None,
+    option("--idle-timeout", "SECONDS", "Time limit between two parts of a body. Default 20.", RETRIES),
 ]
 RetriesOption = Annotated[
-    int | None,
-    typer.Option("--retries", metavar="N", help="Retries of a URL after 429, 5xx or a network failure. Default 5."),
+    int | None, option("--retries", "N", "Retries of a URL after 429, 5xx or a network failure. Default 5.", RETRIES)
 ]
 MaxRetryBackoffOption = Annotated[
-    float | None,
-    typer.Option("--max-retry-backoff", metavar="SECONDS", help="Longest wait between two attempts. Default 600."),
+    float | None, option("--max-retry-backoff", "SECONDS", "Longest wait between two attempts. Default 600.", RETRIES)
+]
+MaxRedirectsOption = Annotated[
+    int | None, option("--max-redirects", "N", "Redirects to follow for one URL. Default 5.", RETRIES)
 ]
 
 
@@ -167,15 +187,19 @@ VerboseOption = Annotated[
         "--verbose",
         "-v",
         count=True,
+        metavar="",
+        show_default=False,
         help="Print a line for each URL: status, size, time, depth, links, type. -vv: also waits, and links left out.",
+        rich_help_panel=PRINTED,
     ),
 ]
 JsonLinesOption = Annotated[
     bool,
-    typer.Option("--json-lines", help="Print events while it runs, one JSON object a line; the summary comes last."),
+    switch("--json-lines", "Print events during the crawl, one JSON object per line.", PRINTED),
 ]
 LogRequestsOption = Annotated[
-    str | None, option("--log-requests", "FILE", "Log every request to this file, a line of JSON each; - is stderr.")
+    str | None,
+    option("--log-requests", "FILE", "Log every request to this file, one line of JSON each; - is stderr.", PRINTED),
 ]
 
 
@@ -188,9 +212,9 @@ class CrawlOutput:
     log_requests: str | None = None
 
     def applied(self, invocation: Invocation) -> Invocation:
-        """The invocation with the request log; `BadInput` if that, or the formats asked for, cannot be."""
+        """The invocation with the request log; `BadInput` if the log or the formats cannot be used."""
         if self.json_lines and invocation.as_json:
-            raise BadInput("--json-lines and --json exclude each other: --json prints one document at the end")
+            raise BadInput("--json-lines and --json cannot be combined: --json prints one document at the end")
         settings = invocation.settings
         if self.log_requests is not None:
             settings = settings.model_copy(update={"log_requests": self.log_requests})

@@ -117,7 +117,7 @@ class ProgressLine:
         if to_go := self._to_go(now, rate):
             self.parts.append(f"{to_go} to go")
         if left := self._left(now):
-            self.parts.append(f"left {left}")
+            self.parts.append(f"limit in {left}")
         if progress.waits_for is not None:
             self.parts.append(f"waiting: {progress.waits_for}")
         return " · ".join(self.parts)
@@ -169,7 +169,7 @@ class ProgressLine:
 
 
 class _Moment(NamedTuple):
-    """How far the crawl was at a time."""
+    """The progress of the crawl at one time."""
 
     at: float
     pages: int

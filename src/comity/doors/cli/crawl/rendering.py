@@ -60,7 +60,7 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
         )
     if summary.unconverted:
         values = "value" if summary.unconverted == 1 else "values"
-        write_line(f"{summary.unconverted:,} extracted {values} could not be converted, and are null.")
+        write_line(f"{summary.unconverted:,} extracted {values} could not be converted and became null.")
     if summary.hosts:
         write_line("")
         rows = [
@@ -132,7 +132,7 @@ _WAITS: Final = {
     "robots": "Crawl-delay in robots.txt",
     "policy": "the policy of the host",
     "adaptive": "the host answers slowly",
-    "retry_after": "the host asked us to wait",
+    "retry_after": "the host asked Comity to wait",
     "unclean_end": "an earlier crawl ended without releasing the host",
 }
 _LEFT_OUT: Final = {
@@ -141,7 +141,7 @@ _LEFT_OUT: Final = {
     "other_host": "on other hosts",
     "robots": "forbidden by robots.txt",
     "takedown": "taken down",
-    "nofollow_page": "the page asks not to follow",
+    "nofollow_page": "on a nofollow page",
     "nofollow_link": "rel=nofollow",
     "links_off": "links are not followed",
     "canonical_off": "canonical URL not followed",

@@ -189,7 +189,7 @@ def _gate(row: Mapping[str, Any], now: datetime) -> list[tuple[str, str | Cell |
     return [
         ("last request", _time(row["last_start_at"])),
         ("next request", _not_before(row["next_fetch_at"], now)),
-        ("site asked us to wait", _not_before(row["blocked_until"], now)),
+        ("site asked to wait", _not_before(row["blocked_until"], now)),
         ("back-off step", str(row["backoff_step"]) if row["backoff_step"] else None),
         ("adaptive delay", f"{delay:.2f} s" if delay else None),
         ("response time", f"{latency * 1000:.0f} ms" if latency is not None else None),

@@ -55,17 +55,21 @@ def add(
         typer.Option(
             "--from",
             metavar="FILE",
-            help="Add every source of a .csv, .tsv, .json or .jsonl file.",
+            help="Add every source in a .csv, .tsv, .json or .jsonl file.",
             rich_help_panel=_LIST,
         ),
     ] = None,
     update: Annotated[
         bool,
-        typer.Option("--update", help="Change sources that exist, where the file differs.", rich_help_panel=_LIST),
+        typer.Option("--update", help="Update existing sources that differ from the file.", rich_help_panel=_LIST),
     ] = False,
     skip_bad: Annotated[
         bool,
-        typer.Option("--skip-bad", help="Add the others if a row is refused; by default, none.", rich_help_panel=_LIST),
+        typer.Option(
+            "--skip-bad",
+            help="Add the other rows if some are refused; by default, add none.",
+            rich_help_panel=_LIST,
+        ),
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Report what would happen; change nothing.", rich_help_panel=_LIST)
@@ -81,9 +85,9 @@ def add(
     if file is None:
         for name, is_used in (("--update", update), ("--skip-bad", skip_bad), ("--dry-run", dry_run)):
             if is_used:
-                raise BadInput(f"{name} needs a list of sources: --from FILE")
+                raise BadInput(f"{name} can be used only with --from FILE")
         if url is None:
-            raise BadInput("name the page that lists the openings: comity sources add URL, or --from FILE")
+            raise BadInput("name a URL or a file: comity sources add URL, or comity sources add --from FILE")
         _add_one(read_invocation(context, state, as_json), url, columns, propose=propose)
         return
     if url is not None or columns:

@@ -86,8 +86,8 @@ async def search(  # each filter is a parameter
     since: Annotated[
         Text | None,
         Query(
-            description="Posted on or after this day (UTC), or so long ago: 24h, 7d, 2w. A posting without a date "
-            "counts from when it was first seen.",
+            description="Posted on or after this day (UTC), or in the last 24h, 7d, 2w. For a posting without a date, "
+            "the time when it was first seen counts.",
             max_length=20,
             examples=["7d"],
         ),
@@ -99,14 +99,16 @@ async def search(  # each filter is a parameter
     cursor: Annotated[
         Text | None,
         Query(
-            description="The `next` of the page before, with the same query: continues without end, instead of offset.",
+            description="The `next` of the previous page, with the same query; use it instead of offset.",
             max_length=LONGEST_CURSOR,
         ),
     ] = None,
     full_text: Annotated[bool, Query(description="Return the whole description of each posting.")] = False,
     facets: Annotated[
         list[FacetName],
-        Query(description="Fields to count values of; all by default, none with a cursor.", max_length=len(FACETS)),
+        Query(
+            description="Fields whose values are counted; all by default, none with a cursor.", max_length=len(FACETS)
+        ),
     ] = [],  # noqa: B006
 ) -> SearchResults:
     """Search job postings. Without words, list the newest."""

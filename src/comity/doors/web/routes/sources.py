@@ -125,8 +125,10 @@ def add(services: Services, body: SourceRequest) -> SavedSourceView:
 async def import_list(
     services: Services,
     request: Request,
-    update: Annotated[bool, Query(description="Change sources that exist, where the list differs.")] = False,
-    skip_bad: Annotated[bool, Query(description="Add the others if a row is refused; by default, none.")] = False,
+    update: Annotated[bool, Query(description="Update existing sources that differ from the list.")] = False,
+    skip_bad: Annotated[
+        bool, Query(description="Add the other rows if some are refused; by default, add none.")
+    ] = False,
     dry_run: Annotated[bool, Query(description="Report what would happen; change nothing.")] = False,
     approved: Annotated[bool, Query(description="false: new sources are paused until they are approved.")] = True,
 ) -> SourceImportView:

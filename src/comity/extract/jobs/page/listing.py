@@ -88,7 +88,7 @@ def _nothing(document: Document, outline: Outline, url: str, following: str | No
     if unread := unread_markup(document):
         return Listing(ListingKind.LAYOUT_CHANGED, message=unread)
     is_filled_in = is_scripted(document, outline)
-    message = _FILLED_BY_SCRIPTS if is_filled_in else "nothing on the page looks like jobs"
+    message = _FILLED_BY_SCRIPTS if is_filled_in else "no jobs were found on the page"
     if elsewhere := rendered_by_script(document, base=base):
         message += f"; it may show those of {elsewhere}, which you can add as a source"
     return Listing(ListingKind.NOTHING_FOUND, next_url=following, message=message, is_scripted=is_filled_in)
