@@ -63,8 +63,7 @@ def events(process: Apart) -> list[dict[str, Any]]:
 
 def hide(place: Place, table: str, name: str) -> None:
     """A state that cannot be used for a while."""
-    with place.opened() as state, state.database.write() as connection:
-        connection.exec_driver_sql(f"ALTER TABLE {table} RENAME TO {name}")
+    place.execute(f"ALTER TABLE {table} RENAME TO {name}")
 
 
 def test_what_a_worker_counts_is_what_it_did_and_it_is_ready_while_the_state_answers(web: Web, place: Place) -> None:
