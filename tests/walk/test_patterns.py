@@ -605,3 +605,12 @@ def test_what_one_kind_of_crawl_does_not_want_comes_back_with_one_that_does(web:
     assert sites.asked[1:] == ["/x/1.png"]
     place.comity("crawl", sites.url(), "--subdomains")
     assert sites.asked[2:] == ["docs/x/1"]
+
+
+def test_where_redirects_led_comes_back_too(web: Web, place: Place) -> None:
+    routes = {"/": page("/red", "/far"), "/red": redirect("/x/1"), "/far": redirect(on("docs/x/2")), "/x/1": page()}
+    sites = Sites(web, routes | {"docs/x/2": page()})
+    place.comity("crawl", sites.url(), "--subdomains", "--exclude", "/x/")
+    assert sorted(sites.asked) == ["/", "/far", "/red"]
+    place.comity("crawl", sites.url(), "--subdomains")
+    assert sorted(sites.asked[3:]) == ["/x/1", "docs/x/2"]

@@ -196,6 +196,16 @@ def ids_of(connection: Connection, hosts: Collection[str]) -> dict[str, UUID]:
     return {row.domain: row.id for row in connection.execute(statement, {"hosts": list(hosts)})}
 
 
+def lock(connection: Connection, host_ids: Iterable[UUID]) -> None:
+    """Lock the rows of hosts until the transaction ends, in the order in which everyone locks them.
+
+    An embedded state has one writer at a time.
+    """
+    if connection.dialect.name == "postgresql":
+        statement = select(domains.c.id).where(domains.c.id.in_(list(host_ids))).order_by(domains.c.id)
+        connection.execute(statement.with_for_update()).all()
+
+
 def page(
     connection: Connection,
     *,

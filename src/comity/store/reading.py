@@ -51,6 +51,7 @@ _ROWS_AT_ONCE: Final = 256
 _LOOK_EVERY_S: Final = 0.05
 
 _MOST_COLUMNS: Final = 200
+_PAGES_LOOKED_AT: Final = 100  # for columns that no note names
 _STORED_FORMS: Final = {
     TypeName.VARCHAR: "{}::VARCHAR",
     TypeName.JSON: "{}::VARCHAR",
@@ -329,8 +330,9 @@ def _csv(connection: Any, sources: Sources) -> list[str]:
 
 
 def _columns_in_csv(connection: Any, table: str) -> tuple[StoredColumn, ...]:
-    """What was extracted from the first page of a file that has no notes, as text."""
-    first = f"SELECT {EXTRACTED} FROM ({table}) WHERE {EXTRACTED} IS NOT NULL LIMIT 1"  # noqa: S608  # quoted
+    """What was extracted from the first pages of a file that has no notes, as text."""
+    looked_at = f"SELECT {EXTRACTED} FROM ({table}) LIMIT {_PAGES_LOOKED_AT}"  # noqa: S608  # quoted
+    first = f"SELECT {EXTRACTED} FROM ({looked_at}) WHERE {EXTRACTED} IS NOT NULL LIMIT 1"  # noqa: S608  # quoted
     row = connection.execute(first).fetchone()
     try:
         keys = json.loads(row[0]) if row is not None else None

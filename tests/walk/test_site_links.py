@@ -1,0 +1,52 @@
+"""Links between the hosts of one site, while other processes settle these hosts."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection, text
+
+from comity.database import hosts
+from comity.database.connection import Database
+from comity.frontier.sql_store import SqlFrontier
+from comity.model.frontier import FrontierEntry, SiteLink
+from comity.model.host import Seed
+from comity.rules.canonical import canonical_host, web_address
+from comity.walk.settle.site_links import queue_site_links
+from tests.servers.waiting import wait_until
+
+NAMES = tuple(f"h{number}.example" for number in range(12))
+
+
+def link(host: str, path: str) -> SiteLink:
+    address = web_address(f"https://{host}{path}")
+    return SiteLink(host, FrontierEntry(address.url, address.key, 1, 0), False)
+
+
+def test_queuing_links_and_settling_hosts_wait_in_line(shared_database: Database) -> None:
+    """A worker that settles its hosts locks them one by one; who queues links there must not come from behind."""
+    with shared_database.write() as connection:
+        hosts.add_seeds(connection, [Seed(canonical_host(name)) for name in NAMES], "test", lambda _rank: 0)
+        ids = hosts.ids_of(connection, NAMES)
+    # The name that comes first has the id that comes last, so that every other order crosses that of the ids.
+    last = next(name for name in NAMES if any(ids[name] > ids[other] for other in NAMES if other > name))
+    first = next(other for other in NAMES if other > last and ids[other] < ids[last])
+    links = [link(first, "/1"), link(last, "/1"), link(last, "/2")]
+    frontier = SqlFrontier(shared_database)
+
+    def settles(connection: Connection, name: str) -> None:
+        connection.execute(text("SELECT id FROM domains WHERE domain = :name FOR UPDATE"), {"name": name}).all()
+
+    def waits() -> bool:
+        with shared_database.read() as connection:
+            return bool(connection.execute(text("SELECT count(*) FROM pg_locks WHERE NOT granted")).scalar_one())
+
+    with ThreadPoolExecutor(1) as thread:
+        with shared_database.write() as connection:
+            settles(connection, first)
+            queued = thread.submit(queue_site_links, frontier, None, links, datetime.now(UTC))
+            wait_until(waits, 30, "the links wait for the host")
+            settles(connection, last)
+        assert queued.result(30) == {first, last}
+    assert queue_site_links(frontier, None, links, datetime.now(UTC)) == set()
