@@ -78,7 +78,7 @@ def test_a_subdomain_that_is_crawled_as_its_domain_still_gets_only_its_own() -> 
         ({"login": [LOGIN.replace("https://example.com/in", "/in")]}, "must be a whole URL"),
         ({"login": [LOGIN.replace('{"text": "hello"}', "{}")]}, "a login needs a check that it worked"),
         ({"login": [LOGIN.replace("hello", "")]}, "selector, text and url of a check must be strings"),
-        ({"login": [LOGIN.replace('"check"', '"cheque"')]}, "cheque is not part of a login"),
+        ({"login": [LOGIN.replace('"check"', '"cheque"')]}, "cheque is not a key of a login file"),
         ({"login": [LOGIN.replace('"text": "hello"', '"selector": "a[["')]}, "a[[ is not a CSS selector"),
         ({"login": [LOGIN, LOGIN]}, "there are two logins for example.com"),
     ],

@@ -52,5 +52,5 @@ def test_since(text: str, expected: datetime) -> None:
     "text", ["", "week", "7", "7m", "-7d", "2026-13-01", "31.01.2026", "999999d", "20260131", "2026-02-30"]
 )
 def test_another_since_is_refused(text: str) -> None:
-    with pytest.raises(BadInput, match="since: must be a date such as 2026-03-31, or a time back such as 24h"):
+    with pytest.raises(BadInput, match="since: must be a date such as 2026-03-31, or an age such as 24h"):
         read_since("since", text, NOW)

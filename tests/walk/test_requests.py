@@ -281,7 +281,7 @@ def test_a_login_that_does_not_work_leaves_the_site_alone_and_says_why(
 @pytest.mark.parametrize(
     ("form", "reason"),
     [
-        ('<form action="/login"><input name=user><input name=pass></form>', "sent by GET"),
+        ('<form action="/login"><input name=user><input name=pass></form>', "uses GET"),
         ('<form method=post action="https://evil.example/"><input name=user><input name=pass></form>', "must stay at"),
         ("<form method=post><input name=user></form>", "no form with the fields user, pass"),
         ("<p>nothing</p>", "no form"),

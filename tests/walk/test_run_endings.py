@@ -282,4 +282,4 @@ def test_what_waits_is_told_with_when_it_goes_on(web: Web, place: Place) -> None
     assert "The same command continues there once they are due." in out
     assert "the host asked Comity to wait" in place.comity("status").out
     run = place.comity("status", "--json").json["runs"][0]
-    assert (run["reason"], run["detail"][:25]) == ("asked_to_wait", "the host asked Comity to wait")
+    assert (run["reason"], run["detail"][:29]) == ("asked_to_wait", "the host asked Comity to wait")

@@ -55,7 +55,7 @@ Several = list[str] | None
 WordsArgument = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="WORD", help='All must occur; "in quotes" a phrase; -word must not occur (quote the whole).'
+        metavar="WORD", help="Words that must all occur; '\"a phrase\"' must occur as it is, -word must not occur."
     ),
 ]
 InternationalOption = Annotated[

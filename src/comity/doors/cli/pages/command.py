@@ -67,8 +67,8 @@ app = group(
     """Read stored pages.
 
     Pages are rows of a table called pages: url, surt_key, http_status, body, content_type, crawl_time, error, etag,
-    last_modified, content_hash, final_url, redirect_count, title, body_bytes and run_id, and the columns that crawls
-    add by --text, --markdown and --extract. Any DuckDB reads the same files:
+    last_modified, content_hash, final_url, redirect_count, title, body_bytes and run_id; also text, markdown
+    and extracted columns, if a crawl stored them. DuckDB can read the same files:
     SELECT * FROM 'comity-data/pages/*.parquet'.
     """
 )

@@ -40,7 +40,8 @@ _LIST: Final = "A list of sources"
         "comity sources add https://example.org/careers --org-name Aid --org-type ngo",
         "comity sources add https://example.org/jobs.rss --type rss \\",
         "    --country KE --time-window 22:00-05:00",
-        "comity sources add https://example.org/api --type api --parser-hint @hint.json",
+        "comity sources add https://example.org/api --type api \\",
+        "    --parser-hint @hint.json",
         "comity sources add --from sources.csv --dry-run",
     ),
 )

@@ -106,9 +106,7 @@ async def search(  # each filter is a parameter
     full_text: Annotated[bool, Query(description="Return the whole description of each posting.")] = False,
     facets: Annotated[
         list[FacetName],
-        Query(
-            description="Fields whose values are counted; all by default, none with a cursor.", max_length=len(FACETS)
-        ),
+        Query(description="Fields whose values to count; all by default, none with a cursor.", max_length=len(FACETS)),
     ] = [],  # noqa: B006
 ) -> SearchResults:
     """Search job postings. Without words, list the newest."""
