@@ -60,7 +60,7 @@ def test_values_go_into_actions_and_text_and_are_not_read_as_places() -> None:
 
 
 def test_a_sentence_with_actions_cannot_lose_them_in_an_f_string() -> None:
-    with pytest.raises(TypeError, match=r"put together with \+"):
+    with pytest.raises(TypeError, match=r"with \+"):
         f"{action(Action.RESET_HOST, 'a.example')}"
 
 

@@ -305,7 +305,7 @@ def test_the_whole_description_is_searched(engine: SearchEngine) -> None:
     "cursor", ["", "x", "e30", "W10", "a" * 500, "é", "W251bGwsMSwyXQ", "WyJuZXdlc3QiLCJ4IiwieSJd"]
 )
 def test_a_cursor_that_no_search_gave_is_refused(filled: SearchEngine, cursor: str) -> None:
-    with pytest.raises(BadInput, match="cursor: is not one that a search returned"):
+    with pytest.raises(BadInput, match="cursor: must be the `next` of an earlier result"):
         filled.query(SearchQuery(cursor=cursor), NOW)
 
 
