@@ -120,7 +120,7 @@ def test_a_meilisearch_is_used_where_one_is_named(
     assert (status["engine"], status["pending"], status["failing"]) == ("meilisearch", 3, 3)
     assert "rejects the key" in status["last_error"]
     monkeypatch.setenv("COMITY_MEILI_KEY", "secret")
-    assert stocked.json("search", "--rebuild") == {"told": 3, "removed": 0, "postponed": 0, "error": None}
+    assert stocked.json("search", "--rebuild") == {"indexed": 3, "removed": 0, "postponed": 0, "error": None}
     assert stocked.json("search", "water")["total"] == 1
     assert len(meili.indexes["comity_jobs"]["documents"]) == 3
     meili.is_down = True

@@ -120,7 +120,7 @@ class Trouble(StrEnum):
     ROBOTS_DENIED = "robots_denied"
     ROBOTS_UNREACHABLE = "robots_unreachable"
     BUSY = "host_busy"
-    ASKED_TO_WAIT = "patience"  # the site asked to wait longer than a run does
+    ASKED_TO_WAIT = "asked_to_wait"  # the site asked to wait longer than a run does
     REFUSED = "refused"
     FAILED = "failed"
     NO_PAGES = "no_pages"

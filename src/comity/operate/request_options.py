@@ -157,8 +157,10 @@ class RequestOptions:
         return {host: parts.login.page for host, parts in self._parts.items() if parts.login is not None}
 
     def identity_of(self, host: str, policy: HostPolicy | None) -> RequestIdentity | None:
-        """The headers, cookies and so on for a host; None if there are none. A policy's option replaces that of the "
-        "run."""
+        """The headers, cookies and so on for a host; None if there are none.
+
+        A policy's option replaces that of the run.
+        """
         own = self._parts.get(host)
         asked = policy.request_options if policy is not None else None
         if own is None and asked is None and not self._serves_all:

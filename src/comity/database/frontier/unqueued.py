@@ -163,8 +163,10 @@ def of_url(connection: Connection, key: int, limit: int = 20) -> Sequence[Any]:
 
 
 def move(connection: Connection, from_host: UUID, to_host: UUID) -> None:
-    """Move one host's rows to another; rows that it already has are dropped. It reads the whole table: hosts are "
-    "rarely merged."""
+    """Move one host's rows to another; rows that it already has are dropped.
+
+    It reads the whole table: hosts are rarely merged.
+    """
     table = unqueued_urls
     known = select(table.c.url_key).where(table.c.domain_id == to_host)
     connection.execute(delete(table).where(table.c.domain_id == from_host, table.c.url_key.in_(known)))

@@ -374,7 +374,7 @@ def _rebuild(invocation: Invocation) -> None:
 
         done = opened.outbox_drain().rebuild(show)
     if invocation.as_json:
-        counts = {"told": done.indexed, "removed": done.removed, "postponed": done.postponed}
+        counts = {"indexed": done.indexed, "removed": done.removed, "postponed": done.postponed}
         write_json(counts | {"error": done.error})
     else:
         gone = f"; {counted(done.removed, 'posting')} skipped because of a takedown" if done.removed else ""

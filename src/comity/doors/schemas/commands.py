@@ -212,7 +212,7 @@ class SearchStatusView(Schema):
 class IndexRebuilt(Schema):
     """Postings that were indexed."""
 
-    told: int
+    indexed: int
     removed: int
     postponed: int
     error: str | None

@@ -193,7 +193,7 @@ CODES: Final[dict[str, tuple[str, Words]]] = {
         action(Action.LIFT_TAKEDOWN, "ENTRY") + " lifts the takedown.",
     ),
     "host_busy": ("Another process holds its host", "Wait until that process ends."),
-    "patience": ("Its host asked Comity to wait", "Wait until the block ends."),
+    "asked_to_wait": ("Its host asked Comity to wait", "Wait until the block ends."),
     "http_401": ("It needs a login: the server answered 401", _SERVER),
     "http_403": ("The server refused it: it answered 403", _SERVER),
     "http_404": ("There is no such page: the server answered 404", _SERVER),
