@@ -236,3 +236,21 @@ def test_half_a_part_that_a_dead_process_appended_is_not_seen_twice(tmp_path: Pa
     assert rows == distinct == 10 * len(finished)
     recovered(place, urls)
     assert [url for url, _body in kept(place)] == sorted(urls)
+
+
+def test_a_part_whose_segment_begins_while_parts_are_listed_is_not_joined_before_its_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = Target(tmp_path / "pages.jsonl", Format.JSONL)
+    target.spool.mkdir()
+    listed = Target.segments
+
+    def segments_then_another_begins(target: Target) -> list[Path]:
+        found = listed(target)
+        (target.spool / "segment-a-000001.open").touch()
+        (target.spool / "part-a-000001.jsonl").touch()
+        return found
+
+    monkeypatch.setattr(Target, "segments", segments_then_another_begins)
+    assert target.parts() == []
+    assert target.parts() == []

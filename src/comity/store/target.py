@@ -114,9 +114,10 @@ class Target:
 
     def parts(self) -> list[Path]:
         """Finished parts, in the order of their names. One whose segment is still there is its writer's to finish."""
-        unfinished = {self.part_of(segment).name for segment in self.segments()}
         ending = Format.PARQUET if self.format is Format.DUCKDB else self.format
-        found = self.spool.glob(f"part-*{ending}")
+        # Parts first, then segments: a segment that began in between must hide its part until the part has its note.
+        found = list(self.spool.glob(f"part-*{ending}"))
+        unfinished = {self.part_of(segment).name for segment in self.segments()}
         return sorted(path for path in found if self.is_folder or path.name not in unfinished)
 
 
