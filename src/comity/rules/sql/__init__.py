@@ -1,0 +1,1 @@
+"""The language of the SQL door: tokens, statements and options."""

@@ -1,0 +1,186 @@
+"""The options of a CRAWL statement: names, types, bounds and defaults (S4). One table; docs/sql.md is made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
+
+from comity.model.errors import BadInput
+from comity.model.statement import OptionValue
+from comity.rules.suggestions import nearest
+
+MOST_THREADS: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class SqlCrawlOptions:
+    """How a statement crawls. None: the connection's setting, or the default of every crawl."""
+
+    user_agent: str | None = None
+    threads: int | None = None
+    timeout_seconds: float | None = None
+    compress: bool = True
+    default_crawl_delay: float = 1.0
+    min_crawl_delay: float = 0.0
+    max_crawl_delay: float = 60.0
+    max_total_connections: int = 32
+    max_parallel_per_domain: int = 8
+    max_crawl_pages: int = 10_000
+    max_crawl_depth: int = 10
+    allow_subdomains: bool = False
+    follow_links: bool = False
+    respect_nofollow: bool = True
+    follow_canonical: bool = True
+    respect_robots_txt: bool = True
+    accept_content_types: tuple[str, ...] = ()
+    reject_content_types: tuple[str, ...] = ()
+    max_response_bytes: int = 10 * 1024 * 1024
+    max_retries: int = 5
+    max_retry_backoff_seconds: int = 600
+    batch_size: int = 100
+    update_stale: bool = False
+    sitemap_cache_hours: float = 24.0
+    extract_js: bool = True
+    log_skipped: bool = True
+
+
+class OptionRule(NamedTuple):
+    """What an option takes. `field` is the one that it sets where that has another name, `scale` its unit there."""
+
+    read: Callable[[OptionValue], Any]
+    takes: str
+    meaning: str
+    scale: Decimal | None = None
+    field: str = ""
+
+
+class _Unfit(Exception):
+    """The value is not of the option's type, or out of its bounds."""
+
+
+def read_options(options: Iterable[tuple[str, OptionValue]]) -> SqlCrawlOptions:
+    """The options of a statement; `BadInput` names the option, what it takes and the nearest known name."""
+    found: dict[str, Any] = {}
+    given: dict[str, str] = {}
+    for name, value in options:
+        rule = OPTIONS.get(name)
+        if rule is None:
+            meant = nearest(name, OPTIONS)
+            remedy = f"; did you mean {meant}?" if meant is not None else f"; the options are {', '.join(OPTIONS)}"
+            raise BadInput(name, f"the option is not known{remedy}")
+        target = rule.field or name
+        if target in given:
+            raise BadInput(name, f"the option says the same as {given[target]}; name one of them")
+        given[target] = name
+        try:
+            read = rule.read(value)
+        except _Unfit:
+            raise BadInput(name, f"the option takes {rule.takes}") from None
+        found[target] = float(Decimal(str(read)) * rule.scale) if rule.scale is not None else read
+    chosen = SqlCrawlOptions(**found)
+    if chosen.min_crawl_delay > chosen.max_crawl_delay:
+        raise BadInput("min_crawl_delay", "the least delay is longer than max_crawl_delay")
+    return chosen
+
+
+def _text(value: OptionValue) -> str:
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise _Unfit
+    return value.strip()
+
+
+def _flag(value: OptionValue) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    if isinstance(value, int) and value in (0, 1):
+        return bool(value)
+    raise _Unfit
+
+
+def _whole(least: int, most: int) -> Callable[[OptionValue], int]:
+    def read(value: OptionValue) -> int:
+        if isinstance(value, Decimal) and value == value.to_integral_value():
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise _Unfit
+        return value
+
+    return read
+
+
+def _number(least: float, most: float) -> Callable[[OptionValue], float]:
+    def read(value: OptionValue) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | Decimal) or not least <= value <= most:
+            raise _Unfit
+        return float(value)
+
+    return read
+
+
+def _texts(value: OptionValue) -> tuple[str, ...]:
+    """A list, or one text with commas in it."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    if isinstance(value, tuple):
+        return tuple(_text(part) for part in value)
+    raise _Unfit
+
+
+_BOOLEAN: Final = "true or false"
+_DAY_S: Final = 86_400
+
+
+def _bounded(least: int, most: int, meaning: str, field: str = "") -> OptionRule:
+    return OptionRule(_whole(least, most), f"a whole number from {least:,} to {most:,}", meaning, field=field)
+
+
+def _seconds(meaning: str) -> OptionRule:
+    return OptionRule(_number(0, _DAY_S), f"a number of seconds from 0 to {_DAY_S:,}", meaning)
+
+
+def _boolean(meaning: str) -> OptionRule:
+    return OptionRule(_flag, _BOOLEAN, meaning)
+
+
+OPTIONS: Final[dict[str, OptionRule]] = {
+    "user_agent": OptionRule(_text, "a text", "the User-Agent of every request; robots.txt is read for its bot's name"),
+    "threads": _bounded(1, MOST_THREADS, "visits under way at once; DuckDB's own setting unless it is given"),
+    "timeout_seconds": OptionRule(_number(0.1, 3600), "a number of seconds from 0.1 to 3,600", "the longest request"),
+    "compress": _boolean("ask for compressed answers"),
+    "default_crawl_delay": _seconds("seconds between two requests to a host whose robots.txt names none"),
+    "crawl_delay_ms": OptionRule(
+        _number(0, _DAY_S * 1000),
+        "a number of milliseconds",
+        "the same in milliseconds",
+        Decimal("0.001"),
+        "default_crawl_delay",
+    ),
+    "min_crawl_delay": _seconds("the delay never becomes shorter than this"),
+    "max_crawl_delay": _seconds("a delay that grows with a slow host grows no longer than this"),
+    "max_total_connections": _bounded(1, 10_000, "requests under way at once, over all hosts"),
+    "max_parallel_per_domain": _bounded(1, 1000, "requests under way at once to one host"),
+    "max_crawl_pages": _bounded(0, 1_000_000_000, "pages in all; 0 means no limit"),
+    "max_crawl_depth": _bounded(0, 1000, "how many links a page may be away from a URL of the query"),
+    "allow_subdomains": _boolean("follow links to subdomains"),
+    "follow_links": _boolean("follow links from page to page"),
+    "respect_nofollow": _boolean("do not follow links with rel=nofollow"),
+    "follow_canonical": _boolean("visit the page that rel=canonical names"),
+    "respect_robots_txt": _boolean("obey robots.txt"),
+    "accept_content_types": OptionRule(_texts, "a list of types, as text/html or text/*", "keep no other bodies"),
+    "reject_content_types": OptionRule(_texts, "a list of types, as image/*", "keep none of these"),
+    "max_response_bytes": _bounded(1, 2**31 - 1, "the largest body, inflated"),
+    "max_retries": _bounded(0, 100, "tries of a URL after the first"),
+    "max_retry_backoff_seconds": _bounded(1, _DAY_S, "the longest wait before a retry"),
+    "batch_size": _bounded(1, 100_000, "rows that are written to the table together"),
+    "update_stale": _boolean("visit pages again that sitemaps, validators or their age call out of date"),
+    "sitemap_cache_hours": OptionRule(
+        _number(0, 24 * 365), "a number of hours from 0 to 8,760", "how long a sitemap is believed"
+    ),
+    "extract_js": _boolean("read the variables of scripts"),
+    "log_skipped": _boolean("give a row to URLs that were not asked for"),
+}
+"""Every option, with the other spellings that users of the extension know."""

@@ -1,0 +1,377 @@
+"""Reading scripts: takes the user's text, returns statements one by one, or what is wrong with one and where.
+
+A statement that does not begin as one of ours is DuckDB's: its text is handed over as it was written, whatever it
+contains. docs/sql.md has the grammar. Time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Final, NoReturn
+
+from comity.model.statement import (
+    CrawlingMerge,
+    CrawlStatement,
+    OptionValue,
+    PlainSql,
+    QualifiedName,
+    Statement,
+    StatementProblem,
+    StopCrawl,
+)
+from comity.rules.sql.tokens import Token, TokenKind, name_value, position, string_value, tokens
+from comity.rules.suggestions import nearest
+
+MOST_OPTIONS: Final = 100
+DEEPEST: Final = 8  # lists within lists
+_CLAUSES: Final = ("EXTRACT", "WHERE", "WITH", "LIMIT")
+_OPENING: Final = {"(": ")", "[": "]", "{": "}"}
+_WORD_VALUES: Final[dict[str, bool | None]] = {
+    "TRUE": True,
+    "FALSE": False,
+    "ON": True,
+    "OFF": False,
+    "NULL": None,
+}
+_PLAIN_NAME: Final = re.compile(r"[a-z_][a-z0-9_]*")
+
+
+class _Wrong(Exception):
+    def __init__(self, message: str, at: int) -> None:
+        super().__init__(message)
+        self.at = at
+
+
+def read_script(text: str) -> Iterator[Statement | StatementProblem]:
+    """The statements of a script. After a problem the next statement is read all the same."""
+    for whole, pieces in _split(text):
+        read = _reader_of(pieces)
+        if read is None:
+            yield PlainSql(whole)
+            continue
+        try:
+            yield read(_Reader(text, pieces))
+        except _Wrong as wrong:
+            yield StatementProblem(str(wrong), position(text, wrong.at))
+
+
+def is_complete(text: str) -> bool:
+    """Whether a prompt may run what was typed: the last statement ends with a semicolon, and nothing is left open."""
+    last: Token | None = None
+    for last in tokens(text):
+        if not last.is_closed:
+            return False
+    return last is None or last.is_symbol(";")
+
+
+def print_statement(statement: CrawlStatement | CrawlingMerge | StopCrawl) -> str:
+    """A statement as text; reading it gives the same statement again."""
+    match statement:
+        case CrawlingMerge(merge):
+            return f"CRAWLING {merge}"
+        case StopCrawl(target):
+            return f"STOP CRAWL INTO {print_name(target)}"
+        case CrawlStatement():
+            return "\n".join(_printed_clauses(statement))
+
+
+def _printed_clauses(statement: CrawlStatement) -> Iterator[str]:
+    yield f"CRAWL ({statement.query}\n)"  # on a line of its own: the query may end in a comment
+    yield f"INTO {print_name(statement.target)}"
+    if statement.extract is not None:
+        yield f"EXTRACT ({statement.extract}\n)"
+    if statement.where is not None:
+        yield f"WHERE {statement.where}"
+    if statement.options:
+        yield f"WITH ({', '.join(f'{name} {print_value(value)}' for name, value in statement.options)})"
+    if statement.limit is not None:
+        yield f"LIMIT {statement.limit}"
+
+
+def print_name(name: QualifiedName) -> str:
+    """A name, quoted where it must be."""
+    return ".".join(
+        part if _PLAIN_NAME.fullmatch(part) and part.upper() not in _CLAUSES else '"' + part.replace('"', '""') + '"'
+        for part in name.parts
+    )
+
+
+def print_value(value: OptionValue) -> str:
+    """The value of an option."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case None:
+            return "NULL"
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case tuple():
+            return f"[{', '.join(map(print_value, value))}]"
+        case _:
+            return format(value, "f") if isinstance(value, Decimal) else str(value)
+
+
+def _split(text: str) -> Iterator[tuple[str, list[Token]]]:
+    """Each statement with its comments, and its tokens, without the semicolon; empty statements are left out."""
+    start, pieces = 0, []
+    for token in tokens(text):
+        if not token.is_symbol(";"):
+            pieces.append(token)
+            continue
+        if pieces:
+            yield text[start : token.start].strip(), pieces
+        start, pieces = token.end, []
+    if pieces:
+        yield text[start:].strip(), pieces
+
+
+def _reader_of(pieces: Sequence[Token]) -> Callable[[_Reader], Statement] | None:
+    """How to read a statement of ours; None for any other. No statement of DuckDB begins with CRAWL."""
+    first, second = pieces[0], pieces[1] if len(pieces) > 1 else None
+    if second is None:
+        return _Reader.crawl if first.is_word("CRAWL") else None
+    if first.is_word("CRAWL"):
+        return _Reader.crawl
+    if first.is_word("CRAWLING") and second.is_word("MERGE"):
+        return _Reader.merge
+    if first.is_word("STOP") and second.is_word("CRAWL"):
+        return _Reader.stop
+    return None
+
+
+class _Reader:
+    """The tokens of one statement, and how far they are read."""
+
+    def __init__(self, text: str, pieces: Sequence[Token]) -> None:
+        self._text = text
+        self._pieces = pieces
+        self._at = 0
+
+    def crawl(self) -> CrawlStatement:
+        """`CRAWL (query) INTO name [EXTRACT (…)] [WHERE …] [WITH (…)] [LIMIT n]`; the clauses come in any order."""
+        self._take_word("CRAWL")
+        if self._next_is_word("SITES"):  # an older form of the language; it means the same
+            self._at += 1
+        query = self._enclosed("a query in parentheses: CRAWL (SELECT …) INTO table")
+        self._take_word("INTO")
+        target = self._name()
+        extract, where, limit = None, None, None
+        options: tuple[tuple[str, OptionValue], ...] = ()
+        seen: set[str] = set()
+        while (token := self._peek()) is not None:
+            clause = token.text.upper()
+            if not token.is_word(*_CLAUSES):
+                self._refuse_clause(token)
+            if clause in seen:
+                self._fail(f"{clause} is there twice", token)
+            seen.add(clause)
+            self._at += 1
+            if clause == "EXTRACT":
+                extract = self._enclosed("columns in parentheses: EXTRACT (price FROM css '.price::text')")
+            elif clause == "WHERE":
+                where = self._filter()
+            elif clause == "WITH":
+                options = self._options()
+            else:
+                limit = self._limit()
+        return CrawlStatement(query, target, extract, where, options, limit)
+
+    def merge(self) -> CrawlingMerge:
+        """`CRAWLING MERGE INTO …`: the rest is DuckDB's to read."""
+        return CrawlingMerge(self._text[self._pieces[1].start : self._pieces[-1].end])
+
+    def stop(self) -> StopCrawl:
+        """`STOP CRAWL INTO name`."""
+        self._at = 2
+        self._take_word("INTO")
+        target = self._name()
+        if (token := self._peek()) is not None:
+            self._fail(f"nothing may follow the table, but {_quoted(token)} does", token)
+        return StopCrawl(target)
+
+    def _name(self) -> QualifiedName:
+        parts = [self._name_part()]
+        while (token := self._peek()) is not None and token.is_symbol("."):
+            self._at += 1
+            parts.append(self._name_part())
+        if len(parts) > 3:
+            self._fail("a table has at most a catalog, a schema and a name", self._pieces[self._at - 1])
+        return QualifiedName(tuple(parts))
+
+    def _name_part(self) -> str:
+        token = self._take("the name of a table")
+        if token.kind not in (TokenKind.WORD, TokenKind.QUOTED_NAME):
+            self._fail(f"the name of a table is missing before {_quoted(token)}", token)
+        self._check_closed(token)
+        name = name_value(token)
+        if not name:
+            self._fail("the name of a table is empty", token)
+        return name
+
+    def _enclosed(self, what: str) -> str:
+        """The text between parentheses."""
+        opening = self._take(what)
+        if not opening.is_symbol("("):
+            self._fail(f"expected {what}", opening)
+        closing = self._closing(opening)
+        inside = self._text[opening.end : closing.start].strip()
+        if not any(True for _ in tokens(inside)):
+            self._fail(f"expected {what}; the parentheses are empty", closing)
+        return inside
+
+    def _closing(self, opening: Token) -> Token:
+        """Go on behind the bracket that closes one; every other is closed before it."""
+        open_brackets = [opening]
+        while (token := self._peek()) is not None:
+            self._at += 1
+            self._check_closed(token)
+            if token.kind is not TokenKind.SYMBOL:
+                continue
+            if token.text in _OPENING:
+                open_brackets.append(token)
+            elif token.text in _OPENING.values():
+                if token.text != _OPENING[open_brackets[-1].text]:
+                    self._fail(f"{_quoted(token)} does not close {_quoted(open_brackets[-1])}", token)
+                open_brackets.pop()
+                if not open_brackets:
+                    return token
+        raise _Wrong(f"{_quoted(open_brackets[-1])} is never closed", open_brackets[-1].start)
+
+    def _filter(self) -> str:
+        """The text up to the next clause. EXTRACT is a function of SQL too, so that no clause of that name follows."""
+        start = self._take("a condition on url")
+        self._at -= 1
+        while (token := self._peek()) is not None and not self._begins_clause(token):
+            self._at += 1
+            self._check_closed(token)
+            if token.kind is TokenKind.SYMBOL and token.text in _OPENING:
+                self._closing(token)
+            elif token.kind is TokenKind.SYMBOL and token.text in _OPENING.values():
+                self._fail(f"{_quoted(token)} closes nothing", token)
+        end = self._pieces[self._at - 1]
+        if end.end <= start.start:
+            self._fail("expected a condition on url", start)
+        return self._text[start.start : end.end]
+
+    def _begins_clause(self, token: Token) -> bool:
+        following = self._pieces[self._at + 1] if self._at + 1 < len(self._pieces) else None
+        if token.is_word("WITH"):
+            return following is None or following.is_symbol("(")
+        return token.is_word("LIMIT")
+
+    def _limit(self) -> int:
+        token = self._take("a number of pages")
+        if token.kind is not TokenKind.NUMBER or not token.text.replace("_", "").isdigit():
+            self._fail(f"LIMIT needs a whole number, not {_quoted(token)}", token)
+        return int(token.text.replace("_", ""))
+
+    def _options(self) -> tuple[tuple[str, OptionValue], ...]:
+        """`(name value, name = value, …)`."""
+        opening = self._take("options in parentheses: WITH (user_agent 'MyBot/1.0')")
+        if not opening.is_symbol("("):
+            self._fail("expected options in parentheses: WITH (user_agent 'MyBot/1.0')", opening)
+        found: dict[str, OptionValue] = {}
+        while True:
+            token = self._take("the name of an option")
+            if token.is_symbol(")"):
+                return tuple(found.items())
+            if token.kind not in (TokenKind.WORD, TokenKind.QUOTED_NAME):
+                self._fail(f"expected the name of an option, not {_quoted(token)}", token)
+            self._check_closed(token)
+            name = name_value(token).lower()
+            if name in found:
+                self._fail(f"the option {name} is there twice", token)
+            if len(found) >= MOST_OPTIONS:
+                self._fail(f"more than {MOST_OPTIONS} options", token)
+            following = self._peek()
+            if following is not None and (following.is_symbol("=") or following.is_symbol(":=")):
+                self._at += 1
+            found[name] = self._value(name, 0)
+            token = self._take("a comma or the closing parenthesis")
+            if token.is_symbol(")"):
+                return tuple(found.items())
+            if not token.is_symbol(","):
+                self._fail(f"expected a comma or a closing parenthesis after {name}, not {_quoted(token)}", token)
+
+    def _value(self, name: str, depth: int) -> OptionValue:
+        token = self._take(f"a value of {name}")
+        self._check_closed(token)
+        if token.kind is TokenKind.STRING:
+            return string_value(token)
+        if token.kind is TokenKind.NUMBER:
+            return self._number(token)
+        if token.kind is TokenKind.SYMBOL and token.text in "+-":
+            number = self._take(f"a value of {name}")
+            if number.kind is not TokenKind.NUMBER:
+                self._fail(f"expected a number, not {_quoted(number)}", number)
+            value = self._number(number)
+            return -value if token.text == "-" else value
+        if token.is_word(*_WORD_VALUES):
+            return _WORD_VALUES[token.text.upper()]
+        if token.is_symbol("[") or token.is_symbol("("):
+            if depth >= DEEPEST:
+                self._fail(f"lists are nested more than {DEEPEST} deep", token)
+            return self._list(name, "]" if token.text == "[" else ")", depth)
+        if token.kind is TokenKind.PARAMETER:
+            self._fail(f"the value of {name} is written out; parameters are for the query", token)
+        expected = f"expected a value of {name}: a string in single quotes, a number, true, false or a list"
+        raise _Wrong(expected, token.start)
+
+    def _list(self, name: str, closing: str, depth: int) -> tuple[OptionValue, ...]:
+        values: list[OptionValue] = []
+        if (token := self._peek()) is not None and token.is_symbol(closing):
+            self._at += 1
+            return ()
+        while True:
+            values.append(self._value(name, depth + 1))
+            token = self._take("a comma or the end of the list")
+            if token.is_symbol(closing):
+                return tuple(values)
+            if not token.is_symbol(","):
+                self._fail(f"expected a comma or {closing!r} in the list of {name}, not {_quoted(token)}", token)
+
+    def _number(self, token: Token) -> int | Decimal:
+        digits = token.text.replace("_", "")
+        try:
+            return int(digits) if digits.isdigit() else Decimal(digits)
+        except (InvalidOperation, ValueError):
+            self._fail(f"{_quoted(token)} is not a number", token)
+
+    def _peek(self) -> Token | None:
+        return self._pieces[self._at] if self._at < len(self._pieces) else None
+
+    def _next_is_word(self, word: str) -> bool:
+        token = self._peek()
+        return token is not None and token.is_word(word)
+
+    def _take(self, what: str) -> Token:
+        token = self._peek()
+        if token is None:
+            raise _Wrong(f"expected {what}, but the statement ends", self._pieces[-1].end)
+        self._at += 1
+        return token
+
+    def _take_word(self, word: str) -> None:
+        token = self._take(word)
+        if not token.is_word(word):
+            self._fail(f"expected {word}, not {_quoted(token)}", token)
+
+    def _check_closed(self, token: Token) -> None:
+        if not token.is_closed:
+            kind = "comment" if token.kind is TokenKind.SYMBOL else token.kind
+            self._fail(f"a {kind} is never closed", token)
+
+    def _refuse_clause(self, token: Token) -> NoReturn:
+        meant = nearest(token.text, _CLAUSES) if token.kind is TokenKind.WORD else None
+        remedy = f"; did you mean {meant}?" if meant else f"; after the table come {', '.join(_CLAUSES)}"
+        self._fail(f"{_quoted(token)} is not expected here{remedy}", token)
+
+    def _fail(self, message: str, token: Token) -> NoReturn:
+        raise _Wrong(message, token.start)
+
+
+def _quoted(token: Token) -> str:
+    text = token.text if len(token.text) <= 40 else token.text[:39] + "…"
+    return repr(text) if "'" not in text else f'"{text}"'
