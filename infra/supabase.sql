@@ -371,6 +371,40 @@ $$;
 
 CREATE INDEX IF NOT EXISTS idx_search_outbox_next_attempt_at ON search_outbox (next_attempt_at, id);
 
+CREATE TABLE IF NOT EXISTS sitemaps (
+    domain_id UUID NOT NULL,
+    url_key BIGINT NOT NULL,
+    url TEXT NOT NULL,
+    depth SMALLINT DEFAULT 0 NOT NULL,
+    is_guess BOOLEAN DEFAULT false NOT NULL,
+    state VARCHAR(10) NOT NULL,
+    status INTEGER,
+    kind VARCHAR(20),
+    entries INTEGER DEFAULT 0 NOT NULL,
+    detail TEXT,
+    asked_at TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT pk_sitemaps PRIMARY KEY (domain_id, url_key),
+    CONSTRAINT ck_sitemaps_state CHECK (state IN ('planned', 'read', 'missing', 'failed', 'refused'))
+);
+
+ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS url TEXT;
+ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS depth SMALLINT DEFAULT 0 NOT NULL;
+ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS is_guess BOOLEAN DEFAULT false NOT NULL;
+ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS state VARCHAR(10);
+ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS status INTEGER;
+ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS kind VARCHAR(20);
+ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS entries INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS detail TEXT;
+ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS asked_at TIMESTAMP WITH TIME ZONE;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_sitemaps_state' AND conrelid = 'sitemaps'::regclass) THEN
+        ALTER TABLE sitemaps ADD CONSTRAINT ck_sitemaps_state CHECK (state IN ('planned', 'read', 'missing', 'failed', 'refused')) NOT VALID;
+    END IF;
+END
+$$;
+
 CREATE TABLE IF NOT EXISTS sources (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
     org_name TEXT,
@@ -489,6 +523,24 @@ CREATE TABLE IF NOT EXISTS takedowns (
 ALTER TABLE takedowns ADD COLUMN IF NOT EXISTS reason TEXT;
 ALTER TABLE takedowns ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
 
+CREATE TABLE IF NOT EXISTS visit_lists (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    door VARCHAR(20) NOT NULL,
+    name VARCHAR(300) NOT NULL,
+    settings JSONB,
+    begun_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    ended_at TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT pk_visit_lists PRIMARY KEY (id)
+);
+
+ALTER TABLE visit_lists ADD COLUMN IF NOT EXISTS door VARCHAR(20);
+ALTER TABLE visit_lists ADD COLUMN IF NOT EXISTS name VARCHAR(300);
+ALTER TABLE visit_lists ADD COLUMN IF NOT EXISTS settings JSONB;
+ALTER TABLE visit_lists ADD COLUMN IF NOT EXISTS begun_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE visit_lists ADD COLUMN IF NOT EXISTS ended_at TIMESTAMP WITH TIME ZONE;
+
+CREATE INDEX IF NOT EXISTS idx_visit_lists_name ON visit_lists (door, name, begun_at);
+
 CREATE TABLE IF NOT EXISTS crawl_locks (
     source_id UUID NOT NULL,
     locked_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
@@ -562,6 +614,65 @@ $$;
 
 CREATE INDEX IF NOT EXISTS idx_crawl_logs_ran_at ON crawl_logs (ran_at DESC);
 CREATE INDEX IF NOT EXISTS idx_crawl_logs_source_id ON crawl_logs (source_id, ran_at DESC);
+
+CREATE TABLE IF NOT EXISTS domain_frontier (
+    id BIGSERIAL NOT NULL,
+    domain_id UUID NOT NULL,
+    run_id UUID,
+    url TEXT NOT NULL,
+    url_key BIGINT NOT NULL,
+    depth INTEGER DEFAULT 0 NOT NULL,
+    priority INTEGER DEFAULT 0 NOT NULL,
+    state SMALLINT DEFAULT 0 NOT NULL,
+    attempts SMALLINT DEFAULT 0 NOT NULL,
+    not_before TIMESTAMP WITH TIME ZONE,
+    discovered_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    lastmod TIMESTAMP WITH TIME ZONE,
+    changefreq VARCHAR(10),
+    sitemap_priority DOUBLE PRECISION,
+    found_by SMALLINT DEFAULT 0 NOT NULL,
+    found_on BIGINT,
+    CONSTRAINT pk_domain_frontier PRIMARY KEY (id),
+    CONSTRAINT ck_domain_frontier_state CHECK (state IN (0, 1, 2, 3)),
+    CONSTRAINT fk_domain_frontier_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
+);
+
+ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS domain_id UUID;
+ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS run_id UUID;
+ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS url TEXT;
+ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS url_key BIGINT;
+ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS depth INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS priority INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS state SMALLINT DEFAULT 0 NOT NULL;
+ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS attempts SMALLINT DEFAULT 0 NOT NULL;
+ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS not_before TIMESTAMP WITH TIME ZONE;
+ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS discovered_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS lastmod TIMESTAMP WITH TIME ZONE;
+ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS changefreq VARCHAR(10);
+ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS sitemap_priority DOUBLE PRECISION;
+ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS found_by SMALLINT DEFAULT 0 NOT NULL;
+ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS found_on BIGINT;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_domain_frontier_state' AND conrelid = 'domain_frontier'::regclass) THEN
+        ALTER TABLE domain_frontier ADD CONSTRAINT ck_domain_frontier_state CHECK (state IN (0, 1, 2, 3)) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_domain_frontier_run_id' AND conrelid = 'domain_frontier'::regclass) THEN
+        ALTER TABLE domain_frontier ADD CONSTRAINT fk_domain_frontier_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_domain_frontier_put_off ON domain_frontier (domain_id, not_before) WHERE state = 0 AND not_before IS NOT NULL;
+CREATE INDEX IF NOT EXISTS idx_domain_frontier_queue ON domain_frontier (domain_id, priority DESC, depth, id) WHERE state = 0;
+CREATE INDEX IF NOT EXISTS idx_domain_frontier_too_deep ON domain_frontier (domain_id, depth, url_key) WHERE state = 3;
+CREATE UNIQUE INDEX IF NOT EXISTS uq_domain_frontier_url ON domain_frontier (domain_id, url_key);
 
 CREATE TABLE IF NOT EXISTS domains (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
@@ -911,74 +1022,6 @@ BEGIN
 END
 $$;
 
-CREATE TABLE IF NOT EXISTS domain_frontier (
-    id BIGSERIAL NOT NULL,
-    domain_id UUID NOT NULL,
-    run_id UUID,
-    url TEXT NOT NULL,
-    url_key BIGINT NOT NULL,
-    depth INTEGER DEFAULT 0 NOT NULL,
-    priority INTEGER DEFAULT 0 NOT NULL,
-    state SMALLINT DEFAULT 0 NOT NULL,
-    attempts SMALLINT DEFAULT 0 NOT NULL,
-    not_before TIMESTAMP WITH TIME ZONE,
-    discovered_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    lastmod TIMESTAMP WITH TIME ZONE,
-    changefreq VARCHAR(10),
-    sitemap_priority DOUBLE PRECISION,
-    found_by SMALLINT DEFAULT 0 NOT NULL,
-    found_on BIGINT,
-    CONSTRAINT pk_domain_frontier PRIMARY KEY (id),
-    CONSTRAINT ck_domain_frontier_state CHECK (state IN (0, 1, 2, 3)),
-    CONSTRAINT fk_domain_frontier_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE,
-    CONSTRAINT fk_domain_frontier_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
-);
-
-ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS domain_id UUID;
-ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS run_id UUID;
-ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS url TEXT;
-ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS url_key BIGINT;
-ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS depth INTEGER DEFAULT 0 NOT NULL;
-ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS priority INTEGER DEFAULT 0 NOT NULL;
-ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS state SMALLINT DEFAULT 0 NOT NULL;
-ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS attempts SMALLINT DEFAULT 0 NOT NULL;
-ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS not_before TIMESTAMP WITH TIME ZONE;
-ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS discovered_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
-ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS lastmod TIMESTAMP WITH TIME ZONE;
-ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS changefreq VARCHAR(10);
-ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS sitemap_priority DOUBLE PRECISION;
-ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS found_by SMALLINT DEFAULT 0 NOT NULL;
-ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS found_on BIGINT;
-
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_domain_frontier_state' AND conrelid = 'domain_frontier'::regclass) THEN
-        ALTER TABLE domain_frontier ADD CONSTRAINT ck_domain_frontier_state CHECK (state IN (0, 1, 2, 3)) NOT VALID;
-    END IF;
-END
-$$;
-
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_domain_frontier_domain_id' AND conrelid = 'domain_frontier'::regclass) THEN
-        ALTER TABLE domain_frontier ADD CONSTRAINT fk_domain_frontier_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
-    END IF;
-END
-$$;
-
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_domain_frontier_run_id' AND conrelid = 'domain_frontier'::regclass) THEN
-        ALTER TABLE domain_frontier ADD CONSTRAINT fk_domain_frontier_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL;
-    END IF;
-END
-$$;
-
-CREATE INDEX IF NOT EXISTS idx_domain_frontier_put_off ON domain_frontier (domain_id, not_before) WHERE state = 0 AND not_before IS NOT NULL;
-CREATE INDEX IF NOT EXISTS idx_domain_frontier_queue ON domain_frontier (domain_id, priority DESC, depth, id) WHERE state = 0;
-CREATE INDEX IF NOT EXISTS idx_domain_frontier_too_deep ON domain_frontier (domain_id, depth, url_key) WHERE state = 3;
-CREATE UNIQUE INDEX IF NOT EXISTS uq_domain_frontier_url ON domain_frontier (domain_id, url_key);
-
 CREATE TABLE IF NOT EXISTS evidence (
     id BIGSERIAL NOT NULL,
     run_id UUID,
@@ -1306,49 +1349,6 @@ CREATE INDEX IF NOT EXISTS idx_provenance_image ON provenance (image_id);
 CREATE INDEX IF NOT EXISTS idx_provenance_source_domain ON provenance (source_domain);
 CREATE UNIQUE INDEX IF NOT EXISTS uq_provenance_page_image ON provenance (page_key, image_id, discovery_type);
 
-CREATE TABLE IF NOT EXISTS sitemaps (
-    domain_id UUID NOT NULL,
-    url_key BIGINT NOT NULL,
-    url TEXT NOT NULL,
-    depth SMALLINT DEFAULT 0 NOT NULL,
-    is_guess BOOLEAN DEFAULT false NOT NULL,
-    state VARCHAR(10) NOT NULL,
-    status INTEGER,
-    kind VARCHAR(20),
-    entries INTEGER DEFAULT 0 NOT NULL,
-    detail TEXT,
-    asked_at TIMESTAMP WITH TIME ZONE,
-    CONSTRAINT pk_sitemaps PRIMARY KEY (domain_id, url_key),
-    CONSTRAINT ck_sitemaps_state CHECK (state IN ('planned', 'read', 'missing', 'failed', 'refused')),
-    CONSTRAINT fk_sitemaps_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
-);
-
-ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS url TEXT;
-ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS depth SMALLINT DEFAULT 0 NOT NULL;
-ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS is_guess BOOLEAN DEFAULT false NOT NULL;
-ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS state VARCHAR(10);
-ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS status INTEGER;
-ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS kind VARCHAR(20);
-ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS entries INTEGER DEFAULT 0 NOT NULL;
-ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS detail TEXT;
-ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS asked_at TIMESTAMP WITH TIME ZONE;
-
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_sitemaps_state' AND conrelid = 'sitemaps'::regclass) THEN
-        ALTER TABLE sitemaps ADD CONSTRAINT ck_sitemaps_state CHECK (state IN ('planned', 'read', 'missing', 'failed', 'refused')) NOT VALID;
-    END IF;
-END
-$$;
-
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_sitemaps_domain_id' AND conrelid = 'sitemaps'::regclass) THEN
-        ALTER TABLE sitemaps ADD CONSTRAINT fk_sitemaps_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
-    END IF;
-END
-$$;
-
 CREATE TABLE IF NOT EXISTS unqueued_urls (
     url_key BIGINT NOT NULL,
     domain_id UUID NOT NULL,
@@ -1374,6 +1374,37 @@ BEGIN
     END IF;
 END
 $$;
+
+CREATE TABLE IF NOT EXISTS visit_list_hosts (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    list_id UUID NOT NULL,
+    domain_id UUID NOT NULL,
+    CONSTRAINT pk_visit_list_hosts PRIMARY KEY (id),
+    CONSTRAINT fk_visit_list_hosts_list_id FOREIGN KEY(list_id) REFERENCES visit_lists (id) ON DELETE CASCADE,
+    CONSTRAINT fk_visit_list_hosts_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+
+ALTER TABLE visit_list_hosts ADD COLUMN IF NOT EXISTS list_id UUID;
+ALTER TABLE visit_list_hosts ADD COLUMN IF NOT EXISTS domain_id UUID;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_visit_list_hosts_domain_id' AND conrelid = 'visit_list_hosts'::regclass) THEN
+        ALTER TABLE visit_list_hosts ADD CONSTRAINT fk_visit_list_hosts_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_visit_list_hosts_list_id' AND conrelid = 'visit_list_hosts'::regclass) THEN
+        ALTER TABLE visit_list_hosts ADD CONSTRAINT fk_visit_list_hosts_list_id FOREIGN KEY(list_id) REFERENCES visit_lists (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_visit_list_hosts_domain ON visit_list_hosts (domain_id);
+CREATE UNIQUE INDEX IF NOT EXISTS uq_visit_list_hosts_host ON visit_list_hosts (list_id, domain_id);
 
 DROP TRIGGER IF EXISTS domains_status_trigger ON domains;
 DROP TRIGGER IF EXISTS domains_first_status_trigger ON domains;

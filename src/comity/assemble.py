@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from comity.walk.session.session import Session, SessionTerms
     from comity.walk.sources.listing_reader import ListingReader
     from comity.walk.sources.runner import SourceRunner
+    from comity.walk.visit_list import VisitList
 
 REREAD_EVERY_S: Final = 600.0
 _SECRET: Final = {
@@ -119,8 +120,9 @@ class State:
         hooks: CrawlHooks | None = None,
         sink: MakeSink | None = None,
         leases: Leases | None = None,
+        visits: VisitList | None = None,
     ) -> Crawl:
-        """A whole-site crawl of some hosts, or of what the table of hosts offers.
+        """A whole-site crawl of some hosts, or of what the table of hosts offers; or of what a list of visits has.
 
         `sink` may wrap the store of pages; `leases` belong to a known holder instead of a new one.
         """
@@ -161,6 +163,8 @@ class State:
             patterns=self.patterns(),
             site=self.site(),
             columns=settings.extract,
+            door="crawl" if visits is None else visits.door,
+            has_own_list=visits is not None,
         )
         if hosts is None:  # a worker's run, whose hosts were not prepared one by one
             hooks = replace(hooks, duties=(*hooks.duties, Duty(REREAD_EVERY_S, partial(self.reread_robots, fetcher))))
@@ -179,7 +183,8 @@ class State:
             ),
             leases,
         )
-        return Crawl(session, self.frontier, store, terms, hosts, hooks, images)
+        frontier = self.frontier if visits is None else visits.frontier
+        return Crawl(session, frontier, store, terms, hosts, hooks, images)
 
     def patterns(self) -> PatternRules | None:
         """Which URLs crawls visit; None for all."""

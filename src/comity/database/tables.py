@@ -267,7 +267,8 @@ domain_frontier: Final = Table(
     "domain_frontier",
     metadata,
     Column("id", RowNumber, primary_key=True, autoincrement=True),
-    Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="CASCADE"), nullable=False),
+    # A host, for the crawls that share its frontier; or a host of a list of visits (`visit_list_hosts.id`).
+    Column("domain_id", Uuid(), nullable=False),
     Column("run_id", Uuid(), ForeignKey("crawl_runs.id", ondelete="SET NULL")),
     Column("url", Text(), nullable=False),
     Column("url_key", BigInteger(), nullable=False),
@@ -308,6 +309,31 @@ domain_frontier: Final = Table(
     ),
 )
 
+# A list of visits that one piece of work has for itself (a query, an audit): what is known of a URL is shared by all,
+# whether it is still to be visited is not. Its URLs are in `domain_frontier`, under the ids of `visit_list_hosts`.
+visit_lists: Final = Table(
+    "visit_lists",
+    metadata,
+    _id(),
+    Column("door", String(20), nullable=False),
+    # What tells this piece of work from others, so that it goes on after a crash: a digest of the statement, a site.
+    Column("name", String(300), nullable=False),
+    Column("settings", JsonDocument),
+    _now("begun_at"),
+    Column("ended_at", UtcDateTime()),
+    Index("idx_visit_lists_name", "door", "name", "begun_at"),
+)
+
+visit_list_hosts: Final = Table(
+    "visit_list_hosts",
+    metadata,
+    _id(),
+    Column("list_id", Uuid(), ForeignKey("visit_lists.id", ondelete="CASCADE"), nullable=False),
+    Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="CASCADE"), nullable=False),
+    Index("uq_visit_list_hosts_host", "list_id", "domain_id", unique=True),
+    Index("idx_visit_list_hosts_domain", "domain_id"),
+)
+
 # A frontier that is kept outside of the database: which life of it is the right one, and the last batch it was sent.
 frontier_epochs: Final = Table(
     "frontier_epochs",
@@ -330,7 +356,7 @@ frontier_journal: Final = Table(
 sitemaps: Final = Table(
     "sitemaps",
     metadata,
-    Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="CASCADE"), primary_key=True),
+    Column("domain_id", Uuid(), primary_key=True),  # as in `domain_frontier`
     Column("url_key", BigInteger(), primary_key=True, autoincrement=False),
     Column("url", Text(), nullable=False),
     _count("depth", SmallInteger),

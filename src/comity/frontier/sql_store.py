@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -18,12 +18,21 @@ from comity.model.errors import BadInput
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.sitemap import ChangeFrequency, PageHints
 
+KeyOf = Callable[[UUID], UUID]
+"""The id under which the URLs of a host are kept."""
+
+
+def itself(host_id: UUID) -> UUID:
+    """The host's own id: its URLs are those that all crawls share."""
+    return host_id
+
 
 class SqlChange:
     """Changes in one transaction; acknowledgements of many hosts go out together at its end."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, key_of: KeyOf = itself) -> None:
         self.connection = connection
+        self._key_of = key_of
         self._done: list[tuple[UUID, int]] = []
         self._dropped: list[tuple[UUID, int]] = []
         self._put_back: list[tuple[UUID, int, float, int]] = []
@@ -35,13 +44,15 @@ class SqlChange:
         """Queue URLs that this host has never had; gives how many were new."""
         if not entries:
             return 0
-        added = frontier_table.add(self.connection, host_id, run_id, entries)
+        key = self._key_of(host_id)
+        added = frontier_table.add(self.connection, key, run_id, entries)
         if added < len(entries):  # some are known: those that were only kept as too deep are wanted now
-            added += frontier_table.lift_links(self.connection, host_id, entries)
+            added += frontier_table.lift_links(self.connection, key, entries)
         return added
 
     def settle(self, host_id: UUID, run_id: UUID | None, settlement: HostSettlement) -> int:
         """Enter what became of a host's URLs; gives how many of the links were new."""
+        host_id = self._key_of(host_id)
         self._done += [(host_id, key) for key in settlement.done]
         self._dropped += [(host_id, key) for key in settlement.dropped]
         self._put_back += [(host_id, *each) for each in settlement.put_back]
@@ -57,32 +68,32 @@ class SqlChange:
     def lift(self, host_id: UUID, max_depth: int) -> int:
         """Queue URLs that were too deep, down to a depth; gives how many."""
         self.flush()
-        return frontier_table.lift(self.connection, host_id, max_depth)
+        return frontier_table.lift(self.connection, self._key_of(host_id), max_depth)
 
     def requeue_all(self, host_id: UUID) -> int:
         """Queue everything again that was done, and forget waits and tries; gives how much of it was done."""
         self.flush()
-        return frontier_table.requeue_all(self.connection, host_id)
+        return frontier_table.requeue_all(self.connection, self._key_of(host_id))
 
     def requeue_known(self, host_id: UUID, ranked: Collection[tuple[int, int]]) -> int:
         """Queue URLs that are done again, each with a new priority."""
         self.flush()
-        return frontier_table.requeue_some(self.connection, host_id, ranked)
+        return frontier_table.requeue_some(self.connection, self._key_of(host_id), ranked)
 
     def change_state(self, host_id: UUID, keys: Collection[int], before: int, after: int) -> int:
         """Take URLs out of the queue or put them back; only those in the state `before`."""
         self.flush()
-        return frontier_table.change_state(self.connection, host_id, keys, before, after)
+        return frontier_table.change_state(self.connection, self._key_of(host_id), keys, before, after)
 
     def move(self, from_host: UUID, to_host: UUID) -> None:
         """Give one host's URLs to another; those it has fall away."""
         self.flush()
-        frontier_table.move(self.connection, from_host, to_host)
+        frontier_table.move(self.connection, self._key_of(from_host), self._key_of(to_host))
 
     def forget(self, host_id: UUID) -> None:
         """Forget every URL of a host."""
         self.flush()
-        frontier_table.forget(self.connection, host_id)
+        frontier_table.forget(self.connection, self._key_of(host_id))
 
     def flush(self) -> None:
         """Send what was gathered, in the order in which a settlement is meant."""
@@ -95,53 +106,56 @@ class SqlChange:
 class SqlReads:
     """Questions inside one transaction of the caller's."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, key_of: KeyOf = itself) -> None:
         self._connection = connection
+        self._key_of = key_of
 
     def peek(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
         """The next URLs: by priority, depth, age; without those put off."""
-        rows = frontier_table.peek(self._connection, host_id, limit, now)
+        rows = frontier_table.peek(self._connection, self._key_of(host_id), limit, now)
         return [QueuedUrl(row.url, row.url_key, row.depth, row.attempts, row.priority) for row in rows]
 
     def keys(self, host_id: UUID, limit: int) -> list[int]:
         """The keys of URLs that a host has."""
-        return frontier_table.keys(self._connection, host_id, limit)
+        return frontier_table.keys(self._connection, self._key_of(host_id), limit)
 
     def queued_up_to(self, host_id: UUID, most: int) -> int:
         """How many URLs are still to visit, counted no further than `most`."""
-        return frontier_table.queued_up_to(self._connection, host_id, most)
+        return frontier_table.queued_up_to(self._connection, self._key_of(host_id), most)
 
     def queued_of(self, host_ids: Collection[UUID]) -> dict[UUID, int]:
         """How many URLs of each of some hosts are still to visit."""
-        return frontier_table.queued_of(self._connection, host_ids)
+        hosts = {self._key_of(host_id): host_id for host_id in host_ids}
+        return {hosts[key]: urls for key, urls in frontier_table.queued_of(self._connection, hosts).items()}
 
     def size(self, host_id: UUID) -> int:
         """How many URLs are still to visit."""
-        return frontier_table.size(self._connection, host_id)
+        return frontier_table.size(self._connection, self._key_of(host_id))
 
     def states(self, host_id: UUID) -> dict[int, int]:
         """How many URLs there are in each state."""
-        return frontier_table.states(self._connection, host_id)
+        return frontier_table.states(self._connection, self._key_of(host_id))
 
     def next_ready_at(self, host_id: UUID) -> datetime | None:
         """When the earliest URL that was put off may be tried."""
-        return frontier_table.next_ready_at(self._connection, host_id)
+        return frontier_table.next_ready_at(self._connection, self._key_of(host_id))
 
     def any_url(self, host_id: UUID) -> str | None:
         """Some URL of a host."""
-        return frontier_table.any_url(self._connection, host_id)
+        return frontier_table.any_url(self._connection, self._key_of(host_id))
 
     def too_deep(self, host_ids: Collection[UUID]) -> dict[UUID, tuple[int, int]]:
         """How many URLs of hosts are too deep, and the least depth of them."""
-        return frontier_table.too_deep(self._connection, host_ids)
+        hosts = {self._key_of(host_id): host_id for host_id in host_ids}
+        return {hosts[key]: found for key, found in frontier_table.too_deep(self._connection, hosts).items()}
 
     def too_deep_keys(self, host_id: UUID, limit: int) -> list[int]:
         """The keys of URLs that are too deep."""
-        return frontier_table.too_deep_keys(self._connection, host_id, limit)
+        return frontier_table.too_deep_keys(self._connection, self._key_of(host_id), limit)
 
     def find(self, host_ids: Collection[UUID], key: int) -> FoundUrl | None:
         """What is known of one URL."""
-        row = frontier_table.find(self._connection, host_ids, key)
+        row = frontier_table.find(self._connection, [self._key_of(host_id) for host_id in host_ids], key)
         if row is None:
             return None
         return FoundUrl(
@@ -160,12 +174,12 @@ class SqlReads:
 
     def urls(self, host_id: UUID, state: int, after: int, limit: int) -> list[PlacedUrl]:
         """URLs in one state, a page at a time."""
-        rows = frontier_table.urls(self._connection, host_id, state, after, limit)
+        rows = frontier_table.urls(self._connection, self._key_of(host_id), state, after, limit)
         return [PlacedUrl(row.id, row.url, row.url_key) for row in rows]
 
     def done(self, host_id: UUID, after: int | None, limit: int) -> list[DoneUrl]:
         """URLs that are done, a page at a time."""
-        rows = frontier_table.done_after(self._connection, host_id, after, limit)
+        rows = frontier_table.done_after(self._connection, self._key_of(host_id), after, limit)
         return [DoneUrl(row.url_key, row.url_key, row.priority, hints_of(row)) for row in rows]
 
 
@@ -179,6 +193,10 @@ class SqlFrontier:
 
     def stop_asking(self) -> None:
         """There is no other server to ask."""
+
+    def key_of(self, host_id: UUID) -> UUID:
+        """The host's own id."""
+        return host_id
 
     def prepare_hosts(self, host_ids: Collection[UUID]) -> None:
         """Nothing is ever left half-way."""

@@ -218,6 +218,10 @@ class FrontierStore(FrontierReads, Protocol):
         """
         ...
 
+    def key_of(self, host_id: UUID) -> UUID:
+        """The id under which a host's URLs and sitemaps are kept: its own, or that of its place in a list of visits."""
+        ...
+
     def prepare_hosts(self, host_ids: Collection[UUID]) -> None:
         """Prepare for work on hosts that were leased just now: whatever a former holder left half-way is finished."""
         ...

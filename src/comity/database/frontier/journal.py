@@ -16,6 +16,7 @@ from sqlalchemy import Connection, and_, bindparam, delete, exists, func, or_, s
 
 from comity.database.bulk import Encoding, insert_rows
 from comity.database.dialects import insert_into
+from comity.database.frontier.rows import SHARED
 from comity.database.tables import domain_frontier, domains, fetches, frontier_epochs, frontier_journal, robots_cache
 
 _ASKED: Final = 1000  # hosts in one question
@@ -162,7 +163,7 @@ class FrontierPlace(Enum):
 def frontier_place(connection: Connection) -> FrontierPlace:
     """Look whether any host has URLs, and where."""
     elsewhere, here = connection.execute(
-        select(exists(select(frontier_epochs.c.domain_id)), exists(select(domain_frontier.c.id)))
+        select(exists(select(frontier_epochs.c.domain_id)), exists(select(domain_frontier.c.id).where(SHARED)))
     ).one()
     if elsewhere:
         return FrontierPlace.BOTH if here else FrontierPlace.ELSEWHERE

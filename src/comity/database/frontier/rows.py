@@ -9,10 +9,23 @@ from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, Integer, Row, Select, bindparam, delete, func, literal_column, or_, select, update
+from sqlalchemy import (
+    Connection,
+    Integer,
+    Row,
+    Select,
+    bindparam,
+    delete,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
 from comity.database.bulk import Encoding, driver_text, insert_rows
-from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP, domain_frontier
+from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP, domain_frontier, domains
 from comity.database.types import UtcDateTime
 from comity.model.frontier import FrontierEntry
 from comity.model.sitemap import PageHints
@@ -28,6 +41,8 @@ _KEYS = (
 )
 _IS_QUEUED = domain_frontier.c.state == literal_column(str(QUEUED))
 _IS_TOO_DEEP = domain_frontier.c.state == literal_column(str(TOO_DEEP))
+# Of hosts, not of lists of visits: those stay in the database.
+SHARED: Final = exists().where(domains.c.id == domain_frontier.c.domain_id)
 _QUEUE = "INDEXED BY idx_domain_frontier_queue"  # SQLite would look at every row's state instead
 _DEEP = "INDEXED BY idx_domain_frontier_too_deep"
 _PLACE = ("domain_id", "run_id", "url", "url_key", "depth", "priority")
@@ -388,8 +403,8 @@ def change_state(connection: Connection, host_id: UUID, keys: Collection[int], b
 
 
 def first_host(connection: Connection) -> UUID | None:
-    """Some host that has URLs here."""
-    found: UUID | None = connection.execute(select(domain_frontier.c.domain_id).limit(1)).scalar()
+    """Some host that has URLs here, those of lists aside."""
+    found: UUID | None = connection.execute(select(domain_frontier.c.domain_id).where(SHARED).limit(1)).scalar()
     return found
 
 

@@ -99,6 +99,10 @@ class RedisFrontier:
             )
         self._is_checked = True
 
+    def key_of(self, host_id: UUID) -> UUID:
+        """The host's own id."""
+        return host_id
+
     def stop_asking(self) -> None:
         """Commit to the journal alone while Redis does not answer; it is brought up to it later."""
         self._may_guess = True

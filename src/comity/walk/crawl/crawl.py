@@ -95,7 +95,7 @@ class Crawl:
         self.progress = Progress(clock.seconds())
         self._html_pool = HtmlPool()
         self._record = RunRecord(
-            session.database, session.leases, store, clock, self.run_id, is_part=hooks.run_id is not None
+            session.database, session.leases, store, clock, self.run_id, terms.door, is_part=hooks.run_id is not None
         )
         self._frontier_thread = DatabaseThread("comity-frontier") if frontier.has_own_server else session.thread
         self._retrying = RetryingThread(
@@ -154,7 +154,8 @@ class Crawl:
             images,
             finds_images=terms.images,
             refresh=terms.refresh,
-            track=terms.track,
+            track=terms.track and not terms.has_own_list,
+            has_own_list=terms.has_own_list,
             waits_for_space=self._hooks.waits_for_space,
             columns=stored_columns(terms.columns, has_extractor=self._hooks.extract is not None),
         )

@@ -57,7 +57,8 @@ class HostCloser:
         self._clock = clock
         self._run_id = run_id
         self._max_errors_in_a_row = terms.max_errors_in_a_row
-        self._track = terms.track
+        self._has_own_list = terms.has_own_list
+        self._track = terms.track and not terms.has_own_list
         self._sitemaps = terms.reads_sitemaps
         self._max_depth = terms.scope.max_depth
         self._max_depth_name = terms.advice.max_depth
@@ -76,15 +77,15 @@ class HostCloser:
             left = self._left([host for host, _pages_before in hosts], reads)
             deep = reads.too_deep([host.lease.host_id for host, _pages_before in hosts if host.has_too_deep])
         with self._database.write() as connection:
-            ids = [host.lease.host_id for host, _pages_before in hosts]
-            unread = sitemaps_table.planned_of(connection, ids) if self._sitemaps else {}
+            keys = [self._frontier.key_of(host.lease.host_id) for host, _pages_before in hosts]
+            unread = sitemaps_table.planned_of(connection, keys) if self._sitemaps else {}
             lines = []
             for host, pages_before in hosts:
                 queued, due_at = left[host.lease.host_id]
-                if queued == _COUNTED_MOST:
+                if queued == _COUNTED_MOST and not self._has_own_list:
                     row = hosts_table.get(connection, host.name)
                     queued = max(queued, row.frontier_size if row is not None else 0)
-                few = unread.get(host.lease.host_id, 0)
+                few = unread.get(self._frontier.key_of(host.lease.host_id), 0)
                 left_over = Remaining(queued, few, due_at, *deep.get(host.lease.host_id, (0, None)))
                 lines.append(self._close(connection, host, pages_before, left_over, ended_by))
         for host, _pages_before in hosts:
@@ -121,8 +122,10 @@ class HostCloser:
         extra["left_at_depth"] = 1 if self._leaves_sitemaps else left.least_depth
         if host.refresh_began_at is not None and ending.status is HostStatus.EXHAUSTED:
             extra["refresh_started_at"] = None  # the round is over
+        if self._has_own_list:
+            extra = {}
         waits = waits_until(host, left.due_at) if ending.status is HostStatus.ACTIVE and spent is None else None
-        if waits is not None:
+        if waits is not None and not self._has_own_list:
             extra["next_crawl_after"] = waits  # no use in leasing it sooner
         elif spent is not None and self._is_to_make_way(connection, spent):
             extra["next_crawl_after"] = now + _MAKES_WAY_FOR

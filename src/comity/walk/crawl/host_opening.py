@@ -56,7 +56,8 @@ class HostOpener:
         self._leases = leases
         self._clock = clock
         self._run_id = run_id
-        self._track = terms.track
+        self._has_own_list = terms.has_own_list
+        self._track = terms.track and not terms.has_own_list
         self._traps = terms.traps
         self._sitemaps = terms.reads_sitemaps
         self._max_depth = terms.scope.max_depth
@@ -74,11 +75,13 @@ class HostOpener:
         ids = [host.lease.host_id for host in hosts]
         self._frontier.prepare_hosts(ids)
         self._lift(hosts)
-        self._return_left_out(hosts)
-        self._begin_rounds(hosts)
+        if not self._has_own_list:
+            self._return_left_out(hosts)
+            self._begin_rounds(hosts)
         with self._database.read() as connection:
-            statuses = hosts_table.status_of(connection, ids)
-            sitemaps = sitemaps_table.of_hosts(connection, ids) if self._sitemaps else {}
+            statuses = {} if self._has_own_list else hosts_table.status_of(connection, ids)
+            keys = [self._frontier.key_of(host_id) for host_id in ids]
+            sitemaps = sitemaps_table.of_hosts(connection, keys) if self._sitemaps else {}
         # The frontier may be on another server: it is read outside of the transaction.
         with self._frontier.reading() as reads:
             deep = {host.lease.host_id for host in hosts if host.has_too_deep}
@@ -94,7 +97,7 @@ class HostOpener:
                     row = statuses.get(host_id)
                     known[host_id] = begun = self._begin(change, host, row, *known[host_id])
                     if self._sitemaps:
-                        listed = sitemaps.get(host_id, [])
+                        listed = sitemaps.get(self._frontier.key_of(host_id), [])
                         host.sitemaps = self._sitemaps_to_read(change.connection, host.lease, listed)
                     opened[host_id] = (row.pages_crawled if row is not None else 0), begun[1]
                     host.may_know_pages = opened[host_id][0] > 0
@@ -146,6 +149,8 @@ class HostOpener:
         with self._frontier.reading() as reads:
             if not reads.queued_up_to(host.lease.host_id, 1):
                 return False
+        if self._has_own_list:
+            return True
         with self._database.write() as connection:
             return hosts_table.wake_exhausted(connection, host.lease.host_id)
 
@@ -178,7 +183,9 @@ class HostOpener:
     def _begin(
         self, change: FrontierChange, host: LeasedHost, row: Any, keys: list[int] | None, queued: int
     ) -> tuple[list[int] | None, int]:
-        """Mark a host as being crawled; a host without URLs gets its root."""
+        """Mark a host as being crawled; a host without URLs gets its root, unless a list says what to visit."""
+        if self._has_own_list:
+            return keys, queued
         lease = host.lease
         if row is not None and row.refresh_started_at is not None:
             host.refresh_began_at = row.refresh_started_at.timestamp()
@@ -247,7 +254,7 @@ class HostOpener:
             return []
         oldest = self._clock.seconds() - SITEMAPS_FRESH_FOR_S
         if any(row.asked_at is not None and row.asked_at < oldest for row in rows):
-            sitemaps_table.forget(connection, lease.host_id)
+            sitemaps_table.forget(connection, self._frontier.key_of(lease.host_id))
             return []
         is_unfinished = any(row.state is SitemapState.PLANNED for row in rows)
         was_found = any(row.state is SitemapState.READ for row in rows)

@@ -215,18 +215,22 @@ class OpenHosts:
             return await self._claim_of_all(limit)
         if self._share is not None:
             self._remaining.difference_update(self._share.left())
-        if self._terms.claims:
+        if self._terms.claims and not self._terms.has_own_list:
             claimed = await self._held.claim(limit, self._remaining, smart=self._terms.smart)
         else:
             named = sorted(self._remaining)[:limit]
             self._remaining.difference_update(named)
             claimed = await self._held.claim_named(named)
         left = self._left if self._share is None else {*self._left, *self._share.left()}
-        fresh = [host for host in claimed if host.name not in left and host.lease.status in _OPEN]
+        fresh = [host for host in claimed if host.name not in left and self._is_open(host)]
         for host in claimed:
             if host not in fresh:
                 await self._held.release(host)
         return fresh
+
+    def _is_open(self, host: LeasedHost) -> bool:
+        """Whether a host is to be crawled; a list of visits does not ask what became of other crawls."""
+        return self._terms.has_own_list or host.lease.status in _OPEN
 
     async def _claim_of_all(self, limit: int) -> list[LeasedHost]:
         """The best of the whole table, past hosts that were released just now and would come first again."""

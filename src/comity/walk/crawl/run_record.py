@@ -49,6 +49,7 @@ class RunRecord:
         store: PageSink,
         clock: Clock,
         run_id: UUID,
+        door: str = "crawl",
         *,
         is_part: bool = False,
     ) -> None:
@@ -57,6 +58,7 @@ class RunRecord:
         self._store = store
         self._clock = clock
         self._run_id = run_id
+        self._door = door
         self._is_part = is_part
 
     def open(self, settings: dict[str, Any]) -> None:
@@ -97,7 +99,7 @@ class RunRecord:
             runs.begin(
                 connection,
                 self._run_id,
-                door="crawl",
+                door=self._door,
                 holder=self._leases.holder,
                 settings=settings,
                 now=self._clock.now(),

@@ -53,6 +53,10 @@ class CrawlTerms:
     """Which URLs are crawled."""
     site: SiteHosts | None = None
     """The hosts that are crawled as one site."""
+    door: str = "crawl"
+    """Whose run it is."""
+    has_own_list: bool = False
+    """Whether the frontier is a list of visits: then nothing is written of hosts but what their gates remember."""
 
     @property
     def left_out(self) -> LeftOutTerms:

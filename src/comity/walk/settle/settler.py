@@ -140,6 +140,7 @@ class Settler:
         finds_images: bool = False,
         refresh: RefreshTerms = WHOLE_REFRESH,
         track: bool = True,
+        has_own_list: bool = False,
         waits_for_space: bool = False,
         columns: tuple[StoredColumn, ...] = (),
     ) -> None:
@@ -155,6 +156,7 @@ class Settler:
         self._clock = clock
         self._retries = retries
         self._track = track
+        self._has_own_list = has_own_list
         self._failure: Exception | None = None
         self._owed: tuple[Sequence[HostBatch], Exception] | None = None  # a batch that must come again first, and why
         self._stored: tuple[Sequence[HostBatch], _Stored] | None = None  # the batch whose pages are on disk
@@ -239,9 +241,10 @@ class Settler:
         progress: list[tuple[Lease, HostProgress, GateMemory]] = []
         for batch, each in rows:
             if batch.news.sitemaps:
-                sitemaps.put(connection, batch.lease.host_id, batch.news.sitemaps)
+                sitemaps.put(connection, self._frontier.key_of(batch.lease.host_id), batch.news.sitemaps)
             if batch.news.left_out:
-                left_out.put(connection, batch.lease.host_id, batch.news.left_out, self._clock().timestamp())
+                if not self._has_own_list:
+                    left_out.put(connection, batch.lease.host_id, batch.news.left_out, self._clock().timestamp())
                 result.left_out.update(each.label for each in batch.news.left_out)
             found, again, images = self._enter_frontier(change, batch, each, result)
             known, images_known = (0, 0)
@@ -272,10 +275,13 @@ class Settler:
         left = [
             unqueued.HostUnqueued(batch.lease.host_id, batch.news.unqueued, batch.news.unrecorded)
             for batch, _each in rows
-            if batch.news.unqueued or batch.news.unrecorded
+            if (batch.news.unqueued or batch.news.unrecorded) and not self._has_own_list
         ]
         unqueued.put(connection, left, self._clock().timestamp())
-        self._leases.settle(connection, progress)
+        if self._has_own_list:
+            self._leases.keep_memories(connection, [(lease, memory) for lease, _counted, memory in progress])
+        else:
+            self._leases.settle(connection, progress)
         parts = [each for _batch, each in rows]
         records.add_fetches(connection, self._run_id, chain.from_iterable(each.fetches for each in parts))
         records.add_evidence(connection, self._run_id, chain.from_iterable(each.evidence for each in parts))

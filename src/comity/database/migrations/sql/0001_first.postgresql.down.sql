@@ -30,13 +30,11 @@ DROP TABLE evidence;
 --
 DROP TABLE fetches;
 --
-DROP TABLE sitemaps;
---
 DROP TABLE frontier_journal;
 --
 DROP TABLE frontier_epochs;
 --
-DROP TABLE domain_frontier;
+DROP TABLE visit_list_hosts;
 --
 DROP TABLE job_postings;
 --
@@ -49,6 +47,8 @@ DROP TABLE source_pages;
 DROP TABLE search_cards;
 --
 DROP TABLE politeness_ledger;
+--
+DROP TABLE domain_frontier;
 --
 DROP TABLE domains;
 --
@@ -67,6 +67,10 @@ DROP TABLE ledger_notes;
 DROP TABLE ledger_chains;
 --
 DROP TABLE images;
+--
+DROP TABLE sitemaps;
+--
+DROP TABLE visit_lists;
 --
 DROP TABLE takedowns;
 --

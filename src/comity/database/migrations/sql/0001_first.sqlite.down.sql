@@ -32,13 +32,11 @@ DROP TABLE evidence;
 --
 DROP TABLE fetches;
 --
-DROP TABLE sitemaps;
---
 DROP TABLE frontier_journal;
 --
 DROP TABLE frontier_epochs;
 --
-DROP TABLE domain_frontier;
+DROP TABLE visit_list_hosts;
 --
 DROP TABLE job_postings;
 --
@@ -53,6 +51,8 @@ DROP TABLE search_words;
 DROP TABLE search_cards;
 --
 DROP TABLE politeness_ledger;
+--
+DROP TABLE domain_frontier;
 --
 DROP TABLE domains;
 --
@@ -71,6 +71,10 @@ DROP TABLE ledger_notes;
 DROP TABLE ledger_chains;
 --
 DROP TABLE images;
+--
+DROP TABLE sitemaps;
+--
+DROP TABLE visit_lists;
 --
 DROP TABLE takedowns;
 --

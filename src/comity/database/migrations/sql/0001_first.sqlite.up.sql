@@ -67,6 +67,34 @@ CREATE TABLE takedowns (
     CONSTRAINT pk_takedowns PRIMARY KEY (domain_or_url)
 );
 --
+CREATE TABLE visit_lists (
+    id CHAR(32) DEFAULT (lower(hex(randomblob(16)))) NOT NULL,
+    door VARCHAR(20) NOT NULL,
+    name VARCHAR(300) NOT NULL,
+    settings JSON,
+    begun_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    ended_at DATETIME,
+    CONSTRAINT pk_visit_lists PRIMARY KEY (id)
+);
+--
+CREATE INDEX idx_visit_lists_name ON visit_lists (door, name, begun_at);
+--
+CREATE TABLE sitemaps (
+    domain_id CHAR(32) NOT NULL,
+    url_key BIGINT NOT NULL,
+    url TEXT NOT NULL,
+    depth SMALLINT DEFAULT 0 NOT NULL,
+    is_guess BOOLEAN DEFAULT 0 NOT NULL,
+    state VARCHAR(10) NOT NULL,
+    status INTEGER,
+    kind VARCHAR(20),
+    entries INTEGER DEFAULT 0 NOT NULL,
+    detail TEXT,
+    asked_at DATETIME,
+    CONSTRAINT pk_sitemaps PRIMARY KEY (domain_id, url_key),
+    CONSTRAINT ck_sitemaps_state CHECK (state IN ('planned', 'read', 'missing', 'failed', 'refused'))
+);
+--
 CREATE TABLE images (
     id INTEGER NOT NULL,
     content_hash VARCHAR(64) NOT NULL,
@@ -303,6 +331,36 @@ CREATE INDEX idx_domains_status ON domains (status);
 --
 CREATE INDEX idx_domains_yield ON domains (image_yield_rate DESC);
 --
+CREATE TABLE domain_frontier (
+    id INTEGER NOT NULL,
+    domain_id CHAR(32) NOT NULL,
+    run_id CHAR(32),
+    url TEXT NOT NULL,
+    url_key BIGINT NOT NULL,
+    depth INTEGER DEFAULT 0 NOT NULL,
+    priority INTEGER DEFAULT 0 NOT NULL,
+    state SMALLINT DEFAULT 0 NOT NULL,
+    attempts SMALLINT DEFAULT 0 NOT NULL,
+    not_before DATETIME,
+    discovered_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    lastmod DATETIME,
+    changefreq VARCHAR(10),
+    sitemap_priority DOUBLE,
+    found_by SMALLINT DEFAULT 0 NOT NULL,
+    found_on BIGINT,
+    CONSTRAINT pk_domain_frontier PRIMARY KEY (id),
+    CONSTRAINT ck_domain_frontier_state CHECK (state IN (0, 1, 2, 3)),
+    CONSTRAINT fk_domain_frontier_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
+);
+--
+CREATE INDEX idx_domain_frontier_put_off ON domain_frontier (domain_id, not_before) WHERE state = 0 AND not_before IS NOT NULL;
+--
+CREATE INDEX idx_domain_frontier_queue ON domain_frontier (domain_id, priority DESC, depth, id) WHERE state = 0;
+--
+CREATE INDEX idx_domain_frontier_too_deep ON domain_frontier (domain_id, depth, url_key) WHERE state = 3;
+--
+CREATE UNIQUE INDEX uq_domain_frontier_url ON domain_frontier (domain_id, url_key);
+--
 CREATE TABLE politeness_ledger (
     id INTEGER NOT NULL,
     run_id CHAR(32),
@@ -428,36 +486,18 @@ CREATE INDEX idx_job_postings_last_seen_at ON job_postings (last_seen_at);
 --
 CREATE INDEX idx_job_postings_source_id ON job_postings (source_id);
 --
-CREATE TABLE domain_frontier (
-    id INTEGER NOT NULL,
+CREATE TABLE visit_list_hosts (
+    id CHAR(32) DEFAULT (lower(hex(randomblob(16)))) NOT NULL,
+    list_id CHAR(32) NOT NULL,
     domain_id CHAR(32) NOT NULL,
-    run_id CHAR(32),
-    url TEXT NOT NULL,
-    url_key BIGINT NOT NULL,
-    depth INTEGER DEFAULT 0 NOT NULL,
-    priority INTEGER DEFAULT 0 NOT NULL,
-    state SMALLINT DEFAULT 0 NOT NULL,
-    attempts SMALLINT DEFAULT 0 NOT NULL,
-    not_before DATETIME,
-    discovered_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    lastmod DATETIME,
-    changefreq VARCHAR(10),
-    sitemap_priority DOUBLE,
-    found_by SMALLINT DEFAULT 0 NOT NULL,
-    found_on BIGINT,
-    CONSTRAINT pk_domain_frontier PRIMARY KEY (id),
-    CONSTRAINT ck_domain_frontier_state CHECK (state IN (0, 1, 2, 3)),
-    CONSTRAINT fk_domain_frontier_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE,
-    CONSTRAINT fk_domain_frontier_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
+    CONSTRAINT pk_visit_list_hosts PRIMARY KEY (id),
+    CONSTRAINT fk_visit_list_hosts_list_id FOREIGN KEY(list_id) REFERENCES visit_lists (id) ON DELETE CASCADE,
+    CONSTRAINT fk_visit_list_hosts_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
 );
 --
-CREATE INDEX idx_domain_frontier_put_off ON domain_frontier (domain_id, not_before) WHERE state = 0 AND not_before IS NOT NULL;
+CREATE INDEX idx_visit_list_hosts_domain ON visit_list_hosts (domain_id);
 --
-CREATE INDEX idx_domain_frontier_queue ON domain_frontier (domain_id, priority DESC, depth, id) WHERE state = 0;
---
-CREATE INDEX idx_domain_frontier_too_deep ON domain_frontier (domain_id, depth, url_key) WHERE state = 3;
---
-CREATE UNIQUE INDEX uq_domain_frontier_url ON domain_frontier (domain_id, url_key);
+CREATE UNIQUE INDEX uq_visit_list_hosts_host ON visit_list_hosts (list_id, domain_id);
 --
 CREATE TABLE frontier_epochs (
     domain_id CHAR(32) NOT NULL,
@@ -473,23 +513,6 @@ CREATE TABLE frontier_journal (
     payload BLOB NOT NULL,
     CONSTRAINT pk_frontier_journal PRIMARY KEY (domain_id, batch),
     CONSTRAINT fk_frontier_journal_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
-);
---
-CREATE TABLE sitemaps (
-    domain_id CHAR(32) NOT NULL,
-    url_key BIGINT NOT NULL,
-    url TEXT NOT NULL,
-    depth SMALLINT DEFAULT 0 NOT NULL,
-    is_guess BOOLEAN DEFAULT 0 NOT NULL,
-    state VARCHAR(10) NOT NULL,
-    status INTEGER,
-    kind VARCHAR(20),
-    entries INTEGER DEFAULT 0 NOT NULL,
-    detail TEXT,
-    asked_at DATETIME,
-    CONSTRAINT pk_sitemaps PRIMARY KEY (domain_id, url_key),
-    CONSTRAINT ck_sitemaps_state CHECK (state IN ('planned', 'read', 'missing', 'failed', 'refused')),
-    CONSTRAINT fk_sitemaps_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
 );
 --
 CREATE TABLE fetches (

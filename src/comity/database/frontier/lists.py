@@ -1,0 +1,97 @@
+"""Statements on `visit_lists` and `visit_list_hosts`: what one piece of work still has to visit, for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+from sqlalchemy import Connection, delete, exists, literal_column, select, update
+
+from comity.database.dialects import insert_into
+from comity.database.tables import QUEUED, domain_frontier, domains, sitemaps, visit_list_hosts, visit_lists
+
+
+def begin(connection: Connection, door: str, name: str, settings: dict[str, Any] | None, now: datetime) -> UUID:
+    """A new list."""
+    list_id = uuid4()
+    values = {"id": list_id, "door": door, "name": name, "settings": settings, "begun_at": now}
+    connection.execute(insert_into(connection, visit_lists).values(values))
+    return list_id
+
+
+def unfinished(connection: Connection, door: str, name: str) -> UUID | None:
+    """The newest list of a piece of work that has not ended."""
+    lists = visit_lists.c
+    statement = (
+        select(lists.id)
+        .where(lists.door == door, lists.name == name, lists.ended_at.is_(None))
+        .order_by(lists.begun_at.desc())
+        .limit(1)
+    )
+    found: UUID | None = connection.execute(statement).scalar()
+    return found
+
+
+def end(connection: Connection, list_id: UUID, now: datetime) -> None:
+    """Nothing of the list is left to do."""
+    connection.execute(update(visit_lists).where(visit_lists.c.id == list_id).values(ended_at=now))
+
+
+def keys_of(connection: Connection, list_id: UUID, host_ids: Collection[UUID]) -> dict[UUID, UUID]:
+    """The ids of hosts in a list, as far as they are in it."""
+    hosts = visit_list_hosts.c
+    statement = select(hosts.domain_id, hosts.id).where(hosts.list_id == list_id, hosts.domain_id.in_(list(host_ids)))
+    return {row.domain_id: row.id for row in connection.execute(statement)}
+
+
+def add_hosts(connection: Connection, list_id: UUID, host_ids: Collection[UUID]) -> dict[UUID, UUID]:
+    """Put hosts on a list; gives the ids of all of them there."""
+    values = [{"list_id": list_id, "domain_id": host_id} for host_id in host_ids]
+    if values:
+        statement = insert_into(connection, visit_list_hosts).values(values)
+        connection.execute(statement.on_conflict_do_nothing(index_elements=["list_id", "domain_id"]))
+    return keys_of(connection, list_id, host_ids)
+
+
+def hosts_to_visit(connection: Connection, list_id: UUID) -> list[str]:
+    """The hosts of a list that have URLs to visit."""
+    hosts = visit_list_hosts.c
+    is_queued = exists().where(
+        domain_frontier.c.domain_id == hosts.id, domain_frontier.c.state == literal_column(str(QUEUED))
+    )
+    statement = (
+        select(domains.c.domain)
+        .join(visit_list_hosts, hosts.domain_id == domains.c.id)
+        .where(hosts.list_id == list_id, is_queued)
+        .order_by(domains.c.domain)
+    )
+    return list(connection.execute(statement).scalars())
+
+
+def forget(connection: Connection, list_id: UUID) -> None:
+    """Delete a list with everything that it has."""
+    of_list = select(visit_list_hosts.c.id).where(visit_list_hosts.c.list_id == list_id)
+    for table in (domain_frontier, sitemaps):
+        connection.execute(delete(table).where(table.c.domain_id.in_(of_list)))
+    connection.execute(delete(visit_lists).where(visit_lists.c.id == list_id))
+
+
+def move(connection: Connection, from_host: UUID, to_host: UUID) -> None:
+    """A host was folded into another: its places in lists become the other's, or give that one their URLs."""
+    hosts = visit_list_hosts.c
+    ours = {
+        row.list_id: row.id for row in connection.execute(select(visit_list_hosts).where(hosts.domain_id == to_host))
+    }
+    for row in connection.execute(select(visit_list_hosts).where(hosts.domain_id == from_host)).all():
+        kept = ours.get(row.list_id)
+        if kept is None:
+            connection.execute(update(visit_list_hosts).where(hosts.id == row.id).values(domain_id=to_host))
+            continue
+        known = select(domain_frontier.c.url_key).where(domain_frontier.c.domain_id == kept)
+        mine = domain_frontier.c.domain_id == row.id
+        connection.execute(delete(domain_frontier).where(mine, domain_frontier.c.url_key.in_(known)))
+        connection.execute(update(domain_frontier).where(mine).values(domain_id=kept))
+        connection.execute(delete(sitemaps).where(sitemaps.c.domain_id == row.id))
+        connection.execute(delete(visit_list_hosts).where(hosts.id == row.id))
