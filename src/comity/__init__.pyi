@@ -1,3 +1,4 @@
+from comity.doors import sql as sql
 from comity.doors.python import sources as sources
 from comity.doors.python.crawl import crawl as crawl
 from comity.doors.python.crawl_run import CrawlRun as CrawlRun

@@ -222,3 +222,15 @@ def last_budget(connection: Connection, host_id: UUID, root_key: int) -> Any:
         .order_by(evidence.c.created_at.desc())
         .limit(1)
     ).first()
+
+
+def durations(connection: Connection, keys: Sequence[int]) -> dict[int, int]:
+    """How long the last visit of each URL took, in milliseconds, by key."""
+    found: dict[int, int] = {}
+    for first in range(0, len(keys), _BATCH):
+        some = list(keys[first : first + _BATCH])
+        statement = (
+            select(fetches.c.url_key, fetches.c.duration_ms).where(fetches.c.url_key.in_(some)).order_by(fetches.c.id)
+        )
+        found.update((row.url_key, row.duration_ms or 0) for row in connection.execute(statement))
+    return found

@@ -2,22 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from uuid import UUID, uuid4
+
+from sqlalchemy import Connection
 
 from comity.database.connection import Database
 from comity.database.frontier import lists
-from comity.frontier.sql_store import SqlChange, SqlFrontier, SqlReads
+from comity.frontier.sql_store import KeyOf, SqlChange, SqlFrontier, SqlReads
+from comity.frontier.store import HostSettlement
 from comity.model.frontier import FrontierEntry
+
+Admits = Callable[[Sequence[FrontierEntry]], Sequence[bool]]
+"""Which URLs a list takes in. Called on the database thread, a batch at a time."""
+
+
+class _ListChange(SqlChange):
+    """Changes of a list, which takes in only what is wanted."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        key_of: KeyOf,
+        wanted: Callable[[Sequence[FrontierEntry]], Sequence[FrontierEntry]],
+    ) -> None:
+        super().__init__(connection, key_of)
+        self._wanted = wanted
+
+    def add(self, host_id: UUID, run_id: UUID | None, entries: Sequence[FrontierEntry]) -> int:
+        """Queue URLs that this host has never had; gives how many were new."""
+        return super().add(host_id, run_id, self._wanted(entries))
+
+    def settle(self, host_id: UUID, run_id: UUID | None, settlement: HostSettlement) -> int:
+        """Enter what became of a host's URLs; gives how many of the links were new."""
+        if settlement.links or settlement.too_deep:
+            links, too_deep = self._wanted(settlement.links), self._wanted(settlement.too_deep)
+            settlement = replace(settlement, links=links, too_deep=too_deep)
+        return super().settle(host_id, run_id, settlement)
 
 
 class ListFrontier(SqlFrontier):
     """A `FrontierStore` whose URLs are those of one list. It is always in the database, also beside a Redis."""
 
+    is_selective = True
+
     def __init__(self, database: Database, list_id: UUID) -> None:
         super().__init__(database)
         self.list_id = list_id
+        self.admits: Admits | None = None
+        self.left_out = 0
+        """URLs that were found and not admitted."""
         self._keys: dict[UUID, UUID] = {}
 
     def key_of(self, host_id: UUID) -> UUID:
@@ -52,10 +88,17 @@ class ListFrontier(SqlFrontier):
                 return self._keys.get(host_id) or added[host_id]
 
             added: dict[UUID, UUID] = {}
-            change = SqlChange(connection, key_of)
+            change = _ListChange(connection, key_of, self._wanted)
             yield change
             change.flush()
         self._keys.update(added)
+
+    def _wanted(self, entries: Sequence[FrontierEntry]) -> Sequence[FrontierEntry]:
+        if self.admits is None or not entries:
+            return entries
+        kept = [entry for entry, is_wanted in zip(entries, self.admits(entries), strict=True) if is_wanted]
+        self.left_out += len(entries) - len(kept)
+        return kept
 
     def checkpoint_id(self, host_id: UUID, host: str, run_id: UUID | None) -> None:  # noqa: ARG002  # as in the database
         """A host's row says nothing of lists."""

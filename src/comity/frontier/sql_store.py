@@ -187,6 +187,7 @@ class SqlFrontier:
     """A `FrontierStore` in the database; each question alone is a transaction of its own."""
 
     has_own_server = False
+    is_selective = False
 
     def __init__(self, database: Database) -> None:
         self._database = database

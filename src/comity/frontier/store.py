@@ -204,6 +204,9 @@ class FrontierStore(FrontierReads, Protocol):
     has_own_server: bool
     """Whether it is beside the database, on a server that may stop answering while the database answers."""
 
+    is_selective: bool
+    """Whether it may take in fewer links than it is given: then they are visited only once they are read from it."""
+
     def stop_asking(self) -> None:
         """Commit from here on without asking a server that does not answer which links are new: the run must end.
 

@@ -6,18 +6,29 @@ visit it is its own: none of them swallows another's work, and what they share o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from comity.clock import Clock
 from comity.database import hosts as hosts_table
+from comity.database import records, sitemaps
 from comity.database.connection import Database
 from comity.database.frontier import lists
 from comity.frontier.list_store import ListFrontier
-from comity.model.frontier import FoundBy, FrontierEntry
+from comity.model.frontier import GUESSED_SCHEME_PRIORITY, FoundBy, FrontierEntry
+from comity.model.sitemap import SitemapRow, SitemapState
 from comity.rules.canonical import WebAddress, canonical_host, host_in_url
+
+
+class NotAsked(NamedTuple):
+    """A URL that was not asked for: the kind of evidence, and what it says."""
+
+    place: int
+    url: str
+    code: str
+    content: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +51,17 @@ def open_list(
     return VisitList(list_id, door, ListFrontier(database, list_id), is_resumed=found is not None)
 
 
-def add_visits(database: Database, visits: VisitList, addresses: Iterable[WebAddress]) -> int:
-    """Put URLs on a list, each once; gives how many were new. Their hosts become no candidates for crawls by it."""
+def add_visits(
+    database: Database,
+    visits: VisitList,
+    addresses: Iterable[WebAddress],
+    *,
+    is_guessed: Callable[[WebAddress], bool] = lambda _address: False,
+) -> int:
+    """Put URLs on a list, each once; gives how many were new. Their hosts become no candidates for crawls by it.
+
+    Where the scheme of a URL is guessed, the other is tried if nothing answers.
+    """
     by_host: dict[str, dict[int, WebAddress]] = {}
     for address in addresses:
         by_host.setdefault(address.host, {})[address.key] = address
@@ -54,9 +74,43 @@ def add_visits(database: Database, visits: VisitList, addresses: Iterable[WebAdd
     added = 0
     with visits.frontier.change() as change:
         for host, wanted in by_host.items():
-            entries = [FrontierEntry(each.url, each.key, 0, 0, found_by=FoundBy.SEED) for each in wanted.values()]
+            entries = [
+                FrontierEntry(
+                    each.url, each.key, 0, GUESSED_SCHEME_PRIORITY if is_guessed(each) else 0, found_by=FoundBy.SEED
+                )
+                for each in wanted.values()
+            ]
             added += change.add(ids[host], None, entries)
     return added
+
+
+def plan_sitemaps(database: Database, visits: VisitList, addresses: Iterable[WebAddress]) -> None:
+    """Have these files read as the sitemaps of their hosts, and no others."""
+    with database.write() as connection:
+        for address in addresses:
+            hosts_table.touch(connection, [canonical_host(host_in_url(address.host))], visits.door)
+            host_id = hosts_table.ids_of(connection, [address.host])[address.host]
+            key = lists.add_hosts(connection, visits.list_id, [host_id])[host_id]
+            row = SitemapRow(address.url, address.key, 0, is_guess=False, state=SitemapState.PLANNED)
+            sitemaps.put(connection, key, [row])
+
+
+def durations(database: Database, keys: Sequence[int]) -> dict[int, int]:
+    """How long the last visit of each URL took, in milliseconds, by key."""
+    with database.read() as connection:
+        return records.durations(connection, keys)
+
+
+def not_asked(database: Database, visits: VisitList, after: int, limit: int) -> list[NotAsked]:
+    """URLs of a list that are done with and were never asked for, and why, a page at a time."""
+    with database.read() as connection:
+        return [NotAsked(*row) for row in lists.not_asked(connection, visits.list_id, after, limit)]
+
+
+def pages_so_far(database: Database, visits: VisitList) -> int:
+    """How many pages of a list came, in this process and in earlier ones."""
+    with database.read() as connection:
+        return lists.pages_so_far(connection, visits.list_id)
 
 
 def hosts_to_visit(database: Database, visits: VisitList) -> list[str]:

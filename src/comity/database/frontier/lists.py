@@ -7,10 +7,21 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import Connection, delete, exists, literal_column, select, update
+from sqlalchemy import Connection, delete, exists, func, literal_column, select, update
 
 from comity.database.dialects import insert_into
-from comity.database.tables import QUEUED, domain_frontier, domains, sitemaps, visit_list_hosts, visit_lists
+from comity.database.tables import (
+    DONE,
+    DROPPED,
+    QUEUED,
+    domain_frontier,
+    domains,
+    evidence,
+    fetches,
+    sitemaps,
+    visit_list_hosts,
+    visit_lists,
+)
 
 
 def begin(connection: Connection, door: str, name: str, settings: dict[str, Any] | None, now: datetime) -> UUID:
@@ -53,6 +64,46 @@ def add_hosts(connection: Connection, list_id: UUID, host_ids: Collection[UUID])
         statement = insert_into(connection, visit_list_hosts).values(values)
         connection.execute(statement.on_conflict_do_nothing(index_elements=["list_id", "domain_id"]))
     return keys_of(connection, list_id, host_ids)
+
+
+def not_asked(connection: Connection, list_id: UUID, after: int, limit: int) -> list[tuple[int, str, str, Any]]:
+    """URLs that are done with although no visit of them is recorded since the list began: with the last evidence."""
+    hosts, urls = visit_list_hosts.c, domain_frontier.c
+    began_at = select(visit_lists.c.begun_at).where(visit_lists.c.id == list_id).scalar_subquery()
+    was_visited = exists().where(fetches.c.url_key == urls.url_key, fetches.c.crawled_at >= began_at)
+    last = (
+        select(evidence.c.id)
+        .where(evidence.c.url_key == urls.url_key)
+        .order_by(evidence.c.created_at.desc(), evidence.c.id.desc())
+        .limit(1)
+        .correlate(domain_frontier)
+        .scalar_subquery()
+    )
+    statement = (
+        select(urls.id, urls.url, evidence.c.type, evidence.c.content)
+        .join(visit_list_hosts, hosts.id == urls.domain_id)
+        .join(evidence, evidence.c.id == last)
+        .where(hosts.list_id == list_id, urls.state.in_([DONE, DROPPED]), urls.id > after, ~was_visited)
+        .order_by(urls.id)
+        .limit(limit)
+    )
+    return [(row.id, row.url, row.type, row.content) for row in connection.execute(statement)]
+
+
+def pages_so_far(connection: Connection, list_id: UUID) -> int:
+    """How many pages of a list came since it began."""
+    hosts, urls = visit_list_hosts.c, domain_frontier.c
+    began_at = select(visit_lists.c.begun_at).where(visit_lists.c.id == list_id).scalar_subquery()
+    came = exists().where(
+        fetches.c.url_key == urls.url_key, fetches.c.crawled_at >= began_at, fetches.c.error.is_(None)
+    )
+    statement = (
+        select(func.count())
+        .select_from(domain_frontier)
+        .join(visit_list_hosts, hosts.id == urls.domain_id)
+        .where(hosts.list_id == list_id, urls.state == DONE, came)
+    )
+    return int(connection.execute(statement).scalar_one())
 
 
 def hosts_to_visit(connection: Connection, list_id: UUID) -> list[str]:

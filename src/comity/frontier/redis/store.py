@@ -60,6 +60,7 @@ class RedisFrontier:
     """A `FrontierStore` in Redis or Valkey; threads that share one wait for each other."""
 
     has_own_server = True
+    is_selective = False
 
     def __init__(self, database: Database, url: str, clock: Clock, terms: RedisTerms | None = None) -> None:
         self._database = database

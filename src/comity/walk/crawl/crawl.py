@@ -371,7 +371,7 @@ class Crawl:
             if host.lease.host_id in lost:
                 host.lose_lease()
                 self._budget.lost(forget_outcomes(host, outcomes, self.progress))
-            elif host.lease.host_id in result.has_more:
+            elif host.lease.host_id in result.has_more or (self._frontier.is_selective and result.links):
                 host.work.has_more = True
         self._make_ready(taken)
         held = [outcome for host, each in taken.items() if host.lease.host_id not in lost for outcome in each]

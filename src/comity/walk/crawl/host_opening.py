@@ -225,9 +225,12 @@ class HostOpener:
             if host.is_given_directly:
                 host.sitemaps = [row for row in host.sitemaps if row.state is not SitemapState.MISSING]
             first = rows[0].url if rows else reads.any_url(host.lease.host_id)
+            if first is None and host.sitemaps:  # a list may begin with a sitemap
+                first = host.sitemaps[0].url
             host.home = web_address(first).origin if first is not None else None
         most = self._links_remembered
-        host.work = HostQueue(keys or (), knows_all=keys is not None, is_whole=False, keys_most=most)
+        knows_all = keys is not None and not self._frontier.is_selective
+        host.work = HostQueue(keys or (), knows_all=knows_all, is_whole=False, keys_most=most)
         host.work.read(rows, is_whole=len(rows) == queued)
 
     def _begin_rounds(self, hosts: Sequence[LeasedHost]) -> None:

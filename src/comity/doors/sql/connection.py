@@ -1,0 +1,367 @@
+"""A DuckDB connection that understands CRAWL statements; every other statement goes to DuckDB as it was written.
+
+A statement's pages come as Parquet parts beside the database, and are upserted into its table while it crawls: a
+statement that is killed loses nothing that came, and goes on when it is issued again.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Any, Final, Self
+
+import duckdb
+from xxhash import xxh3_128_hexdigest
+
+from comity.clock import SystemClock
+from comity.doors.python.options import Place, settings_for
+from comity.model.errors import BadAddress, BadInput, ComityError
+from comity.model.expression import ExpressionProblem, ExtractColumn
+from comity.model.frontier import FrontierEntry, SeenPage
+from comity.model.statement import CrawlingMerge, CrawlStatement, PlainSql, Statement, StatementProblem, StopCrawl
+from comity.rules.expressions.parse import RESERVED_NAMES, describe, parse_columns
+from comity.rules.sql.options import SqlCrawlOptions, read_options
+from comity.rules.sql.seeds import QuerySeed, read_query_seed
+from comity.rules.sql.statements import print_name, print_statement, read_script
+from comity.rules.stale import RefreshTerms, revisit_rank
+from comity.rules.suggestions import nearest
+from comity.run.remedies import with_remedies
+from comity.run.sql.options import crawl_settings
+from comity.run.sql.statement import StatementPlan, StatementRun, StatementSummary
+from comity.store.sql_table import ExtraColumn, SqlTable
+from comity.walk.crawl.progress import Progress
+
+MEMORY: Final = ":memory:"
+MOST_SEEDS: Final = 10_000_000
+_LOOK_EVERY_S: Final = 0.2
+_STALE: Final = RefreshTerms(timedelta(days=1), only_stale=True)
+_SETTING: Final = re.compile(
+    r"\s*(?:SET\s+(?:SESSION\s+|GLOBAL\s+)?|RESET\s+)(crawler_[a-z_]+)\s*(?:=|TO)?\s*(.*?)\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
+    "crawler_user_agent": ("user_agent", str),
+    "crawler_default_delay": ("delay_s", float),
+    "crawler_timeout_ms": ("timeout_s", lambda text: float(text) / 1000),
+    "crawler_max_response_bytes": ("max_response_bytes", int),
+}
+_DUCKDB_SETTINGS: Final = {
+    "http_proxy": "proxy",
+    "http_proxy_username": "proxy_user",
+    "http_proxy_password": "proxy_password",
+}
+
+OnProgress = Callable[[Progress, StatementSummary], None]
+
+
+def connect(
+    database: Place = MEMORY,
+    *,
+    state: Place | None = None,
+    read_only: bool = False,
+    config: dict[str, Any] | None = None,
+    allow_networks: Iterable[str] | None = None,
+    contact: str | None = None,
+    on_progress: OnProgress | None = None,
+) -> SqlConnection:
+    """Open a database file, or one in memory. The state of its crawls is beside it, unless `state` names another."""
+    options = {"allow_networks": tuple(allow_networks) if allow_networks is not None else None, "contact": contact}
+    chosen = {name: value for name, value in options.items() if value is not None}
+    return SqlConnection(str(database), state, chosen, read_only=read_only, config=config, on_progress=on_progress)
+
+
+class SqlConnection:
+    """Made by `connect`. What it does not have itself, DuckDB's connection has: `fetchall`, `df`, `arrow`, …"""
+
+    def __init__(
+        self,
+        database: str,
+        state: Place | None,
+        options: dict[str, Any],
+        *,
+        read_only: bool = False,
+        config: dict[str, Any] | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> None:
+        self._temporary: TemporaryDirectory[str] | None = None
+        if database == MEMORY:
+            self._temporary = TemporaryDirectory(prefix="comity-sql-")
+            self._beside = Path(self._temporary.name) / "memory"
+        else:
+            self._beside = Path(database).with_suffix("")
+        self._state = state if state is not None else self._beside.with_name(f"{self._beside.name}.comity.db")
+        self._options = options
+        self._settings: dict[str, Any] = {}
+        self._on_progress = on_progress
+        self._duck = duckdb.connect(database, read_only=read_only, config=config or {})
+        self.summary: StatementSummary | None = None
+        """How the last CRAWL statement ended."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._duck, name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database; a state that was only for this connection is deleted."""
+        self._duck.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    def execute(self, query: str, parameters: object = None) -> Self:
+        """Run statements; the result is that of the last one. Parameters belong to the last one, too."""
+        statements = self._read(query)
+        for number, statement in enumerate(statements, 1):
+            self._run(statement, parameters if number == len(statements) else None)
+        return self
+
+    def sql(self, query: str, **options: Any) -> Any:
+        """Run statements; gives the relation of the last one, or None if it has none."""
+        statements = self._read(query)
+        for statement in statements[:-1]:
+            self._run(statement, None)
+        if not statements:
+            return None
+        if isinstance(statements[-1], PlainSql) and not _SETTING.fullmatch(statements[-1].text):
+            return self._duck.sql(statements[-1].text, **options)
+        self._run(statements[-1], options.get("params"))
+        return None
+
+    query = sql
+
+    def executemany(self, query: str, parameters: Sequence[object]) -> Self:
+        """Run one statement with many sets of parameters."""
+        statements = self._read(query)
+        if len(statements) == 1 and isinstance(statements[0], CrawlStatement):
+            for each in parameters:
+                self._run(statements[0], each)
+        else:
+            self._duck.executemany(query, parameters)
+        return self
+
+    def cursor(self) -> Any:
+        """Another DuckDB connection to the same database; it knows no CRAWL statements."""
+        return self._duck.cursor()
+
+    def _read(self, query: str) -> list[Statement]:
+        """The statements; one that cannot be read is refused before any of them runs."""
+        found: list[Statement] = []
+        for statement in read_script(query):
+            if isinstance(statement, StatementProblem):
+                raise BadInput(str(statement))
+            found.append(statement)
+        return found
+
+    def _run(self, statement: Statement, parameters: object) -> None:
+        match statement:
+            case PlainSql(text):
+                if (setting := _SETTING.fullmatch(text)) is not None:
+                    self._set(setting[1].lower(), setting[2])
+                else:
+                    self._duck.execute(text, parameters)
+            case CrawlStatement():
+                self._crawl(statement, parameters)
+            case CrawlingMerge(merge):
+                self._duck.execute(merge, parameters)
+            case StopCrawl(target):
+                raise ComityError(
+                    f"no crawl into {print_name(target)} is running on this connection; Ctrl-C stops one that is"
+                )
+
+    def _set(self, name: str, text: str) -> None:
+        """A setting of ours, which DuckDB does not know."""
+        if name not in _SETTINGS:
+            meant = nearest(name, _SETTINGS)
+            raise BadInput(
+                name, f"the setting is not known; {f'did you mean {meant}?' if meant else 'see docs/sql.md'}"
+            )
+        field, read = _SETTINGS[name]
+        value = text.strip()
+        if not value:  # RESET
+            self._settings.pop(field, None)
+            return
+        if value[:1] == value[-1:] == "'":
+            value = value[1:-1].replace("''", "'")
+        try:
+            self._settings[field] = read(value)
+        except ValueError:
+            raise BadInput(name, f"{text!r} is not a number") from None
+
+    def _crawl(self, statement: CrawlStatement, parameters: object) -> None:
+        """Crawl, and fill the table; the result is one row about it."""
+        options = read_options(statement.options)
+        columns = self._columns(statement.extract)
+        table = SqlTable(
+            self._duck, print_name(statement.target), [ExtraColumn(column.name, str(column.type)) for column in columns]
+        )
+        seeds, unreadable = self._seeds(statement, parameters)
+        self._check_filter(statement.where)
+        settings = self._settings_of(statement, options)
+        table.prepare()
+        plan = StatementPlan(
+            settings=settings,
+            name=_digest(f"{print_statement(statement)}\n{sorted(seed.address.url for seed in seeds)}"),
+            seeds=seeds,
+            admits=self._admission(statement, options, table),
+            most_pages=min((most for most in (statement.limit, options.max_crawl_pages) if most), default=0),
+            lists_refused=options.log_skipped,
+        )
+        if statement.limit == 0:
+            plan = StatementPlan(settings, plan.name, (), plan.admits)
+        summary = self._fill(plan, table)
+        self.summary = summary
+        self._duck.execute(
+            "SELECT ?::BIGINT AS pages, ?::BIGINT AS errors, ?::BIGINT AS refused, ?::BIGINT AS left_out, "
+            "?::BIGINT AS not_addresses, ?::VARCHAR AS ended_by, ?::BIGINT AS hosts_left",
+            [
+                summary.pages,
+                summary.errors,
+                len(summary.refused),
+                summary.left_out,
+                unreadable,
+                summary.ended_by,
+                summary.left,
+            ],
+        )
+
+    def _fill(self, plan: StatementPlan, table: SqlTable) -> StatementSummary:
+        """Run the crawl beside this thread, which fills the table with what comes."""
+        run = StatementRun(plan)
+        run.start()
+        interrupted = False
+        try:
+            while True:
+                try:
+                    is_done = run.wait(_LOOK_EVERY_S)
+                except KeyboardInterrupt:
+                    if interrupted:
+                        raise
+                    interrupted, is_done = True, False
+                    run.stop()
+                self._load(run, table)
+                if self._on_progress is not None:
+                    self._on_progress(run.progress, run.summary)
+                if is_done:
+                    break
+            if run.summary.refused:
+                table.put_refused(run.summary.refused, SystemClock().seconds())
+        finally:
+            run.stop()
+            summary = run.close()
+        if not summary.left:
+            shutil.rmtree(plan.settings.pages, ignore_errors=True)
+        if interrupted:
+            raise KeyboardInterrupt
+        return summary
+
+    def _load(self, run: StatementRun, table: SqlTable) -> None:
+        for part in run.finished_parts():
+            urls = [url for (url,) in self._duck.execute("SELECT url FROM read_parquet(?)", [str(part)]).fetchall()]
+            table.load(part, run.elapsed_ms(urls))
+            run.forget_part(part)
+
+    def _columns(self, extract: str | None) -> tuple[ExtractColumn, ...]:
+        if extract is None:
+            return ()
+        taken = [name for name in RESERVED_NAMES if name not in ("title", "text", "markdown", "data")]
+        found = parse_columns(extract, [*taken, "elapsed_ms", "error_type"])
+        if isinstance(found, ExpressionProblem):
+            raise BadInput("EXTRACT", describe(extract, found))
+        return found
+
+    def _seeds(self, statement: CrawlStatement, parameters: object) -> tuple[tuple[QuerySeed, ...], int]:
+        """What the query names, each once; and how many of its rows are no addresses."""
+        result = self._duck.execute(statement.query, parameters)
+        found: dict[str, QuerySeed] = {}
+        unreadable: list[str] = []
+        while rows := result.fetchmany(10_000):
+            for row in rows:
+                if row[0] is None:
+                    continue
+                try:
+                    seed = read_query_seed(str(row[0]))
+                except BadAddress:
+                    unreadable.append(str(row[0]))
+                    continue
+                found.setdefault(f"{seed.kind}{seed.address.url}", seed)
+            if len(found) > MOST_SEEDS:
+                raise BadInput(f"the query names more than {MOST_SEEDS:,} URLs")
+        if unreadable:
+            shown = ", ".join(text[:60] for text in unreadable[:3])
+            warnings.warn(f"{len(unreadable):,} values of the query are no addresses: {shown}", stacklevel=5)
+        return tuple(found.values()), len(unreadable)
+
+    def _check_filter(self, where: str | None) -> None:
+        """Refuse a filter that DuckDB cannot read, before anything is asked for."""
+        if where is not None:
+            try:
+                self._duck.execute(_filtered(where), [[], []])
+            except duckdb.Error as problem:
+                raise BadInput("WHERE", f"{str(problem).splitlines()[0]}; a filter may name the column url") from None
+
+    def _admission(
+        self, statement: CrawlStatement, options: SqlCrawlOptions, table: SqlTable
+    ) -> Callable[[Sequence[FrontierEntry]], Sequence[bool]]:
+        """Which URLs are visited: those that the filter admits, and that the table lacks or has an old row of."""
+        cursor = self._duck.cursor()
+        reader = SqlTable(cursor, table.name)
+
+        def admits(entries: Sequence[FrontierEntry]) -> Sequence[bool]:
+            urls = [entry.url for entry in entries]
+            wanted = set(range(len(urls)))
+            if statement.where is not None:
+                wanted = {place for (place,) in cursor.execute(_filtered(statement.where), [urls, urls]).fetchall()}
+            known = reader.known([urls[place] for place in wanted]) if wanted else {}
+            return [
+                place in wanted
+                and (urls[place] not in known or (options.update_stale and _is_stale(entry, known[urls[place]])))
+                for place, entry in enumerate(entries)
+            ]
+
+        return admits
+
+    @with_remedies()
+    def _settings_of(self, statement: CrawlStatement, options: SqlCrawlOptions) -> Any:
+        connection = {**self._duckdb_settings(), **self._settings}
+        named = [name for name, _value in statement.options]
+        chosen = crawl_settings(options, named, connection)
+        spool = self._beside.with_name(f"{self._beside.name}.comity.pages") / _digest(print_statement(statement))
+        return settings_for(self._state, pages=str(spool), extract=statement.extract or "", **chosen, **self._options)
+
+    def _duckdb_settings(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, field in _DUCKDB_SETTINGS.items():
+            with suppress(duckdb.Error):
+                (value,) = self._duck.execute("SELECT current_setting(?)", [name]).fetchone() or (None,)
+                if value:
+                    found[field] = value
+        return found
+
+
+def _filtered(where: str) -> str:
+    """The places of the URLs that a filter admits."""
+    numbered = "SELECT unnest(?::VARCHAR[]) AS url, unnest(range(len(?::VARCHAR[]))) AS place"
+    return f"SELECT place FROM ({numbered}) WHERE ({where}\n)"  # noqa: S608  # the user's own filter
+
+
+def _is_stale(entry: FrontierEntry, crawled_at: float) -> bool:
+    """Whether a page is visited again: by what its sitemap says, or by its age."""
+    seen = SeenPage(crawled_at, is_gone=False)
+    return revisit_rank(entry.hints, seen, SystemClock().now(), _STALE) is not None
+
+
+def _digest(text: str) -> str:
+    return str(xxh3_128_hexdigest(text.encode()))

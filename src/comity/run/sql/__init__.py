@@ -1,0 +1,1 @@
+"""CRAWL statements, for the SQL door."""

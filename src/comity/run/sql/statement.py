@@ -1,0 +1,240 @@
+"""Runs one CRAWL statement on a thread of its own: URLs enter, Parquet parts and a summary leave.
+
+The statement is a list of visits in the state. Killed and issued again, it goes on where it was; ended, the next one of
+the same words begins anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+from typing import Any, Final
+
+from comity.assemble import State, open_state
+from comity.model.frontier import FrontierEntry
+from comity.model.run import EndReason
+from comity.rules.canonical import web_address
+from comity.rules.sql.seeds import QuerySeed, SeedKind
+from comity.rules.surt import surt_key
+from comity.run.runtime import event_loop_runner
+from comity.settings import Settings
+from comity.store.parts.manifest import note_path
+from comity.store.sql_table import RefusedRow
+from comity.store.target import Target
+from comity.walk.crawl.crawl import Crawl
+from comity.walk.crawl.hooks import CrawlHooks
+from comity.walk.crawl.progress import Progress, RunSummary
+from comity.walk.visit_list import (
+    VisitList,
+    add_visits,
+    durations,
+    end_list,
+    hosts_to_visit,
+    not_asked,
+    open_list,
+    pages_so_far,
+    plan_sitemaps,
+)
+
+DOOR: Final = "sql"
+WAIT_FOR_HOSTS_S: Final = 1800.0  # for hosts that other workers hold
+_LOOK_EVERY_S: Final = 1.0
+_LISTED: Final = 1000
+_STOP_S: Final = 40.0
+
+Admits = Callable[[Sequence[FrontierEntry]], Sequence[bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class StatementPlan:
+    """What a statement crawls, and how; checked. `settings` name the state, and the folder that pages come to."""
+
+    settings: Settings
+    name: str
+    """What tells this statement from others of its database."""
+    seeds: tuple[QuerySeed, ...]
+    admits: Admits
+    most_pages: int = 0
+    """0 means no limit."""
+    lists_refused: bool = True
+
+
+@dataclass(slots=True)
+class StatementSummary:
+    """How a statement ended."""
+
+    pages: int = 0
+    errors: int = 0
+    left_out: int = 0
+    """URLs that were found and that the filter did not admit, or that the table has."""
+    left: int = 0
+    """Hosts that still have URLs: the same statement goes on with them."""
+    ended_by: str = str(EndReason.NOTHING_LEFT)
+    refused: list[RefusedRow] = field(default_factory=list)
+
+
+class StatementRun:
+    """One run of a statement."""
+
+    def __init__(self, plan: StatementPlan) -> None:
+        self._plan = plan
+        self._thread = Thread(target=self._run, name="comity-sql", daemon=True)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._crawl: Crawl | None = None
+        self._is_stopping = Event()
+        self._failure: BaseException | None = None
+        self._state: State | None = None
+        self._may_close = Event()
+        self._is_done = Event()
+        self.summary = StatementSummary()
+        self.progress = Progress(0.0)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for the end of the crawl, at most so long; the state is open until `close`."""
+        return self._is_done.wait(timeout_s)
+
+    def stop(self) -> None:
+        """Start no more requests; what is in flight is finished and kept."""
+        self._is_stopping.set()
+        loop, crawl = self._loop, self._crawl
+        if loop is not None and crawl is not None:
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(crawl.stop)
+
+    def close(self) -> StatementSummary:
+        """Close the state; raises what made the statement fail."""
+        self._may_close.set()
+        self._thread.join(_STOP_S)
+        if self._failure is not None:
+            raise self._failure
+        return self.summary
+
+    def finished_parts(self) -> Iterator[Path]:
+        """Parts with everything that belongs to them, in order."""
+        for part in Target.of_folder(Path(self._plan.settings.pages)).parts():
+            if note_path(part).exists():
+                yield part
+
+    def forget_part(self, part: Path) -> None:
+        """A part is in its table."""
+        part.unlink(missing_ok=True)
+        note_path(part).unlink(missing_ok=True)
+
+    def elapsed_ms(self, urls: Sequence[str]) -> dict[str, int]:
+        """How long the last visits of URLs took."""
+        if self._state is None:
+            return {}
+        keys = {web_address(url).key: url for url in urls}
+        return {keys[key]: took for key, took in durations(self._state.database, list(keys)).items()}
+
+    def _run(self) -> None:
+        try:
+            with open_state(self._plan.settings) as state:
+                self._state = state
+                try:
+                    with event_loop_runner() as runner:
+                        runner.run(self._crawl_all(state))
+                finally:
+                    self._is_done.set()
+                    self._may_close.wait()
+                    self._state = None
+        except BaseException as problem:
+            self._failure = problem
+        finally:
+            self._is_done.set()
+
+    async def _crawl_all(self, state: State) -> None:
+        """Direct URLs first: their hosts' sitemaps are not asked for."""
+        self._loop = asyncio.get_running_loop()
+        pages = [seed for seed in self._plan.seeds if seed.kind is SeedKind.PAGE]
+        sites = [seed for seed in self._plan.seeds if seed.kind is not SeedKind.PAGE]
+        for seeds, reads_sitemaps in ((pages, False), (sites, True)):
+            if seeds and not self._is_stopping.is_set() and not self._is_full():
+                settings = state.settings.model_copy(update={"sitemaps": reads_sitemaps})
+                kind = "sites" if reads_sitemaps else "pages"
+                await self._crawl_some(State(state.database, state.clock, settings), seeds, kind)
+
+    def _is_full(self) -> bool:
+        return bool(self._plan.most_pages) and self.summary.pages >= self._plan.most_pages
+
+    async def _crawl_some(self, state: State, seeds: Sequence[QuerySeed], kind: str) -> None:
+        database, clock = state.database, state.clock
+        visits = open_list(database, clock, DOOR, f"{self._plan.name}:{kind}")
+        visits.frontier.admits = self._plan.admits
+        if not visits.is_resumed:
+            guessed = {seed.address for seed in seeds if not seed.names_scheme}
+            wanted = [seed.address for seed in seeds if seed.kind is not SeedKind.SITEMAP]
+            add_visits(database, visits, wanted, is_guessed=guessed.__contains__)
+            plan_sitemaps(database, visits, (seed.address for seed in seeds if seed.kind is SeedKind.SITEMAP))
+        before = pages_so_far(database, visits) if visits.is_resumed else 0
+        self.summary.pages += before
+        # A sitemap may name pages where nothing is queued yet.
+        hosts = {*hosts_to_visit(database, visits), *(seed.address.host for seed in seeds if kind == "sites")}
+        gives_up_at = monotonic() + WAIT_FOR_HOSTS_S
+        while True:
+            summary = await self._crawl_hosts(state, visits, hosts)
+            left = set(hosts_to_visit(database, visits))
+            if self._is_stopping.is_set() or self._is_full() or not left:
+                break
+            if not _is_held(summary, left) or monotonic() > gives_up_at:
+                break
+            hosts = left
+            await asyncio.sleep(_LOOK_EVERY_S)
+        self.summary.left_out += visits.frontier.left_out
+        self.summary.left += len(left)
+        self.summary.ended_by = str(summary.code)
+        if not left or self._is_full():
+            if self._plan.lists_refused:
+                self.summary.refused += _refused(state, visits)
+            end_list(database, clock, visits)
+
+    async def _crawl_hosts(self, state: State, visits: VisitList, hosts: set[str]) -> RunSummary:
+        most = self._plan.most_pages
+        settings = state.settings
+        if most:
+            settings = settings.model_copy(update={"max_pages": most - self.summary.pages})
+        async with state.fetcher() as fetcher:
+            limited = State(state.database, state.clock, settings)
+            self._crawl = crawl = limited.crawl(fetcher, sorted(hosts), CrawlHooks(), visits=visits)
+            self.progress = crawl.progress
+            if self._is_stopping.is_set():
+                crawl.stop()
+            try:
+                summary = await crawl.run()
+            finally:
+                self._crawl = None
+        self.summary.pages += summary.pages
+        self.summary.errors += summary.errors
+        return summary
+
+
+def _is_held(summary: RunSummary, left: set[str]) -> bool:
+    """Whether other workers hold the hosts that are left."""
+    lost = {line.host for line in summary.hosts if line.code in (EndReason.HELD_ELSEWHERE, EndReason.LEASE_LOST)}
+    taken = {line.host for line in summary.hosts}
+    return bool(left & lost) or bool(left - taken)
+
+
+def _refused(state: State, visits: VisitList) -> list[RefusedRow]:
+    """The URLs of a list that were not asked for, each with its reason."""
+    found: list[RefusedRow] = []
+    after = 0
+    while rows := not_asked(state.database, visits, after, _LISTED):
+        after = rows[-1].place
+        found += [RefusedRow(row.url, surt_key(row.url), f"{row.code}: {_reason(row.content)}") for row in rows]
+    return found
+
+
+def _reason(content: Any) -> str:
+    said = content if isinstance(content, dict) else {}
+    rule = said.get("matchedRule")
+    return f"robots.txt says {rule}" if rule else str(said.get("reason") or "not asked for")

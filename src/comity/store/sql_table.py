@@ -1,0 +1,183 @@
+"""The table that a CRAWL statement fills: made when it is missing, checked when it is there, upserted by URL.
+
+Works on a connection of the caller's, because a DuckDB file admits one process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from comity.model.errors import BadInput
+from comity.rules.sql.error_types import error_type
+from comity.store.formats.columns import NAMES
+from comity.store.parts.duckdb_table import quoted
+
+_COLUMNS: Final[Mapping[str, str]] = {
+    "url": "VARCHAR",
+    "surt_key": "VARCHAR",
+    "http_status": "INTEGER",
+    "body": "VARCHAR",
+    "content_type": "VARCHAR",
+    "elapsed_ms": "BIGINT",
+    "crawl_time": "TIMESTAMP WITH TIME ZONE",
+    "error": "VARCHAR",
+    "error_type": "VARCHAR",
+    "etag": "VARCHAR",
+    "last_modified": "VARCHAR",
+    "content_hash": "VARCHAR",
+    "final_url": "VARCHAR",
+    "redirect_count": "INTEGER",
+}
+"""S4's columns, with two that its users expect besides."""
+_BATCH: Final = 2000  # rows with their bodies, in memory at once
+_FITTING: Final[Mapping[str, tuple[str, ...]]] = {
+    "VARCHAR": ("VARCHAR",),
+    "INTEGER": ("INTEGER", "BIGINT", "SMALLINT", "HUGEINT"),
+    "BIGINT": ("BIGINT", "INTEGER", "HUGEINT"),
+    "TIMESTAMP WITH TIME ZONE": ("TIMESTAMP WITH TIME ZONE", "TIMESTAMP"),
+}
+
+
+class ExtraColumn(NamedTuple):
+    """A column of the EXTRACT clause."""
+
+    name: str
+    type: str
+
+
+class RefusedRow(NamedTuple):
+    """A URL that was not asked for, and why."""
+
+    url: str
+    surt_key: str
+    error: str
+
+
+class SqlTable:
+    """One target. `name` is quoted SQL."""
+
+    def __init__(self, connection: Any, name: str, extra: Sequence[ExtraColumn] = ()) -> None:
+        self._connection = connection
+        self.name = name
+        self._extra = tuple(extra)
+        self._has_key = False
+
+    def prepare(self) -> None:
+        """Make the table, or check the one that is there: `BadInput` names the column that does not fit."""
+        wanted = {**_COLUMNS, **{column.name: column.type for column in self._extra}}
+        found = self._columns()
+        if found is None:
+            declared = [f"{_identifier(name)} {kind}" for name, kind in wanted.items()]
+            declared[0] += " PRIMARY KEY"
+            self._connection.execute(f"CREATE TABLE {self.name} ({', '.join(declared)})")
+            self._has_key = True
+            return
+        folded = {name.casefold(): kind for name, kind in found.items()}
+        for name, kind in wanted.items():
+            present = folded.get(name.casefold())
+            if present is None and name in _COLUMNS:
+                raise BadInput(f"the table {self.name} has no column {name}; name another table, or add the column")
+            if present is None:
+                self._connection.execute(f"ALTER TABLE {self.name} ADD COLUMN {_identifier(name)} {kind}")
+            elif present not in _FITTING.get(kind, (kind,)):
+                raise BadInput(f"the column {name} of {self.name} is {present}, but {kind} is stored there")
+        self._has_key = self._is_url_unique()
+
+    def known(self, urls: Sequence[str]) -> dict[str, float]:
+        """Which URLs have a row without an error, and when it was crawled, in UNIX seconds."""
+        statement = (
+            f"SELECT url, epoch(crawl_time) FROM {self.name} "  # noqa: S608  # a name that the parser quoted
+            "WHERE error IS NULL AND url IN (SELECT unnest(?::VARCHAR[]))"
+        )
+        return dict(self._connection.execute(statement, [list(urls)]).fetchall())
+
+    def load(self, part: Path, elapsed_ms: Mapping[str, int]) -> int:
+        """Upsert the pages of a part; gives how many rows. Repeating it changes nothing."""
+        connection = self._connection
+        source = f"read_parquet({quoted(part)})"
+        errors = [error for (error,) in connection.execute(f"SELECT DISTINCT error FROM {source}").fetchall()]  # noqa: S608
+        kinds = {error: error_type(error) for error in errors if error is not None}
+        plain = [name for name in _COLUMNS if name in NAMES]
+        extra = [_identifier(column.name) for column in self._extra]
+        columns = ", ".join([*map(_identifier, plain), *extra])
+        (rows,) = connection.execute(f"SELECT count(*) FROM {source}").fetchone()  # noqa: S608
+        with self._transaction():
+            for first in range(0, rows, _BATCH):
+                rows_of_part = (
+                    f"SELECT {columns}, element_at($elapsed, url)[1] AS elapsed_ms, "  # noqa: S608
+                    f"element_at($kinds, error)[1] AS error_type FROM {source} LIMIT {_BATCH} OFFSET {first}"
+                )
+                self._put(rows_of_part, {"elapsed": _map(elapsed_ms), "kinds": _map(kinds)})
+        return int(rows)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """All or nothing; inside a transaction of the user's, that one decides."""
+        import duckdb
+
+        try:
+            self._connection.execute("BEGIN")
+        except duckdb.TransactionException:
+            yield
+            return
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    def put_refused(self, rows: Iterable[RefusedRow], at: float) -> int:
+        """Give URLs that were not asked for a row that says why, unless they have one."""
+        found = list(rows)
+        known = self.known([row.url for row in found]) if found else {}
+        new = [row for row in found if row.url not in known]
+        if not new:
+            return 0
+        values = [[row.url, row.surt_key, row.error, error_type(row.error)] for row in new]
+        names = ("url", "surt_key", "error", "error_type")
+        lists = {name: [row[number] for row in values] for number, name in enumerate(names)}
+        columns = ", ".join(f"unnest(${name}::VARCHAR[]) AS {name}" for name in names)
+        self._put(f"SELECT {columns}, -1 AS http_status, to_timestamp($at) AS crawl_time", {**lists, "at": at})
+        return len(new)
+
+    def _put(self, rows: str, parameters: dict[str, Any]) -> None:
+        if self._has_key:
+            self._connection.execute(f"INSERT OR REPLACE INTO {self.name} BY NAME {rows}", parameters)
+            return
+        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE comity_arriving AS {rows}", parameters)
+        self._connection.execute(f"DELETE FROM {self.name} WHERE url IN (SELECT url FROM comity_arriving)")  # noqa: S608
+        self._connection.execute(f"INSERT INTO {self.name} BY NAME SELECT * FROM comity_arriving")  # noqa: S608
+        self._connection.execute("DROP TABLE comity_arriving")
+
+    def _columns(self) -> dict[str, str] | None:
+        """The columns of the table with their types; None if there is no such table."""
+        import duckdb
+
+        try:
+            described = self._connection.execute(f"DESCRIBE SELECT * FROM {self.name}").fetchall()  # noqa: S608
+        except duckdb.CatalogException:
+            return None
+        return {row[0]: row[1] for row in described}
+
+    def _is_url_unique(self) -> bool:
+        """Whether a row of a URL replaces the one before by itself."""
+        import duckdb
+
+        try:
+            self._connection.execute(f"EXPLAIN INSERT OR REPLACE INTO {self.name} (url) VALUES ('')")  # noqa: S608
+        except duckdb.Error:
+            return False
+        return True
+
+
+def _map(values: Mapping[Any, Any]) -> dict[str, list[Any]]:
+    """A mapping as DuckDB's Python binding takes a MAP."""
+    return {"key": list(values), "value": list(values.values())}
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
