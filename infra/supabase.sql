@@ -1410,6 +1410,8 @@ DROP TRIGGER IF EXISTS domains_status_trigger ON domains;
 DROP TRIGGER IF EXISTS domains_first_status_trigger ON domains;
 DROP TRIGGER IF EXISTS domains_updated_at_trigger ON domains;
 DROP TRIGGER IF EXISTS domain_policies_history_trigger ON domain_policies;
+DROP TRIGGER IF EXISTS domains_frontier_trigger ON domains;
+DROP TRIGGER IF EXISTS visit_list_hosts_frontier_trigger ON visit_list_hosts;
 
 CREATE OR REPLACE FUNCTION check_domain_status() RETURNS TRIGGER AS $$
 BEGIN
@@ -1475,6 +1477,19 @@ $$ LANGUAGE plpgsql;
 
 CREATE TRIGGER domain_policies_history_trigger AFTER INSERT OR UPDATE OR DELETE ON domain_policies
     FOR EACH ROW EXECUTE FUNCTION note_policy();
+
+CREATE OR REPLACE FUNCTION delete_frontier() RETURNS TRIGGER AS $$
+BEGIN
+    DELETE FROM domain_frontier WHERE domain_id = OLD.id; DELETE FROM sitemaps WHERE domain_id = OLD.id;
+    RETURN OLD;
+END;
+$$ LANGUAGE plpgsql;
+
+CREATE TRIGGER domains_frontier_trigger AFTER DELETE ON domains
+    FOR EACH ROW EXECUTE FUNCTION delete_frontier();
+
+CREATE TRIGGER visit_list_hosts_frontier_trigger AFTER DELETE ON visit_list_hosts
+    FOR EACH ROW EXECUTE FUNCTION delete_frontier();
 
 INSERT INTO alembic_version VALUES ('0001') ON CONFLICT DO NOTHING;
 

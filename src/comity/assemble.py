@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from comity.walk.crawl.crawl import Crawl
     from comity.walk.crawl.hooks import CrawlHooks
     from comity.walk.crawl.run_record import RunRecord
+    from comity.walk.crawl.terms import CrawlTerms
     from comity.walk.left_out import LeftOutTerms
     from comity.walk.robots.in_force import RobotsInForce
     from comity.walk.robots.keeper import RobotsTerms
@@ -131,12 +132,36 @@ class State:
         from comity.store.target import read_target
         from comity.walk.crawl.crawl import REFRESH_EVERY_S, Crawl
         from comity.walk.crawl.hooks import NO_HOOKS, Duty
-        from comity.walk.crawl.terms import CrawlTerms
         from comity.walk.session.session import SessionTerms
 
         settings, hooks = self.settings, hooks or NO_HOOKS
         leases = leases or self.leases()
-        terms = CrawlTerms(
+        terms = self._crawl_terms(hooks, visits)
+        if hosts is None:  # a worker's run, whose hosts were not prepared one by one
+            hooks = replace(hooks, duties=(*hooks.duties, Duty(REREAD_EVERY_S, partial(self.reread_robots, fetcher))))
+        own = partial(open_sink, settings.pages, leases.holder)
+        store = sink(own) if sink is not None else own()
+        images = ImageStore(image_root(read_target(settings.pages)), leases.holder, self.clock.seconds)
+        session = self.session(
+            fetcher,
+            SessionTerms(
+                profile=terms.profile,
+                robots=self._robots_terms(),
+                concurrency=terms.concurrency,
+                collapse_subdomains=settings.collapse_subdomains,
+                refresh_every_s=REFRESH_EVERY_S,
+                waits_for_robots_cache=False,
+            ),
+            leases,
+        )
+        return Crawl(session, visits.frontier if visits else self.frontier, store, terms, hosts, hooks, images)
+
+    def _crawl_terms(self, hooks: CrawlHooks, visits: VisitList | None) -> CrawlTerms:
+        """What a run may do, and how."""
+        from comity.walk.crawl.terms import CrawlTerms
+
+        settings = self.settings
+        return CrawlTerms(
             profile=self._profile(),
             scope=self._scope(),
             tracking=self._tracking(),
@@ -166,25 +191,6 @@ class State:
             door="crawl" if visits is None else visits.door,
             has_own_list=visits is not None,
         )
-        if hosts is None:  # a worker's run, whose hosts were not prepared one by one
-            hooks = replace(hooks, duties=(*hooks.duties, Duty(REREAD_EVERY_S, partial(self.reread_robots, fetcher))))
-        own = partial(open_sink, settings.pages, leases.holder)
-        store = sink(own) if sink is not None else own()
-        images = ImageStore(image_root(read_target(settings.pages)), leases.holder, self.clock.seconds)
-        session = self.session(
-            fetcher,
-            SessionTerms(
-                profile=terms.profile,
-                robots=self._robots_terms(),
-                concurrency=terms.concurrency,
-                collapse_subdomains=settings.collapse_subdomains,
-                refresh_every_s=REFRESH_EVERY_S,
-                waits_for_robots_cache=False,
-            ),
-            leases,
-        )
-        frontier = self.frontier if visits is None else visits.frontier
-        return Crawl(session, frontier, store, terms, hosts, hooks, images)
 
     def patterns(self) -> PatternRules | None:
         """Which URLs crawls visit; None for all."""

@@ -32,6 +32,11 @@ NOUNS: Final = (
         "policy", hosts.PolicyView, ("policy show", "policy set"), ("GET, POST /admin/domain_policies/{host}",),
         "The field `policy` of a host has the same schema, or is null.",
     ),
+    Noun(
+        "crawl statement", commands.CrawlStatementResult, ("sql",), (),
+        "`comity sql --json` prints the rows of the last statement as a list of objects: of a CRAWL statement one of "
+        "these, of any other statement its own columns.",
+    ),
     Noun("claims", hosts.ClaimsView, ("domains claims",), ("GET /admin/claims",)),
     Noun("status", hosts.StatusView, ("status",), ("GET /admin/status",)),
     Noun(

@@ -12,7 +12,7 @@ from comity.database.frontier import left_out, lists, unqueued
 from comity.database.images import move as move_images
 from comity.database.images import provenance
 from comity.database.ledger import ledger
-from comity.database.tables import domain_policies, domains, evidence, fetches, robots_cache, sitemaps
+from comity.database.tables import domain_policies, domains, evidence, fetches, robots_cache
 
 _SUMMED: Final = (
     "pages_discovered",
@@ -87,7 +87,6 @@ def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, pare
     unqueued.move(connection, gone.id, kept.id)
     left_out.move(connection, gone.id, kept.id)
     lists.move(connection, gone.id, kept.id)
-    connection.execute(delete(sitemaps).where(sitemaps.c.domain_id == gone.id))  # they are read again
     connection.execute(delete(domains).where(domains.c.id == gone.id))
     values: dict[str, Any] = {column: getattr(kept, column) + getattr(gone, column) for column in _SUMMED}
     values["left_out_rules"] = None  # the patterns are asked again

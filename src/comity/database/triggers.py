@@ -26,12 +26,47 @@ _WOKEN: Final = "NEW.status IN ('pending', 'active') AND OLD.status NOT IN ('pen
 def create_statements(dialect: str, moves: Moves) -> list[str]:
     """The statements that put the guards in place."""
     of_hosts = _postgresql(moves) if dialect == "postgresql" else _sqlite(moves)
-    return of_hosts + create_policy_triggers(dialect)
+    return of_hosts + create_policy_triggers(dialect) + _create_frontier_triggers(dialect)
 
 
 def drop_statements(dialect: str) -> list[str]:
     """The statements that take the guards away."""
-    return _drop_of_hosts(dialect) + drop_policy_triggers(dialect)
+    return _drop_of_hosts(dialect) + drop_policy_triggers(dialect) + _drop_frontier_triggers(dialect)
+
+
+_WITH_FRONTIERS: Final = ("domains", "visit_list_hosts")
+_OF_FRONTIERS: Final = ("domain_frontier", "sitemaps")
+
+
+def _create_frontier_triggers(dialect: str) -> list[str]:
+    """What a host, or a host of a list, has to visit goes with it: a row may be of either, so no key can say so."""
+    deletes = " ".join(f"DELETE FROM {table} WHERE domain_id = OLD.id;" for table in _OF_FRONTIERS)  # noqa: S608
+    if dialect != "postgresql":
+        return [
+            f"CREATE TRIGGER {owner}_frontier_trigger AFTER DELETE ON {owner}\n"
+            f"    FOR EACH ROW\nBEGIN\n    {deletes}\nEND"
+            for owner in _WITH_FRONTIERS
+        ]
+    function = (
+        "CREATE OR REPLACE FUNCTION delete_frontier() RETURNS TRIGGER AS $$\n"
+        f"BEGIN\n    {deletes}\n    RETURN OLD;\nEND;\n$$ LANGUAGE plpgsql"
+    )
+    return [
+        function,
+        *(
+            f"CREATE TRIGGER {owner}_frontier_trigger AFTER DELETE ON {owner}\n"
+            "    FOR EACH ROW EXECUTE FUNCTION delete_frontier()"
+            for owner in _WITH_FRONTIERS
+        ),
+    ]
+
+
+def _drop_frontier_triggers(dialect: str) -> list[str]:
+    on = dialect == "postgresql"
+    dropped = [
+        f"DROP TRIGGER IF EXISTS {owner}_frontier_trigger{f' ON {owner}' if on else ''}" for owner in _WITH_FRONTIERS
+    ]
+    return [*dropped, "DROP FUNCTION IF EXISTS delete_frontier()"] if on else dropped
 
 
 def _drop_of_hosts(dialect: str) -> list[str]:

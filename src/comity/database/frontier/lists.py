@@ -18,7 +18,6 @@ from comity.database.tables import (
     domains,
     evidence,
     fetches,
-    sitemaps,
     visit_list_hosts,
     visit_lists,
 )
@@ -122,10 +121,7 @@ def hosts_to_visit(connection: Connection, list_id: UUID) -> list[str]:
 
 
 def forget(connection: Connection, list_id: UUID) -> None:
-    """Delete a list with everything that it has."""
-    of_list = select(visit_list_hosts.c.id).where(visit_list_hosts.c.list_id == list_id)
-    for table in (domain_frontier, sitemaps):
-        connection.execute(delete(table).where(table.c.domain_id.in_(of_list)))
+    """Delete a list; a trigger deletes what its hosts have."""
     connection.execute(delete(visit_lists).where(visit_lists.c.id == list_id))
 
 
@@ -144,5 +140,4 @@ def move(connection: Connection, from_host: UUID, to_host: UUID) -> None:
         mine = domain_frontier.c.domain_id == row.id
         connection.execute(delete(domain_frontier).where(mine, domain_frontier.c.url_key.in_(known)))
         connection.execute(update(domain_frontier).where(mine).values(domain_id=kept))
-        connection.execute(delete(sitemaps).where(sitemaps.c.domain_id == row.id))
         connection.execute(delete(visit_list_hosts).where(hosts.id == row.id))

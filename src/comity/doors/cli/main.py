@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "crawl": "crawl.command",
     "demo": "demo",
     "work": "work",
+    "sql": "sql",
     "status": "status",
     "pages": "pages.command",
     "why": "explain",

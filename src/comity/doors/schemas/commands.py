@@ -279,3 +279,15 @@ class ScheduleComparison(Schema):
     schedules: list[ScheduleResult]
     aim: dict[str, Any]
     sweep: list[dict[str, Any]] | None = None
+
+
+class CrawlStatementResult(Schema):
+    """The row that a CRAWL statement returns."""
+
+    pages: int
+    errors: int
+    refused: int = Field(description="URLs that were not requested, for example because of robots.txt.")
+    left_out: int = Field(description="URLs that the filter left out, or that the table has.")
+    not_addresses: int = Field(description="Values of the query that are no addresses.")
+    ended_by: str = Field(description="A code of endings.md.")
+    hosts_left: int = Field(description="Hosts with URLs that the same statement will visit.")

@@ -258,6 +258,7 @@ class SqlConnection:
                     break
             if run.summary.refused:
                 table.put_refused(run.summary.refused, SystemClock().seconds())
+            run.end()
         finally:
             run.stop()
             summary = run.close()

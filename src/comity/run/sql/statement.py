@@ -91,6 +91,7 @@ class StatementRun:
         self._state: State | None = None
         self._may_close = Event()
         self._is_done = Event()
+        self._visited: list[VisitList] = []  # lists of which nothing is left to do
         self.summary = StatementSummary()
         self.progress = Progress(0.0)
 
@@ -109,6 +110,12 @@ class StatementRun:
         if loop is not None and crawl is not None:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(crawl.stop)
+
+    def end(self) -> None:
+        """Everything that came is in its table: the next statement of the same words begins anew."""
+        if self._state is not None:
+            for visits in self._visited:
+                end_list(self._state.database, self._state.clock, visits)
 
     def close(self) -> StatementSummary:
         """Close the state; raises what made the statement fail."""
@@ -195,7 +202,7 @@ class StatementRun:
         if not left or self._is_full():
             if self._plan.lists_refused:
                 self.summary.refused += _refused(state, visits)
-            end_list(database, clock, visits)
+            self._visited.append(visits)
 
     async def _crawl_hosts(self, state: State, visits: VisitList, hosts: set[str]) -> RunSummary:
         most = self._plan.most_pages

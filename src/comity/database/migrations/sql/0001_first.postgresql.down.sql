@@ -14,6 +14,12 @@ DROP TRIGGER IF EXISTS domain_policies_history_trigger ON domain_policies;
 --
 DROP FUNCTION IF EXISTS note_policy();
 --
+DROP TRIGGER IF EXISTS domains_frontier_trigger ON domains;
+--
+DROP TRIGGER IF EXISTS visit_list_hosts_frontier_trigger ON visit_list_hosts;
+--
+DROP FUNCTION IF EXISTS delete_frontier();
+--
 DROP TABLE unqueued_urls;
 --
 DROP TABLE left_out_urls;

@@ -726,3 +726,16 @@ $$ LANGUAGE plpgsql;
 --
 CREATE TRIGGER domain_policies_history_trigger AFTER INSERT OR UPDATE OR DELETE ON domain_policies
     FOR EACH ROW EXECUTE FUNCTION note_policy();
+--
+CREATE OR REPLACE FUNCTION delete_frontier() RETURNS TRIGGER AS $$
+BEGIN
+    DELETE FROM domain_frontier WHERE domain_id = OLD.id; DELETE FROM sitemaps WHERE domain_id = OLD.id;
+    RETURN OLD;
+END;
+$$ LANGUAGE plpgsql;
+--
+CREATE TRIGGER domains_frontier_trigger AFTER DELETE ON domains
+    FOR EACH ROW EXECUTE FUNCTION delete_frontier();
+--
+CREATE TRIGGER visit_list_hosts_frontier_trigger AFTER DELETE ON visit_list_hosts
+    FOR EACH ROW EXECUTE FUNCTION delete_frontier();

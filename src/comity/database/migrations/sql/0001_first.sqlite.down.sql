@@ -16,6 +16,10 @@ DROP TRIGGER IF EXISTS domain_policies_update_history_trigger;
 --
 DROP TRIGGER IF EXISTS domain_policies_delete_history_trigger;
 --
+DROP TRIGGER IF EXISTS domains_frontier_trigger;
+--
+DROP TRIGGER IF EXISTS visit_list_hosts_frontier_trigger;
+--
 DROP TABLE unqueued_urls;
 --
 DROP TABLE left_out_urls;

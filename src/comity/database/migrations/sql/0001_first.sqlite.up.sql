@@ -721,3 +721,15 @@ CREATE TRIGGER domain_policies_delete_history_trigger AFTER DELETE ON domain_pol
 BEGIN
     INSERT INTO policy_history (host, valid_from, is_deleted, max_concurrency, min_request_interval_ms) SELECT OLD.host, strftime('%Y-%m-%d %H:%M:%f', 'now') || '000', 1, OLD.max_concurrency, OLD.min_request_interval_ms;
 END;
+--
+CREATE TRIGGER domains_frontier_trigger AFTER DELETE ON domains
+    FOR EACH ROW
+BEGIN
+    DELETE FROM domain_frontier WHERE domain_id = OLD.id; DELETE FROM sitemaps WHERE domain_id = OLD.id;
+END;
+--
+CREATE TRIGGER visit_list_hosts_frontier_trigger AFTER DELETE ON visit_list_hosts
+    FOR EACH ROW
+BEGIN
+    DELETE FROM domain_frontier WHERE domain_id = OLD.id; DELETE FROM sitemaps WHERE domain_id = OLD.id;
+END;

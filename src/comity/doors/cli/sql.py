@@ -1,0 +1,259 @@
+"""`comity sql`: statements on a DuckDB file, CRAWL among them, from the command line, a file or a prompt."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from comity.doors.cli.csv_output import check_one_format
+from comity.doors.cli.help_text import command
+from comity.doors.cli.options import JsonOption, StateOption, read_invocation
+from comity.doors.cli.output import Cell, Column, Row, note, write_json, write_line, write_table
+from comity.doors.cli.progress_bars import ProgressBars
+from comity.model.errors import BadInput, ComityError
+
+if TYPE_CHECKING:
+    from comity.doors.sql.connection import SqlConnection
+
+_MOST_ROWS: Final = 40
+_WIDEST: Final = 60
+_PROMPT, _GOES_ON = "comity> ", "   ...> "
+_TABLES: Final = "SELECT table_name, estimated_size AS rows FROM duckdb_tables() ORDER BY table_name"
+_KEYWORDS: Final = ("CRAWL (SELECT", "INTO", "EXTRACT (", "WHERE url", "WITH (", "LIMIT", "SELECT", "FROM", "SET")
+_HELP: Final = """\
+CRAWL (SELECT 'https://example.com/') INTO pages WITH (user_agent 'MyBot/1.0');
+SELECT url, http_status FROM pages;
+
+A statement ends with a semicolon. Everything that is not CRAWL goes to DuckDB.
+.tables       list the tables
+.read FILE    run the statements of a file
+.help         show this
+.quit         leave; so does Ctrl-D. Ctrl-C ends a crawl, and keeps what came"""
+
+
+def register(root: typer.Typer) -> None:
+    """Add the command of this file."""
+    examples = (
+        "comity sql shop.duckdb \"CRAWL (SELECT 'https://example.com/') INTO pages\"",
+        'comity sql shop.duckdb "SELECT url, http_status FROM pages"',
+        "comity sql shop.duckdb --read statements.sql",
+        "comity sql shop.duckdb",
+    )
+    command(root, "sql", panel="Crawl", examples=examples)(sql)
+
+
+def sql(
+    context: typer.Context,
+    database: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="A DuckDB file; made if it is missing. Without one: memory.")
+    ] = None,
+    statements: Annotated[
+        list[str] | None, typer.Argument(metavar="[STATEMENTS]", help="What to run. Without any: a prompt.")
+    ] = None,
+    read: Annotated[
+        Path | None, typer.Option("--read", metavar="FILE", help="Run the statements of a file first.")
+    ] = None,
+    allow_network: Annotated[
+        list[str] | None,
+        typer.Option("--allow-network", metavar="NETWORK", help="A private network to crawl, as 10.0.0.0/8."),
+    ] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the result of the last statement as CSV.")] = False,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run SQL on a DuckDB file, with CRAWL (SELECT …) INTO table.
+
+    A CRAWL statement requests the URLs of its query as every crawl does: robots.txt is obeyed, hosts are asked at
+    their own pace, and a statement that is killed goes on when it is run again. Its state is beside the file, unless
+    --state names another. docs/sql.md has the grammar and every option.
+    """
+    invocation = read_invocation(context, state, as_json)
+    settings, as_json = invocation.settings, invocation.as_json
+    check_one_format(as_csv=as_csv, as_json=as_json)
+    from comity.doors.sql.connection import MEMORY, connect
+
+    if database is not None and database.suffix == ".sql" and read is None:
+        raise BadInput(f"{database} looks like a script; run it with --read {database}")
+    text = _script(read)
+    networks = (*map(str, settings.allow_networks), *(allow_network or ()))
+    with ProgressBars() as bars:
+        connection = connect(
+            database if database is not None else MEMORY,
+            state=state,
+            allow_networks=networks or None,
+            on_progress=_progress(bars),
+        )
+        with connection:
+            for each in (text, *(statements or ())):
+                if each:
+                    _run(connection, each, as_csv=as_csv, as_json=as_json)
+            if not text and not statements:
+                _converse(connection, database)
+
+
+def _script(read: Path | None) -> str:
+    if read is None:
+        return ""
+    try:
+        return read.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as problem:
+        raise BadInput("read", f"{read} cannot be read: {problem}") from None
+
+
+def _progress(bars: ProgressBars) -> Callable[[Any, Any], None]:
+    """A bar that shows how much of what is known is done."""
+    shown: dict[str, Any] = {}
+
+    def show(progress: Any, _summary: Any) -> None:
+        if "bar" not in shown:
+            shown["bar"] = bars.bar("pages", None)
+        shown["bar"](progress.pages)
+
+    return show
+
+
+def _run(connection: SqlConnection, text: str, *, as_csv: bool = False, as_json: bool = False) -> None:
+    """Run statements and print the result of the last one."""
+    with _readable_errors():
+        connection.execute(text)
+        description = connection.description
+        if not description:
+            return
+        names = [column[0] for column in description]
+        if as_csv:
+            writer = csv.writer(sys.stdout)
+            writer.writerow(names)
+            while rows := connection.fetchmany(1000):
+                writer.writerows(rows)
+            return
+        if as_json:
+            write_json([dict(zip(names, row, strict=True)) for row in connection.fetchall()])
+            return
+        rows = connection.fetchmany(_MOST_ROWS + 1)
+        _write_rows(names, rows[:_MOST_ROWS])
+        if len(rows) > _MOST_ROWS:
+            write_line(Cell(f"… more than {_MOST_ROWS} rows; LIMIT or --csv gives the rest", "dim"))
+
+
+def _write_rows(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    write_table([Column(name) for name in names], [Row([_cell(value) for value in row]) for row in rows])
+
+
+def _cell(value: object) -> str:
+    text = "NULL" if value is None else str(value)
+    first = " ".join(text[: 4 * _WIDEST].split())
+    return first if len(first) <= _WIDEST else first[: _WIDEST - 1] + "…"
+
+
+@contextmanager
+def _readable_errors() -> Iterator[None]:
+    """DuckDB's own errors, as one of ours: one sentence, and exit code 1."""
+    import duckdb
+
+    from comity.store.parts.duckdb_table import one_line
+
+    try:
+        yield
+    except duckdb.Error as problem:
+        raise ComityError(one_line(problem)) from None
+
+
+def _converse(connection: SqlConnection, database: Path | None) -> None:
+    """Read statements from the terminal, or from what is piped in, until the end."""
+    from comity.rules.sql.statements import is_complete
+
+    is_terminal = sys.stdin.isatty()
+    if is_terminal:
+        _use_history(connection, database)
+        note("Statements end with a semicolon; .help shows more, .quit leaves.")
+    typed = ""
+    while True:
+        try:
+            line = input((_GOES_ON if typed else _PROMPT) if is_terminal else "")
+        except EOFError:
+            break
+        except KeyboardInterrupt:
+            typed = ""
+            note("")
+            continue
+        if not typed and line.strip().startswith("."):
+            if not _command(connection, line.strip()):
+                return
+            continue
+        typed = f"{typed}\n{line}" if typed else line
+        if typed.strip() and is_complete(typed):
+            _answer(connection, typed, stops=not is_terminal)
+            typed = ""
+    if typed.strip():
+        _answer(connection, typed, stops=not is_terminal)
+
+
+def _answer(connection: SqlConnection, text: str, *, stops: bool) -> None:
+    """Run what was typed; at a prompt, an error or an interruption does not end it."""
+    try:
+        _run(connection, text)
+    except KeyboardInterrupt:
+        if stops:
+            raise
+        note("Stopped; what came is in the table, and the same statement goes on.")
+    except ComityError as problem:
+        if stops:
+            raise
+        note(str(problem))
+
+
+def _command(connection: SqlConnection, line: str) -> bool:
+    """A command of the prompt; False to leave."""
+    name, _, rest = line.partition(" ")
+    match name:
+        case ".quit" | ".exit":
+            return False
+        case ".help":
+            write_line(_HELP)
+        case ".tables":
+            _answer(connection, _TABLES, stops=False)
+        case ".read":
+            try:
+                _answer(connection, _script(Path(rest.strip())), stops=False)
+            except BadInput as problem:
+                note(str(problem))
+        case _:
+            note(f"{name} is not known; .help lists the commands")
+    return True
+
+
+def _use_history(connection: SqlConnection, database: Path | None) -> None:
+    """Arrow keys, and completion of keywords, options and tables; the history is beside the database."""
+    with suppress(ImportError):
+        import atexit
+        import readline
+
+        from comity.rules.sql.options import OPTIONS
+
+        if database is not None:
+            history = database.with_name(f"{database.stem}.comity.history")
+            with suppress(OSError):
+                readline.read_history_file(history)
+            readline.set_history_length(1000)
+            atexit.register(_write_history, readline, history)
+
+        def complete(text: str, number: int) -> str | None:
+            tables = connection.cursor().execute(_TABLES).fetchall()
+            known = [*_KEYWORDS, *OPTIONS, *(name for name, _rows in tables)]
+            found = [word for word in known if text and word.lower().startswith(text.lower())]
+            return found[number] if number < len(found) else None
+
+        readline.set_completer(complete)
+        readline.set_completer_delims(" \t\n(),;")
+        readline.parse_and_bind("tab: complete")
+
+
+def _write_history(readline: Any, history: Path) -> None:
+    with suppress(OSError):
+        readline.write_history_file(history)

@@ -1,0 +1,54 @@
+"""docs/sql.md: its statements run, in order, and its table of options is that of the code."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from comity.rules.sql.options import OPTIONS
+from tests.doors.sql.test_crawl_statement import opened, rows
+from tests.walk.site import Site, Web, page
+
+DOCUMENT = Path(__file__).parents[3] / "docs/sql.md"
+
+
+def product(number: int) -> str:
+    return page(body=f'<h1> Lamp {number} </h1><p class="price">EUR {number}9.50</p>')
+
+
+@pytest.fixture
+def shop() -> Iterator[Site]:
+    with Web() as web:
+        yield web.site(
+            {"/": page("/p/1", "/p/2", "/basket"), "/p/1": product(1), "/p/2": product(2), "/basket": page()}
+        )
+
+
+def test_every_statement_runs(shop: Site, tmp_path: Path) -> None:
+    blocks = re.findall(r"^```sql\n(.*?)^```", DOCUMENT.read_text(), re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 3
+    with opened(tmp_path) as connection:
+        for block in blocks:
+            quick = block.replace("https://shop.example", shop.url("")).replace(
+                "default_crawl_delay 0.5", "crawl_delay_ms 0"
+            )
+            connection.execute(quick)
+        found = rows(connection, "SELECT name, price FROM products ORDER BY url")
+        assert [(name, str(price)) for name, price in found] == [("Lamp 1", "19.50"), ("Lamp 2", "29.50")]
+        assert rows(connection, "SELECT count(*) FROM site") == [(4,)]
+    assert shop.pages().count("/basket") == 1  # by the last statement alone
+
+
+def test_the_table_of_options_is_up_to_date() -> None:
+    lines = [f"| `{name}` | {rule.takes} | {rule.meaning} |" for name, rule in OPTIONS.items()]
+    text = DOCUMENT.read_text()
+    if os.environ.get("WRITE_DOCS"):
+        text = re.sub(
+            r"(\|---\|---\|---\|\n)(?:OPTIONS\n|(?:\| `.*\n)+)", lambda found: found[1] + "\n".join(lines) + "\n", text
+        )
+        DOCUMENT.write_text(text)
+    assert "\n".join(lines) in text
