@@ -6,35 +6,51 @@ statement that is killed loses nothing that came, and goes on when it is issued 
 
 from __future__ import annotations
 
+import csv
 import re
 import shutil
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Final, Self
+from uuid import uuid4
 
 import duckdb
 from xxhash import xxh3_128_hexdigest
 
 from comity.clock import SystemClock
 from comity.doors.python.options import Place, settings_for
+from comity.doors.sql.calls import replaced, with_settings
+from comity.doors.sql.functions import add_functions
+from comity.doors.sql.network import NetworkFunctions, names_any, page_row
+from comity.extract.html_tables import read_table
 from comity.model.errors import BadAddress, BadInput, ComityError
 from comity.model.expression import ExpressionProblem, ExtractColumn
 from comity.model.frontier import FrontierEntry, SeenPage
-from comity.model.statement import CrawlingMerge, CrawlStatement, PlainSql, Statement, StatementProblem, StopCrawl
+from comity.model.sitemap import PageHints
+from comity.model.statement import (
+    CrawlingMerge,
+    CrawlStatement,
+    PlainSql,
+    QualifiedName,
+    Statement,
+    StatementProblem,
+    StopCrawl,
+)
 from comity.rules.expressions.parse import RESERVED_NAMES, describe, parse_columns
 from comity.rules.sql.options import SqlCrawlOptions, read_options
-from comity.rules.sql.seeds import QuerySeed, read_query_seed
+from comity.rules.sql.seeds import QuerySeed, SeedKind, read_query_seed
 from comity.rules.sql.statements import print_name, print_statement, read_script
 from comity.rules.stale import RefreshTerms, revisit_rank
 from comity.rules.suggestions import nearest
 from comity.run.remedies import with_remedies
-from comity.run.sql.options import crawl_settings
+from comity.run.sql.options import TIMEOUT_S, crawl_settings
 from comity.run.sql.statement import StatementPlan, StatementRun, StatementSummary
+from comity.store.parts.duckdb_table import quoted
 from comity.store.sql_table import ExtraColumn, SqlTable
 from comity.walk.crawl.progress import Progress
 
@@ -101,6 +117,8 @@ class SqlConnection:
         self._settings: dict[str, Any] = {}
         self._on_progress = on_progress
         self._duck = duckdb.connect(database, read_only=read_only, config=config or {})
+        self._network = NetworkFunctions(self._pages_of, self._sitemap_of)
+        self._has_functions = add_functions(self._duck, self._network)
         self.summary: StatementSummary | None = None
         """How the last CRAWL statement ended."""
 
@@ -135,8 +153,9 @@ class SqlConnection:
             self._run(statement, None)
         if not statements:
             return None
-        if isinstance(statements[-1], PlainSql) and not _SETTING.fullmatch(statements[-1].text):
-            return self._duck.sql(statements[-1].text, **options)
+        last = statements[-1]
+        if isinstance(last, PlainSql) and not _SETTING.fullmatch(last.text) and not names_any(last.text):
+            return self._duck.sql(self._prepared(last.text), **options)
         self._run(statements[-1], options.get("params"))
         return None
 
@@ -171,15 +190,114 @@ class SqlConnection:
                 if (setting := _SETTING.fullmatch(text)) is not None:
                     self._set(setting[1].lower(), setting[2])
                 else:
-                    self._duck.execute(text, parameters)
+                    self._execute(text, parameters)
             case CrawlStatement():
                 self._crawl(statement, parameters)
             case CrawlingMerge(merge):
-                self._duck.execute(merge, parameters)
+                self._execute(merge, parameters)
             case StopCrawl(target):
                 raise ComityError(
                     f"no crawl into {print_name(target)} is running on this connection; Ctrl-C stops one that is"
                 )
+
+    def _execute(self, text: str, parameters: object) -> None:
+        """A statement of DuckDB's, which may call functions that request pages."""
+        text = self._prepared(text)
+        if self._has_functions and names_any(text):
+            self._network.run(self._duck, text, parameters)
+        else:
+            self._duck.execute(text, parameters)
+
+    def _prepared(self, text: str) -> str:
+        """A statement as DuckDB can read it."""
+        return replaced(with_settings(text, self._shown_settings()), "READ_HTML", self._table_of)
+
+    def _shown_settings(self) -> dict[str, Any]:
+        """Our own settings with their values, as `current_setting` shows them."""
+        chosen = self._settings
+        timeout_s = chosen.get("timeout_s", TIMEOUT_S)
+        return {
+            "crawler_user_agent": chosen.get("user_agent"),
+            "crawler_default_delay": chosen.get("delay_s", SqlCrawlOptions().default_crawl_delay),
+            "crawler_timeout_ms": round(timeout_s * 1000),
+            "crawler_max_response_bytes": chosen.get("max_response_bytes", SqlCrawlOptions().max_response_bytes),
+        }
+
+    def _table_of(self, arguments: str) -> str:
+        """A table of a page, as a temporary table whose types DuckDB infers; gives its name."""
+        row = self._duck.execute(f"SELECT {arguments}").fetchone()  # the user's own arguments
+        if row is None or len(row) != 2 or not all(isinstance(value, str) for value in row):
+            raise BadInput("read_html", "it takes a URL and a selector: read_html('https://example.com/', 'table')")
+        url, css = row
+        (page,) = self._pages_of([url])
+        if page is None or page["error"] is not None or not page["body"]:
+            why = page["error"] if page is not None else "it is no address, or it was not asked for"
+            raise ComityError(f"{url} could not be read: {why}")
+        table = read_table(page["body"], css)
+        if table is None:
+            raise ComityError(f"{url} has no table that {css!r} matches")
+        name = f"html_table_{uuid4().hex}"
+        with TemporaryDirectory(prefix="comity-sql-") as folder:
+            path = Path(folder) / "table.csv"
+            with path.open("w", encoding="utf-8", newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow(table.names)
+                writer.writerows(table.rows)
+            columns = "all_varchar = false, header = true, delim = ',', quote = '\"', escape = '\"', sample_size = -1"
+            self._duck.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM read_csv({quoted(path)}, {columns})")  # noqa: S608
+        return name
+
+    def _pages_of(self, urls: Sequence[str]) -> list[dict[str, Any] | None]:
+        """The pages of URLs, each with a row, crawled together."""
+        if not urls:
+            return []
+        name = f"functions_{uuid4().hex}"
+        seeds = {url: _seed_of(url) for url in urls}
+        wanted = tuple(QuerySeed(SeedKind.PAGE, *seed[1:]) for seed in seeds.values() if seed is not None)
+        plan = StatementPlan(self._settings_of_functions(name), name, wanted, lambda entries: [True] * len(entries))
+        with closing(duckdb.connect(MEMORY)) as apart:
+            table = SqlTable(apart, "pages")
+            table.prepare()
+            self._fill(plan, table)
+            result = apart.execute("SELECT * FROM pages")
+            names = [column[0] for column in result.description]
+            found = {row[0]: page_row(dict(zip(names, row, strict=True))) for row in result.fetchall()}
+        return [found.get(seed.address.url) if (seed := seeds[url]) is not None else None for url in urls]
+
+    def _sitemap_of(self, address: str) -> list[dict[str, Any]]:
+        """What a sitemap, or the sitemaps of a site, name; no page is requested."""
+        found: dict[str, dict[str, Any]] = {}
+
+        def note(entries: Sequence[FrontierEntry]) -> Sequence[bool]:
+            for entry in entries:
+                if entry.depth:
+                    hints = entry.hints or PageHints(None, None, None)
+                    changefreq = str(hints.changefreq) if hints.changefreq is not None else None
+                    row = {
+                        "url": entry.url,
+                        "lastmod": hints.lastmod,
+                        "changefreq": changefreq,
+                        "priority": hints.priority,
+                    }
+                    found.setdefault(entry.url, row)
+            return [False] * len(entries)
+
+        seed = _seed_of(address)
+        if seed is None:
+            return []
+        kind = SeedKind.SITEMAP if seed.kind is SeedKind.PAGE else seed.kind
+        name = f"functions_{uuid4().hex}"
+        run = StatementRun(StatementPlan(self._settings_of_functions(name), name, (QuerySeed(kind, *seed[1:]),), note))
+        run.start()
+        while not run.wait(_LOOK_EVERY_S):
+            pass
+        run.end()
+        run.close()
+        return list(found.values())
+
+    def _settings_of_functions(self, name: str) -> Any:
+        statement = CrawlStatement(name, QualifiedName((name,)))
+        return self._settings_of(statement, SqlCrawlOptions())
 
     def _set(self, name: str, text: str) -> None:
         """A setting of ours, which DuckDB does not know."""
@@ -350,6 +468,13 @@ class SqlConnection:
                 if value:
                     found[field] = value
         return found
+
+
+def _seed_of(text: str) -> QuerySeed | None:
+    try:
+        return read_query_seed(text)
+    except BadAddress:
+        return None
 
 
 def _filtered(where: str) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, Final
 
 from comity.model.errors import BadInput
 from comity.rules.sql.options import SqlCrawlOptions
+
+TIMEOUT_S: Final = 30.0
+"""S4's time limit of a request."""
 
 
 def crawl_settings(options: SqlCrawlOptions, named: Collection[str], connection: Mapping[str, Any]) -> dict[str, Any]:
@@ -18,7 +21,7 @@ def crawl_settings(options: SqlCrawlOptions, named: Collection[str], connection:
     concurrency = options.max_total_connections
     if options.threads is not None:
         concurrency = min(concurrency, options.threads)
-    timeout_s = options.timeout_seconds if "timeout_seconds" in named else connection.get("timeout_s")
+    timeout_s = options.timeout_seconds if "timeout_seconds" in named else connection.get("timeout_s", TIMEOUT_S)
     bytes_most = connection.get("max_response_bytes") if "max_response_bytes" not in named else None
     delay_named = {"default_crawl_delay", "crawl_delay_ms"} & set(named)
     delay_s = options.default_crawl_delay if delay_named else connection.get("delay_s", options.default_crawl_delay)

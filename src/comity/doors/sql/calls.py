@@ -1,0 +1,75 @@
+"""Calls in the text of a statement that are replaced before DuckDB reads it: `read_html` and settings of ours.
+
+Only what is certainly a call is touched; strings, comments and names stay as they were written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from comity.rules.sql.tokens import Token, TokenKind, string_value, tokens
+
+_CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
+
+
+class Call(NamedTuple):
+    """A call: from where to where it is written, and its arguments as text."""
+
+    start: int
+    end: int
+    arguments: str
+
+
+def calls_of(text: str, name: str) -> list[Call]:
+    """The calls of a function, in order."""
+    pieces = list(tokens(text))
+    found = []
+    for number, piece in enumerate(pieces[:-1]):
+        if piece.is_word(name) and pieces[number + 1].is_symbol("("):
+            end = _closing(pieces, number + 1)
+            if end is not None:
+                found.append(Call(piece.start, end.end, text[pieces[number + 1].end : end.start]))
+    return found
+
+
+def replaced(text: str, name: str, replacement: Callable[[str], str | None]) -> str:
+    """The text with the calls of a function replaced, where there is something to replace them with."""
+    for call in reversed(calls_of(text, name)):
+        by = replacement(call.arguments)
+        if by is not None:
+            text = text[: call.start] + by + text[call.end :]
+    return text
+
+
+def with_settings(text: str, settings: Mapping[str, Any]) -> str:
+    """`current_setting('…')` of settings that DuckDB does not know, as their values."""
+
+    def value(arguments: str) -> str | None:
+        pieces = list(tokens(arguments))
+        if len(pieces) != 1 or pieces[0].kind is not TokenKind.STRING or not pieces[0].is_closed:
+            return None
+        name = string_value(pieces[0]).lower()
+        if name not in settings:
+            return None
+        said = settings[name]
+        if said is None or isinstance(said, int | float):
+            return "NULL" if said is None else str(said)
+        return "'" + str(said).replace("'", "''") + "'"
+
+    return replaced(text, "CURRENT_SETTING", value)
+
+
+def _closing(pieces: list[Token], opening: int) -> Token | None:
+    wanted: list[str] = []
+    for piece in pieces[opening:]:
+        if piece.kind is not TokenKind.SYMBOL:
+            continue
+        if piece.text in _CLOSING:
+            wanted.append(_CLOSING[piece.text])
+        elif piece.text in _CLOSING.values():
+            if piece.text != wanted.pop():
+                return None
+            if not wanted:
+                return piece
+    return None

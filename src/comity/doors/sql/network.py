@@ -1,0 +1,164 @@
+"""Functions of SQL that request pages: `crawl`, `crawl_url` and `sitemap` in any statement, lateral joins included.
+
+DuckDB calls a function row by row and has no place for a crawl in between. So a statement that names one of these is
+run as often as it asks for pages that are not known: a trial collects their URLs and is rolled back, they are crawled
+together as a CRAWL statement would do it, and the last run finds every page known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from comity.extract.html_functions import page_info
+from comity.rules.sql.tokens import TokenKind, tokens
+
+NAMES: Final = ("CRAWL", "CRAWL_URL", "SITEMAP")
+MOST_ROUNDS: Final = 10  # lateral joins that feed each other
+MOST_PAGES: Final = 100_000
+
+_READABLE: Final = "STRUCT(title VARCHAR, excerpt VARCHAR, text_content VARCHAR)"
+_DATA: Final = '"schema" MAP(VARCHAR, JSON), opengraph JSON, meta JSON'
+_HTML: Final = f"STRUCT(document VARCHAR, readability {_READABLE}, {_DATA})"
+_COLUMNS: Final[Mapping[str, str]] = {
+    "url": "VARCHAR",
+    "status": "INTEGER",
+    "content_type": "VARCHAR",
+    "body": "VARCHAR",
+    "error": "VARCHAR",
+    "error_type": "VARCHAR",
+    "elapsed_ms": "BIGINT",
+    "crawl_time": "TIMESTAMP WITH TIME ZONE",
+    "etag": "VARCHAR",
+    "last_modified": "VARCHAR",
+    "content_hash": "VARCHAR",
+    "final_url": "VARCHAR",
+    "redirect_count": "INTEGER",
+}
+_PAGE: Final = f"STRUCT({', '.join(f'{name} {kind}' for name, kind in _COLUMNS.items())}, html {_HTML})"
+_LISTED: Final = "STRUCT(url VARCHAR, lastmod TIMESTAMP WITH TIME ZONE, changefreq VARCHAR, priority DOUBLE)[]"
+# One URL or a list of them.
+_EACH: Final = (
+    "unnest(from_json(CASE WHEN json_type(to_json(wanted)) = 'ARRAY' THEN to_json(wanted) "
+    "ELSE json_array(wanted) END, '[\"VARCHAR\"]'))"
+)
+_PAGES: Final = f"SELECT comity_page(each_url) AS page FROM (SELECT {_EACH} AS each_url LIMIT max_results)"  # noqa: S608
+_MACROS: Final = (
+    "CREATE OR REPLACE TEMP MACRO crawl_url(wanted, timeout := 30) AS TABLE "
+    "SELECT page.* FROM (SELECT comity_page(wanted) AS page) WHERE page IS NOT NULL",
+    f"CREATE OR REPLACE TEMP MACRO crawl(wanted, max_results := {MOST_PAGES}, timeout := 30) AS TABLE "  # noqa: S608
+    f"SELECT page.* FROM ({_PAGES}) WHERE page IS NOT NULL",
+    "CREATE OR REPLACE TEMP MACRO sitemap(wanted, recursive := true) AS TABLE "
+    "SELECT listed.* FROM (SELECT unnest(comity_sitemap(wanted)) AS listed)",
+)
+
+Row = dict[str, Any]
+
+
+def names_any(text: str) -> bool:
+    """Whether a statement calls one of these functions; a table or column of that name is none."""
+    pieces = list(tokens(text))
+    return any(
+        piece.kind is TokenKind.WORD and piece.text.upper() in NAMES and following.is_symbol("(")
+        for piece, following in pairwise(pieces)
+    )
+
+
+class NetworkFunctions:
+    """The pages and sitemaps that the functions of one connection know, and those that they were asked for."""
+
+    def __init__(
+        self, crawl: Callable[[Sequence[str]], Iterable[Row | None]], read_sitemap: Callable[[str], list[Row]]
+    ) -> None:
+        self._crawl = crawl
+        self._read_sitemap = read_sitemap
+        self._pages: dict[str, Row | None] = {}
+        self._sitemaps: dict[str, list[Row]] = {}
+        self._wanted_pages: dict[str, None] = {}
+        self._wanted_sitemaps: dict[str, None] = {}
+
+    def add_to(self, connection: Any) -> None:
+        """Put the functions on a connection that can call Python."""
+        connection.create_function(
+            "comity_page", self._page, ["VARCHAR"], _PAGE, null_handling="special", side_effects=True
+        )
+        connection.create_function(
+            "comity_sitemap", self._sitemap, ["VARCHAR"], _LISTED, null_handling="special", side_effects=True
+        )
+        for macro in _MACROS:
+            connection.execute(macro)
+
+    def run(self, connection: Any, text: str, parameters: object) -> None:
+        """Run a statement once everything that it asks for is known."""
+        self._pages, self._sitemaps = {}, {}
+        for _round in range(MOST_ROUNDS):
+            self._wanted_pages, self._wanted_sitemaps = {}, {}
+            connection.execute("BEGIN")
+            try:
+                connection.execute(text, parameters)
+                while connection.fetchmany(10_000):
+                    pass
+            finally:
+                connection.execute("ROLLBACK")
+            if not self._wanted_pages and not self._wanted_sitemaps:
+                break
+            self._obtain()
+        connection.execute(text, parameters)
+
+    def _obtain(self) -> None:
+        for address in list(self._wanted_sitemaps):
+            self._sitemaps[address] = self._read_sitemap(address)
+        wanted = list(self._wanted_pages)[: MOST_PAGES - len(self._pages)]
+        self._pages.update(dict.fromkeys(self._wanted_pages))
+        for address, row in zip(wanted, self._crawl(wanted), strict=True):
+            self._pages[address] = row
+
+    def _page(self, address: str | None) -> Row | None:
+        if address is None:
+            return None
+        if address not in self._pages:
+            self._wanted_pages[address] = None
+            return None
+        return self._pages[address]
+
+    def _sitemap(self, address: str | None) -> list[Row]:
+        if address is None:
+            return []
+        if address not in self._sitemaps:
+            self._wanted_sitemaps[address] = None
+            return []
+        return self._sitemaps[address]
+
+
+def page_row(stored: Mapping[str, Any]) -> Row:
+    """A row of the functions from a row of a crawled table."""
+    row = {name: stored["http_status" if name == "status" else name] for name in _COLUMNS}
+    return row | {"html": _html(stored["body"], stored["final_url"] or stored["url"])}
+
+
+def _html(body: str | None, url: str) -> Row | None:
+    if not body:
+        return None
+    from comity.extract.fetched_page import FetchedPage
+    from comity.extract.structured_items import types_of
+
+    page = FetchedPage(url, url, 200, "text/html; charset=utf-8", body.encode("utf-8", "replace"), "utf-8", None)
+    info = json.loads(page_info(body, url) or "{}")
+    schema: dict[str, str] = {}
+    for node in (*page.jsonld, *page.microdata):
+        for kind in types_of(node):
+            schema.setdefault(kind, json.dumps(node, ensure_ascii=False))
+    readable = info.get("readability", {})
+    return {
+        "document": body,
+        "readability": {
+            "title": readable.get("title"),
+            "excerpt": readable.get("excerpt"),
+            "text_content": page.text,
+        },
+        "schema": schema,
+        "opengraph": json.dumps(page.opengraph, ensure_ascii=False),
+        "meta": json.dumps(page.meta, ensure_ascii=False),
+    }

@@ -1,0 +1,175 @@
+"""Functions on the text of an HTML page, for SQL: elements by CSS selector, values by path, and an inventory.
+
+They take text and return plain values. What cannot be read is None; nothing here raises for what a page contains.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from turbohtml import Element
+
+from comity.extract.expressions.budget import Budget
+from comity.extract.expressions.javascript import assigned_values
+from comity.extract.fetched_page import FetchedPage
+from comity.extract.lenient_json import read_lenient
+from comity.extract.structured_items import types_of
+
+MOST_ELEMENTS: Final = 10_000
+MOST_VARIABLES: Final = 200
+_PAGES_KEPT: Final = 8  # a row's functions mostly ask about one page
+_STEPS: Final = 1 << 22
+_WANTED: Final = re.compile(
+    r"(?P<selector>.*)@(?P<wanted>[\w-]+)(?P<path>(?:\.[^\[\]]*|\[\d+\]|\[\*\])*)\s*", re.DOTALL
+)
+_STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\[(\*)\]")
+_VARIABLE: Final = re.compile(
+    r"(?<![\w$.])(?:(?:var|let|const)\s{1,4}([\w$]{1,80})|(?:window|self|globalThis)\s?\.\s?([\w$]{1,80}))\s{0,20}=(?![=>])"
+)
+
+
+class SelectedElement(NamedTuple):
+    """The first element that a selector matches: its text, what is inside it, and its attributes."""
+
+    text: str
+    html: str
+    attr: dict[str, str]
+
+
+def select_element(html: str | None, css: str | None) -> SelectedElement | None:
+    """The first element that a selector matches; None if there is none. `ValueError` if the selector is invalid."""
+    found = None if html is None or css is None else _page(html).select_one(css)
+    if found is None:
+        return None
+    attributes = {
+        name: " ".join(value) if isinstance(value, list) else str(value or "") for name, value in found.attrs.items()
+    }
+    return SelectedElement(_text(found), found.inner_html, attributes)
+
+
+def select_attribute(html: str | None, css: str | None, attribute: str | None) -> str | None:
+    """An attribute of the first element that a selector matches."""
+    found = select_element(html, css)
+    return None if found is None or attribute is None else found.attr.get(attribute.lower())
+
+
+def value_at(html: str | None, path: str | None) -> str | None:
+    """A value as JSON: `selector@text`, `selector@attribute`, with a path into JSON behind it; `[*]` for every element.
+
+    `script[type="application/ld+json"]@text.offers.price` reads the text as JSON and goes on in it; the first step may
+    be the `@type` of an object. `ValueError` if the path cannot be read.
+    """
+    if html is None or path is None:
+        return None
+    found = _WANTED.fullmatch(path)
+    if found is None:
+        raise ValueError(f"{path!r} is no path: write selector@text or selector@attribute")
+    steps = [step if step else int(place) if place else "*" for step, place, _every in _STEP.findall(found["path"])]
+    takes_all = bool(steps) and steps[-1] == "*" and len(steps) == 1
+    elements = _page(html).select(found["selector"].strip())[:MOST_ELEMENTS]
+    values = (_wanted(element, found["wanted"]) for element in elements)
+    present = (value for value in values if value is not None)
+    if takes_all:
+        return json.dumps(list(present), ensure_ascii=False)
+    for value in present:
+        reached = _walk(read_lenient(value), steps) if steps else value
+        if reached is not None:
+            return json.dumps(reached, ensure_ascii=False)
+    return None
+
+
+def page_info(html: str | None, url: str | None) -> str | None:
+    """What a page has, as JSON: meta, og, schema, js, links, tables and readability; `{}` for an empty page."""
+    if html is None:
+        return None
+    if not html.strip():
+        return "{}"
+    page = _page(html, url or "")
+    title = page.select_one("title")
+    heading = page.select_one("h1")
+    text = page.text
+    document: dict[str, Any] = {
+        "meta": page.meta,
+        "og": page.opengraph,
+        "schema": [
+            {"type": kind, "keys": sorted(node)} for node in (*page.jsonld, *page.microdata) for kind in types_of(node)
+        ],
+        "js": list(_variables(html)),
+        "links": len(page.select("a[href]")),
+        "tables": len(page.select("table")),
+        "readability": {
+            "title": _text(title) if title is not None else _text(heading) if heading is not None else "",
+            "excerpt": page.meta.get("description") or text[:200],
+            "length": len(text),
+        },
+    }
+    return json.dumps(document, ensure_ascii=False)
+
+
+def _variables(html: str) -> Iterator[dict[str, Any]]:
+    """The variables of a page's scripts whose values are literals: name, type, size, and how many items a list has."""
+    scripts = [script.text for script in _page(html).select("script:not([type*=json i])")]
+    budget = Budget(_STEPS)
+    names = dict.fromkeys(found[1] or found[2] for script in scripts for found in _VARIABLE.finditer(script))
+    for name in list(names)[:MOST_VARIABLES]:
+        for value in assigned_values(scripts, name, budget):
+            known: dict[str, Any] = {"name": name, "type": _type_of(value), "size": len(json.dumps(value))}
+            yield known | ({"items": len(value)} if isinstance(value, list | dict) else {})
+            break
+
+
+def _type_of(value: object) -> str:
+    match value:
+        case bool():
+            return "boolean"
+        case list():
+            return "array"
+        case dict():
+            return "object"
+        case str():
+            return "string"
+        case _:
+            return "number"
+
+
+def _wanted(element: Element, name: str) -> str | None:
+    return _text(element) if name == "text" else element.attr(name)
+
+
+def _walk(value: object, steps: list[str | int]) -> object | None:
+    """Follow a path; a first step that names the type of an object means that object."""
+    for number, step in enumerate(steps):
+        if step == "*":
+            members = value if isinstance(value, list) else [value]
+            return [each for member in members if (each := _walk(member, steps[number + 1 :])) is not None]
+        if isinstance(step, int):
+            value = value[step] if isinstance(value, list) and step < len(value) else None
+        elif isinstance(value, list):
+            reached = (_walk(member, steps[number:]) for member in value)
+            return next((each for each in reached if each is not None), None)
+        elif isinstance(value, dict):
+            if step not in value and number == 0 and step in types_of(value):
+                continue
+            graph = value.get("@graph")
+            if step not in value and number == 0 and isinstance(graph, list):
+                return _walk(graph, steps)
+            value = value.get(str(step))
+        else:
+            return None
+        if value is None:
+            return None
+    return value
+
+
+def _text(element: Element) -> str:
+    return " ".join(element.text.split())
+
+
+@lru_cache(maxsize=_PAGES_KEPT)
+def _page(html: str, url: str = "") -> FetchedPage:
+    body = html.encode("utf-8", "replace")
+    return FetchedPage(url, url, 200, "text/html; charset=utf-8", body, "utf-8", None)
