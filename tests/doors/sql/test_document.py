@@ -30,17 +30,19 @@ def shop() -> Iterator[Site]:
 
 def test_every_statement_runs(shop: Site, tmp_path: Path) -> None:
     blocks = re.findall(r"^```sql\n(.*?)^```", DOCUMENT.read_text(), re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
+    results = []
     with opened(tmp_path) as connection:
         connection.execute("SET crawler_default_delay = 0")
         for block in blocks:
-            quick = block.replace("https://shop.example", shop.url("")).replace(
-                "default_crawl_delay 0.5", "crawl_delay_ms 0"
-            )
-            connection.execute(quick)
+            here = block.replace("https://shop.example", shop.url(""))
+            connection.execute(here.replace("default_crawl_delay 0.5", "crawl_delay_ms 0"))
+            results.append(connection.fetchall())
         found = rows(connection, "SELECT name, price FROM products ORDER BY url")
         assert [(name, str(price)) for name, price in found] == [("Lamp 1", "19.50"), ("Lamp 2", "29.50")]
         assert rows(connection, "SELECT count(*) FROM site") == [(4,)]
+    assert sorted(name for _url, name, _title in results[3]) == ["Lamp 1", "Lamp 2"]
+    assert len(results[4]) == 10
     assert shop.pages().count("/basket") == 1  # by the statement that follows links
 
 

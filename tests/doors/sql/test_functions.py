@@ -116,3 +116,14 @@ def test_settings_of_ours_are_shown(connection: SqlConnection) -> None:
     assert rows(connection, "SELECT 'current_setting(''crawler_timeout_ms'')'") == [
         ("current_setting('crawler_timeout_ms')",)
     ]
+
+
+def test_the_state_is_there_as_tables(web: Web, connection: SqlConnection) -> None:
+    site = web.site({"/a": page()}, robots="User-agent: *\nDisallow: /x")
+    assert rows(connection, "SELECT count(*) FROM comity.hosts") == [(0,)]
+    connection.execute(f"CRAWL (SELECT unnest(['{site.url('/a')}', '{site.url('/x')}'])) INTO pages")
+    assert rows(connection, "SELECT domain, is_seeded FROM comity.hosts") == [(site.host, False)]
+    assert rows(connection, "SELECT page_url, status FROM comity.fetches") == [(site.url("/a"), 200)]
+    assert rows(connection, "SELECT count(*) FROM comity.evidence WHERE type = 'blocked_by_robots'") == [(1,)]
+    named = ("frontier", "ledger", "robots", "runs")
+    assert all(rows(connection, f"SELECT count(*) FROM comity.{name}")[0][0] for name in named)

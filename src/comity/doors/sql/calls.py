@@ -5,10 +5,10 @@ Only what is certainly a call is touched; strings, comments and names stay as th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, NamedTuple
 
-from comity.rules.sql.tokens import Token, TokenKind, string_value, tokens
+from comity.rules.sql.tokens import Token, TokenKind, name_value, string_value, tokens
 
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 
@@ -40,6 +40,17 @@ def replaced(text: str, name: str, replacement: Callable[[str], str | None]) -> 
         if by is not None:
             text = text[: call.start] + by + text[call.end :]
     return text
+
+
+def tables_named(text: str, schema: str, names: Collection[str]) -> list[str]:
+    """Which of some tables a statement names, as `schema.name`."""
+    pieces = list(tokens(text))
+    found = (
+        name_value(last).lower()
+        for first, dot, last in zip(pieces, pieces[1:], pieces[2:], strict=False)
+        if name_value(first).lower() == schema and dot.is_symbol(".") and last.kind is not TokenKind.STRING
+    )
+    return [name for name in dict.fromkeys(found) if name in names]
 
 
 def with_settings(text: str, settings: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ import re
 import shutil
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,9 +22,10 @@ from uuid import uuid4
 import duckdb
 from xxhash import xxh3_128_hexdigest
 
+from comity.assemble import open_existing_state
 from comity.clock import SystemClock
 from comity.doors.python.options import Place, settings_for
-from comity.doors.sql.calls import replaced, with_settings
+from comity.doors.sql.calls import replaced, tables_named, with_settings
 from comity.doors.sql.functions import add_functions
 from comity.doors.sql.network import NetworkFunctions, names_any, page_row
 from comity.extract.html_tables import read_table
@@ -41,6 +42,8 @@ from comity.model.statement import (
     StatementProblem,
     StopCrawl,
 )
+from comity.reports.state_tables import NAMES as STATE_TABLES
+from comity.reports.state_tables import write_table
 from comity.rules.expressions.parse import RESERVED_NAMES, describe, parse_columns
 from comity.rules.sql.options import SqlCrawlOptions, read_options
 from comity.rules.sql.seeds import QuerySeed, SeedKind, read_query_seed
@@ -57,6 +60,7 @@ from comity.walk.crawl.progress import Progress
 MEMORY: Final = ":memory:"
 MOST_SEEDS: Final = 10_000_000
 _LOOK_EVERY_S: Final = 0.2
+_STATE: Final = "comity"
 _STALE: Final = RefreshTerms(timedelta(days=1), only_stale=True)
 _SETTING: Final = re.compile(
     r"\s*(?:SET\s+(?:SESSION\s+|GLOBAL\s+)?|RESET\s+)(crawler_[a-z_]+)\s*(?:=|TO)?\s*(.*?)\s*",
@@ -209,8 +213,22 @@ class SqlConnection:
             self._duck.execute(text, parameters)
 
     def _prepared(self, text: str) -> str:
-        """A statement as DuckDB can read it."""
+        """A statement as DuckDB can read it, with the tables of the state that it names."""
+        for name in tables_named(text, _STATE, STATE_TABLES):
+            self._show_state(name)
         return replaced(with_settings(text, self._shown_settings()), "READ_HTML", self._table_of)
+
+    def _show_state(self, name: str) -> None:
+        """Bring a table of the state up to date in the database `comity`, which is in memory."""
+        with suppress(duckdb.Error):  # it is attached, or the user's own database has that name
+            self._duck.execute(f"ATTACH ':memory:' AS {_STATE}")
+        with ExitStack() as opened:
+            path = Path(opened.enter_context(TemporaryDirectory(prefix="comity-sql-"))) / f"{name}.csv"
+            state = opened.enter_context(open_existing_state(settings_for(self._state)))
+            rows = write_table(state.database, name, path)
+            types = "false" if rows else "true"  # without rows there is nothing to infer them from
+            reads = f"read_csv({quoted(path)}, header = true, sample_size = -1, all_varchar = {types})"
+            self._duck.execute(f"CREATE OR REPLACE TABLE {_STATE}.{name} AS SELECT * FROM {reads}")  # noqa: S608
 
     def _shown_settings(self) -> dict[str, Any]:
         """Our own settings with their values, as `current_setting` shows them."""
