@@ -68,9 +68,8 @@ def main() -> None:
         for number in range(options.hosts):
             links = [f"/p{each}" for each in range(1, options.pages)]
             routes = {path: page("/", *links[:20], body=body) for path in links}
-            site = web.site(
-                {"/start": page(*links, body=body), **routes}, address=f"127.0.{number // 250}.{number % 250 + 1}"
-            )
+            address = f"127.0.{number // 250}.{number % 250 + 1}"
+            site = web.site({"/start": page(*links, body=body), **routes}, address=address)
             seeds.append(site.url("/start"))
         found: dict[str, list[dict[str, float]]] = {"crawl": [], "sql": []}
         for _repeat in range(options.repeats):
@@ -82,9 +81,8 @@ def main() -> None:
         rates[kind] = statistics.median(each["pages"] / each["s"] for each in runs)
         cpu = statistics.median(1000 * each["cpu_s"] / each["pages"] for each in runs)
         memory = max(each["mb"] for each in runs)
-        print(
-            f"{kind:6} {rates[kind]:8.0f} pages/s  {cpu:6.2f} s of CPU per 1,000  {memory:5.0f} MB  {runs[0]['pages']} pages"
-        )
+        rate = f"{rates[kind]:8.0f} pages/s  {cpu:6.2f} s of CPU per 1,000"
+        print(f"{kind:6} {rate}  {memory:5.0f} MB  {runs[0]['pages']} pages")
     print(f"sql / crawl: {rates['sql'] / rates['crawl']:.2f}")
 
 

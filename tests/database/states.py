@@ -95,7 +95,9 @@ class State:
 
     def urls(self, host: str) -> dict[str, int]:
         """The frontier of a host: each URL with its state."""
-        wanted = select(domain_frontier.c.url, domain_frontier.c.state).join(domains)
+        wanted = select(domain_frontier.c.url, domain_frontier.c.state).join(
+            domains, domains.c.id == domain_frontier.c.domain_id
+        )
         with self.database.read() as connection:
             return {row.url: row.state for row in connection.execute(wanted.where(domains.c.domain == host))}
 
