@@ -400,6 +400,8 @@ class SqlConnection:
             summary = run.close()
         if not summary.left:
             shutil.rmtree(plan.settings.pages, ignore_errors=True)
+            with suppress(OSError):  # another statement's pages wait there
+                Path(plan.settings.pages).parent.rmdir()
         if interrupted:
             raise KeyboardInterrupt
         return summary

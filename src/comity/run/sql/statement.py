@@ -187,8 +187,11 @@ class StatementRun:
         # A sitemap may name pages where nothing is queued yet.
         hosts = {*hosts_to_visit(database, visits), *(seed.address.host for seed in seeds if kind == "sites")}
         gives_up_at = monotonic() + WAIT_FOR_HOSTS_S
-        while True:
+        left: set[str] = set()
+        while hosts or visits.is_resumed:  # what a killed process left is saved also where nothing is to be visited
             summary = await self._crawl_hosts(state, visits, hosts)
+            if hosts:
+                self.summary.ended_by = str(summary.code)
             left = set(hosts_to_visit(database, visits))
             if self._is_stopping.is_set() or self._is_full() or not left:
                 break
@@ -197,12 +200,12 @@ class StatementRun:
             hosts = left
             await asyncio.sleep(_LOOK_EVERY_S)
         self.summary.left_out += visits.frontier.left_out
-        self.summary.left += len(left)
-        self.summary.ended_by = str(summary.code)
         if not left or self._is_full():
             if self._plan.lists_refused:
                 self.summary.refused += _refused(state, visits)
             self._visited.append(visits)
+        else:
+            self.summary.left += len(left)
 
     async def _crawl_hosts(self, state: State, visits: VisitList, hosts: set[str]) -> RunSummary:
         most = self._plan.most_pages
