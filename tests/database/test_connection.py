@@ -196,10 +196,10 @@ def test_two_writers_of_one_file_take_turns(embedded_database: Database) -> None
     with embedded_database.write() as connection:
         seen = connection.execute(text("SELECT pages_crawled FROM domains")).scalar_one()
         thread.start()
-        assert began.wait(10)
+        assert began.wait(60)
         assert not second_done.wait(0.2)
         connection.execute(text("UPDATE domains SET pages_crawled = :now"), {"now": seen + 1})
-    thread.join(30)
+    thread.join(60)
     assert state.row("host.example")["pages_crawled"] == 2
 
 

@@ -19,13 +19,13 @@ from comity.doors.python.request_options import RequestArguments
 from tests.doors.command_line import clean_environment
 from tests.doors.crawled_site import assert_given_back
 from tests.servers.waiting import wait_until
-from tests.walk.crawling import Place
+from tests.walk.crawling import LONG_REQUESTS, Place
 from tests.walk.site import Answer, Asked, Site, Web, page, tree
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
-PATIENCE_S = 30
+PATIENCE_S = 60
 HEAVY = ("sqlalchemy", "duckdb", "pycurl", "pydantic", "asyncio", "turbohtml", "rich", "typer", "uvloop")
 
 
@@ -137,18 +137,17 @@ def test_ctrl_c_ends_a_script_cleanly(web: Web, place: Place) -> None:
 
 def test_a_second_ctrl_c_waits_for_nothing_and_the_next_run_completes(web: Web, place: Place) -> None:
     def slow_once(asked: Asked) -> Answer:
-        return Answer(body=page(), after_s=25.0 if asked.count == 1 else 0.0)
+        return Answer(body=page(), after_s=300.0 if asked.count == 1 else 0.0)
 
+    place.env |= LONG_REQUESTS
     site = web.site({"/": page("/a", "/slow"), "/slow": slow_once}, fallback=page())
     with begin(INTERRUPTED.format(url=site.url()), place) as process:
         wait_until(lambda: "/slow" in site.paths, 60, "the slow page")
-        asked = time.monotonic()
         process.send_signal(signal.SIGINT)
         time.sleep(0.5)
         assert process.poll() is None, "it finishes what is in flight"
         process.send_signal(signal.SIGINT)
         _out, err = process.communicate(timeout=PATIENCE_S)
-    assert time.monotonic() - asked < 10
     assert process.returncode == -signal.SIGINT
     assert "KeyboardInterrupt" in err
     assert run(INTERRUPTED.format(url=site.url()), place)[0] == 0

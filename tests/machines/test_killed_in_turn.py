@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.machines.sites import Sites, free_port
+from tests.machines.sites import Sites
 from tests.machines.workers import State, Worker, run
 from tests.servers.postgres import PostgresServer
 from tests.servers.valkey import ValkeyServer
@@ -30,7 +30,7 @@ def test_whatever_is_killed_the_crawl_completes_exactly(tmp_path: Path) -> None:
         postgres = stack.enter_context(PostgresServer())
         valkey = stack.enter_context(ValkeyServer())
         url = postgres.create_database()
-        sites = stack.enter_context(Sites(tmp_path, addresses, PAGES, free_port()))
+        sites = stack.enter_context(Sites(tmp_path, addresses, PAGES))
         environment = {
             "COMITY_DATABASE_URL": url,
             "COMITY_REDIS_URL": valkey.url(),

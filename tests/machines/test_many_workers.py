@@ -9,7 +9,7 @@ import os
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.machines.sites import Sites, free_port
+from tests.machines.sites import Sites
 from tests.machines.workers import State, Worker, run
 from tests.servers.valkey import ValkeyServer
 
@@ -29,7 +29,7 @@ def test_no_page_is_asked_for_twice_and_no_host_too_soon(tmp_path: Path, postgre
             "COMITY_ALLOW_NETWORKS": "127.0.0.0/8",
             "COMITY_SITEMAPS": "false",
         }
-        sites = stack.enter_context(Sites(tmp_path, addresses, PAGES, free_port()))
+        sites = stack.enter_context(Sites(tmp_path, addresses, PAGES))
         (tmp_path / "seeds.txt").write_text("\n".join(sites.seeds) + "\n")
         run(["db", "upgrade"], environment, tmp_path)
         run(["seeds", "load", "seeds.txt"], environment, tmp_path)

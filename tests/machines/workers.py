@@ -64,12 +64,12 @@ class Worker:
     ) -> None:
         if self.process.poll() is None:
             self.process.kill()
-        self.process.wait(10)
+        self.process.wait(60)
 
     def kill(self) -> None:
         """End it as `kill -9` does."""
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(60)
 
     def drain(self) -> int:
         """Ask it to finish what is under way; gives how it ended."""

@@ -107,7 +107,7 @@ async def test_a_state_that_hangs_holds_up_one_thread_and_is_asked_once_at_a_tim
 
     def hang(_database: Database) -> None:
         begun.append(1)
-        release.wait(20)
+        release.wait(60)
 
     monkeypatch.setattr("comity.reports.status.check_state", hang)
     monkeypatch.setattr(observe, "_ANSWER_WITHIN_S", 0.1)

@@ -270,7 +270,7 @@ except KeyboardInterrupt:
         time.sleep(0.3)  # the query itself is under way by now; if it is not, the interruption comes before it
         process.send_signal(signal.SIGINT)
         try:
-            assert process.wait(20) == 0
+            assert process.wait(60) == 0
         finally:
             process.kill()
         assert process.stdout.read() == "interrupted\n"

@@ -68,7 +68,7 @@ class Apart:
         """End it the hard way, if it still runs, and wait until it is gone."""
         if self.poll() is None:
             self.send(signal.SIGKILL)
-        return self.wait(20)
+        return self.wait(60)
 
 
 class ForkServer:
@@ -120,7 +120,7 @@ class ForkServer:
     def close(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait(30)
+        self._process.wait(60)
         self._reader.join(10)
         assert self._process.stdout is not None
         self._process.stdout.close()

@@ -162,7 +162,7 @@ def test_a_robots_file_of_any_kind_ends_in_a_decision(tmp_path_factory: pytest.T
         web.robots[web.address] = kind
         web.page("/", '<a href="/early/x">x</a> <a href="/fine">y</a>')
         web.page("/fine", "fine")
-        summary = place.crawl(web.url("/"), within_s=30, max_minutes=3 / 60)
+        summary = place.crawl(web.url("/"), within_s=60, max_minutes=3 / 60)
         asked = set(web.log.paths())
     line = line_of(summary, web.authority)
     if kind in ("reset", "endless"):
