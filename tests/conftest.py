@@ -6,6 +6,7 @@ Servers start when first used and end with the session. A test that kills or res
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import signal
@@ -130,6 +131,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Let the collector of garbage pass by thousands of tests and modules, each time that it looks for some."""
     gc.freeze()
     gc.enable()
+    atexit.register(gc.unfreeze)
 
 
 def _lane_of(item: pytest.Item) -> str:

@@ -20,6 +20,13 @@ def wait_until(condition: Callable[[], bool], within_seconds: float, what: str) 
         pause_seconds = min(pause_seconds * 1.5, LONGEST_PAUSE_SECONDS)
 
 
+def processor_s(work: Callable[[], object]) -> float:
+    """The processor time that this thread spends on some work."""
+    began_s = time.thread_time()
+    work()
+    return time.thread_time() - began_s
+
+
 def least_of(measure: Callable[[], float], enough: float, attempts: int = 5) -> float:
     """The least of several measurements, or the first that is small enough.
 

@@ -412,3 +412,4 @@ if __name__ == "__main__":
     gc.collect()
     gc.freeze()  # a child that collects garbage leaves the pages that it shares with its server as they are
     _Server(sys.argv[1]).serve()
+    gc.unfreeze()
