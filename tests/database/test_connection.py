@@ -98,7 +98,7 @@ def test_an_answer_that_is_lost_on_the_way_is_not_waited_for_without_end(
     shared_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bounded_postgresql, "ASK_EVERY_S", 0.1)
-    monkeypatch.setattr(bounded_postgresql.BoundedConnection, "longest_wait_s", 0.3)
+    monkeypatch.setattr(bounded_postgresql.BoundedConnection, "longest_wait_s", 2.0)
     with pytest.raises(StateUnavailable, match="does not respond"), shared_database.read() as connection:
         connection.execute(text("SELECT pg_sleep(30)"))
     with shared_database.read() as connection:

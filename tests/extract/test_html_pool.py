@@ -224,7 +224,7 @@ async def test_a_page_that_takes_too_long_is_given_up_with_its_process_and_the_n
 
 
 async def test_a_page_has_time_by_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html_pool, "_SECONDS_PER_MEGABYTE", 0.25)
+    monkeypatch.setattr(html_pool, "SECONDS_PER_MEGABYTE", 0.25)
     async with reader_of(least_seconds=0.0) as reader:
         answer = await ask(reader, MERGED[: 1 << 17])
     assert answer == TooHard(Hardship.TOO_SLOW, "The page could not be read within 0.03125 seconds.")

@@ -84,7 +84,7 @@ async def test_what_is_not_there_or_not_understood_is_said(address: Address, ask
 
 
 async def test_a_client_that_says_nothing_is_sent_away(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "_CLIENT_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(serving, "CLIENT_TIMEOUT_S", 0.1)
     reader, writer = await asyncio.open_connection(address.host, address.port)
     writer.write(b"GET /well HT")
     assert await asyncio.wait_for(reader.read(), 60) == b""
@@ -94,7 +94,7 @@ async def test_a_client_that_says_nothing_is_sent_away(address: Address, monkeyp
 async def test_an_answer_that_does_not_come_is_not_waited_for(
     address: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving, "_ANSWER_S", 0.1)
+    monkeypatch.setattr(serving, "ANSWER_TIMEOUT_S", 0.1)
     assert (await ask(address, "GET /endless HTTP/1.1\r\n\r\n"))[0] == 503
 
 
