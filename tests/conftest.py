@@ -6,6 +6,8 @@ Servers start when first used and end with the session. A test that kills or res
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -91,6 +93,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for path in (*ALONE, *ROOMY):
         if not (config.rootpath / path).is_file():
             raise pytest.UsageError(f"tests/conftest.py names {path}, which does not exist")
+    gc.disable()  # while tests are collected: what is made now stays
     if not hasattr(config, "workerinput"):  # of a run side by side, the process that starts the others
         shared = ExitStack()
         shared.enter_context(shared_by_servers())
@@ -122,6 +125,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     others = [item for item in items if wanted != _lane_of(item)]
     items[:] = [item for item in items if wanted == _lane_of(item)]
     config.hook.pytest_deselected(items=others)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Let the collector of garbage pass by thousands of tests and modules, each time that it looks for some."""
+    gc.freeze()
+    gc.enable()
+    atexit.register(gc.unfreeze)
 
 
 def _lane_of(item: pytest.Item) -> str:

@@ -6,14 +6,16 @@ the command line wins over the environment.
 
 from __future__ import annotations
 
+import os
 import re
 from datetime import timedelta
+from functools import cache
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import PurePath
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AliasChoices, Field, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from comity import __version__
 from comity.model.errors import BadInput, Remedy, RemedyCode
@@ -48,10 +50,47 @@ def _flag(default: bool, text: str, variable: str) -> Any:
     return _set(default, text, variable, variable)
 
 
+class _Environment(PydanticBaseSettingsSource):
+    """The environment. The library's own source studies the types of all fields at each reading of the settings."""
+
+    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002  # the protocol
+        """Not used: all fields are read at once."""
+        return None, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        """What is set, by the first name of each setting; names may be written in any case."""
+        environment = {name.lower(): value for name, value in os.environ.items()}
+        found = {}
+        for first, names in _names_of_variables():
+            value = next((environment[name] for name in names if name in environment), None)
+            if value is not None:
+                found[first] = value
+        return found
+
+
+@cache
+def _names_of_variables() -> list[tuple[str, list[str]]]:
+    """Of each setting, the variable that sets it, and all its names in lower case."""
+    aliases = [field.validation_alias for field in Settings.model_fields.values()]
+    choices = [list(map(str, alias.choices)) for alias in aliases if isinstance(alias, AliasChoices)]
+    return [(names[0], [name.lower() for name in names]) for names in choices]
+
+
 class Settings(BaseSettings):
     """Everything that can be set, with the default that the embedded crawl uses."""
 
     model_config = SettingsConfigDict(extra="ignore", frozen=True, populate_by_name=True, allow_inf_nan=False)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        *_others: PydanticBaseSettingsSource,
+        **_named: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Options, then the environment; no files."""
+        return init_settings, _Environment(settings_cls)
 
     # Where things are kept.
     state: str = _set("comity-data/state.db", "The file of the embedded state.", "STATE")

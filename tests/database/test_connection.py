@@ -98,7 +98,7 @@ def test_an_answer_that_is_lost_on_the_way_is_not_waited_for_without_end(
     shared_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bounded_postgresql, "ASK_EVERY_S", 0.1)
-    monkeypatch.setattr(bounded_postgresql.BoundedConnection, "longest_wait_s", 0.3)
+    monkeypatch.setattr(bounded_postgresql.BoundedConnection, "longest_wait_s", 2.0)
     with pytest.raises(StateUnavailable, match="does not respond"), shared_database.read() as connection:
         connection.execute(text("SELECT pg_sleep(30)"))
     with shared_database.read() as connection:
@@ -196,10 +196,10 @@ def test_two_writers_of_one_file_take_turns(embedded_database: Database) -> None
     with embedded_database.write() as connection:
         seen = connection.execute(text("SELECT pages_crawled FROM domains")).scalar_one()
         thread.start()
-        assert began.wait(10)
+        assert began.wait(60)
         assert not second_done.wait(0.2)
         connection.execute(text("UPDATE domains SET pages_crawled = :now"), {"now": seen + 1})
-    thread.join(30)
+    thread.join(60)
     assert state.row("host.example")["pages_crawled"] == 2
 
 

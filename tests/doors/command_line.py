@@ -7,7 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import pytest
 from comity.doors.cli.main import run
 from comity.model.host import HostStatus
 from tests.database.states import WAY_TO
+from tests.walk.forking import Forked, ForkServer
 
 STATE = Path("comity-data/state.db")
 STEERING = ("COMITY_", "AIDJOBS_", "ENABLE_", "MAX_", "USER_AGENT", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "COLUMNS")
@@ -52,9 +53,12 @@ def clean_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 class CommandLine:
     """The command in this process (quick), or as a process of its own (`started`, `finished`)."""
 
-    def __init__(self, folder: Path, capture: pytest.CaptureFixture[str]) -> None:
+    def __init__(
+        self, folder: Path, capture: pytest.CaptureFixture[str], forks: Callable[[], ForkServer] | None = None
+    ) -> None:
         self.folder = folder
         self._capture = capture
+        self._forks = forks
 
     def __call__(self, *arguments: str) -> Answer:
         """Run a command here; whatever it prints is captured."""
@@ -73,9 +77,15 @@ class CommandLine:
         """The document that a command answers with --json."""
         return self.done(*arguments, "--json").document
 
-    def started(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
-        """Begin a process of its own."""
+    def started(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes] | Forked:
+        """Begin a process of its own: forked, unless it is to be prepared in a way that only an interpreter can be.
+
+        With `is_terminal`, its stdin is a terminal that it controls.
+        """
         environment = clean_environment(options.pop("environment", None))
+        if self._forks is not None and "preexec_fn" not in options and "PYTHONIOENCODING" not in environment:
+            asked = {"argv": arguments, "env": environment, "cwd": str(self.folder)}
+            return self._forks().popen(asked | {"is_terminal": options.pop("is_terminal", False)}, **options)
         command: Sequence[str] = [sys.executable, "-m", "comity", *arguments]
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
         return subprocess.Popen(command, cwd=self.folder, env=environment, **streams)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,12 @@ from tests.walk.conftest import place, web  # noqa: F401  # fixtures are found b
 
 
 @pytest.fixture
-def comity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+def comity(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
+) -> CommandLine:
     """The command in an empty folder: there is no state yet."""
     for name in os.environ:
         if name.startswith(STEERING):
@@ -22,7 +28,7 @@ def comity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     folder = tmp_path / "folder"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    return CommandLine(folder, capsys)
+    return CommandLine(folder, capsys, partial(request.getfixturevalue, "fork_server"))
 
 
 @pytest.fixture

@@ -6,8 +6,6 @@ import csv
 import io
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -97,9 +95,10 @@ def test_a_page_says_what_it_brought(web: Web, place: Place) -> None:
 def test_a_reader_that_leaves_ends_the_crawl_cleanly(web: Web, place: Place, processes: str) -> None:
     sites = [web.site(tree(300)), web.site(tree(300))]
     seeds = [site.url() for site in sites]
-    command = [sys.executable, "-m", "comity", "crawl", *seeds, "--json-lines", "--delay", "0.02"]
-    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": place.environment()}
-    with subprocess.Popen([*command, "--processes", processes], cwd=place.folder, **streams) as process:
+    command = ["crawl", *seeds, "--json-lines", "--delay", "0.02", "--processes", processes]
+    assert place.server is not None
+    asked = {"argv": command, "env": place.environment(), "cwd": str(place.folder)}
+    with place.server().popen(asked) as process:
         assert process.stdout is not None
         first = [json.loads(process.stdout.readline()) for _ in range(3)]
         process.stdout.close()

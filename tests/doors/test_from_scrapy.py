@@ -38,7 +38,8 @@ def shop(web: Web) -> Site:
 
 def run(place: Place, site: Site, *command: str) -> str:
     local = [each.replace("https://example.com/", site.url()) for each in command]
-    environment = place.environment() | {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
+    assert place.server is not None
+    environment = place.server().on_the_path(place.environment() | {"PATH": "/usr/bin:/bin"})
     done = subprocess.run(local, cwd=place.folder, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, (command, done.stdout, done.stderr)
     return done.stdout

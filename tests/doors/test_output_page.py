@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from comity.doors.schemas.events import EVENTS
@@ -26,9 +25,10 @@ def test_every_command_on_the_page_runs(web: Web, place: Place) -> None:
     site = web.site(tree(6))
     lines = [line for block in BLOCK.findall(PAGE.read_text(encoding="utf-8")) for line in block.splitlines()]
     assert len(lines) > 12
-    environment = place.environment() | {"COMITY_DELAY": "0.01"}
+    assert place.server is not None
+    environment = place.server().on_the_path(place.environment() | {"COMITY_DELAY": "0.01"})
     for line in lines:
-        command = line.replace("https://example.com/", site.url()).replace("comity ", f"{sys.executable} -m comity ", 1)
+        command = line.replace("https://example.com/", site.url())
         done = subprocess.run(["sh", "-c", command], cwd=place.folder, env=environment, capture_output=True, timeout=60)
         assert done.returncode == 0, (line, done.stderr)
         if ">" in line:

@@ -6,16 +6,15 @@ import base64
 import os
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import comity
-from tests.doors.command_line import clean_environment
+from tests.doors.test_python_scripts import run
 from tests.hostile.proxy import LoopbackProxy
 from tests.walk.crawling import Place
 from tests.walk.login_site import PASSWORD, SESSION, USER, behind_login
@@ -62,11 +61,11 @@ def site(web: Web, request: pytest.FixtureRequest) -> Site:
 
 
 @pytest.fixture
-def place(tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch) -> Place:
+def place(tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Place:
     """A folder with the files that the examples name, and an environment with their secrets."""
     (tmp_path / "login.toml").write_text(LOGIN.replace("https://example.com", site.url("")))
     (tmp_path / "cookies.txt").write_text("127.0.0.1\tFALSE\t/\tFALSE\t0\tfiled\tc00kie\n")
-    place = Place(tmp_path)
+    place = Place(tmp_path, partial(request.getfixturevalue, "fork_server"))
     place.env |= SECRETS
     monkeypatch.chdir(tmp_path)
     return place
@@ -111,12 +110,9 @@ def test_every_command_runs(place: Place, site: Site, example: str) -> None:
 @pytest.mark.parametrize("example", PYTHON, ids=lambda text: text.splitlines()[2][:20])
 def test_every_script_runs(place: Place, site: Site, example: str) -> None:
     script = example.replace("https://example.com", site.url(""))
-    environment = clean_environment(place.environment() | {"PYTHONWARNINGS": "error"})
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, env=environment, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert len(done.stdout.splitlines()) == 5
+    code, out, err = run(script, place)
+    assert (code, err) == (0, "")
+    assert len(out.splitlines()) == 5
     assert_it_arrived(example, site)
 
 

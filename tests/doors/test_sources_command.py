@@ -145,7 +145,7 @@ def test_the_scheduler_runs_what_is_due_until_it_is_stopped(comity: CommandLine,
         told = json.loads(process.stdout.readline())
         assert (told["status"], told["inserted"]) == ("ok", 4)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
         process.communicate()
     assert comity.rows("SELECT count(*) FROM crawl_locks") == [(0,)]
     assert comity.rows("SELECT claimed_by FROM domains") == [(None,)]
@@ -160,7 +160,7 @@ def test_without_a_terminal_each_run_is_an_event_in_the_log(comity: CommandLine,
         assert b"every 5 minutes" in process.stderr.readline()
         told = json.loads(process.stderr.readline())
         process.send_signal(signal.SIGTERM)
-        assert (process.wait(30), process.communicate()[0]) == (0, b"")
+        assert (process.wait(60), process.communicate()[0]) == (0, b"")
     assert (told["event"], told["level"], told["source_id"]) == ("source_run", "info", source["id"])
     assert (told["careers_url"], told["host"], told["found"], told["inserted"]) == (url, site.host, 4, 4)
     assert told["duration_ms"] >= 0

@@ -89,12 +89,8 @@ def test_what_a_worker_calls_itself_cannot_steer_the_terminal(with_state: Comman
 def test_it_is_redrawn_until_somebody_ends_it(busy: CommandLine) -> None:
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 100, 0, 0))
-
-    def own_the_terminal() -> None:
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-    streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs, "start_new_session": True}
-    process = busy.started("status", "--watch", environment={"TERM": "xterm"}, preexec_fn=own_the_terminal, **streams)
+    streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs, "is_terminal": True}
+    process = busy.started("status", "--watch", environment={"TERM": "xterm"}, **streams)
     os.close(theirs)
     received, changed, ended = b"", False, False
     ends_at = time.monotonic() + PATIENCE_S

@@ -28,12 +28,7 @@ def at_terminal(
     """Run a command with a terminal on all its streams; gives the exit code and what the terminal received."""
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-
-    def own_the_terminal() -> None:
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # then Ctrl-C in it is a signal to the command
-
-    streams: dict[str, Any] = {"stdin": theirs, "stdout": theirs, "stderr": theirs, "start_new_session": True}
-    streams["preexec_fn"] = own_the_terminal
+    streams: dict[str, Any] = {"stdin": theirs, "stdout": theirs, "stderr": theirs, "is_terminal": True}
     process = comity.started(*arguments, environment={"TERM": "xterm-256color"} | environment, **streams)
     os.close(theirs)
     received, is_typed = b"", False

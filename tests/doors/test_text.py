@@ -58,11 +58,6 @@ def site(web: Web) -> Site:
     )
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
-
-
 def rows(path: Path) -> dict[str, dict[str, Any]]:
     lines = path.read_text(encoding="utf-8").splitlines()
     return {row["url"].rpartition("/")[2]: row for row in map(json.loads, lines)}

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.doors.command_line import clean_environment
+from tests.walk.forking import ForkServer
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tutorial.md"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -53,10 +54,11 @@ def free_port() -> str:
 class Reader:
     """Someone who follows the page in a folder of their own, with two terminals."""
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
+    def __init__(self, folder: Path, stack: ExitStack, forks: ForkServer) -> None:
         self.folder = folder
         self.port = free_port()
-        self.environment = clean_environment({"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"})
+        python = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+        self.environment = forks.on_the_path(clean_environment(python))
         del self.environment["COMITY_CONTACT"]  # the page sets it
         self._stack = stack
         self.printed = ""
@@ -129,10 +131,10 @@ class Reader:
         self.printed += done.stdout
 
 
-def follow(page: str, folder: Path) -> Iterator[tuple[str, str]]:
+def follow(page: str, folder: Path, forks: ForkServer) -> Iterator[tuple[str, str]]:
     """Follow a page from top to bottom; yield what each `text` block says and what was really printed."""
     with ExitStack() as stack:
-        reader = Reader(folder, stack)
+        reader = Reader(folder, stack, forks)
         for found in BLOCK.finditer(page):
             language, block = found.groups()
             if language in ("python", "fields"):
@@ -146,9 +148,9 @@ def follow(page: str, folder: Path) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.roomy
-def test_every_block_runs_and_prints_what_the_page_says(tmp_path: Path) -> None:
+def test_every_block_runs_and_prints_what_the_page_says(tmp_path: Path, fork_server: ForkServer) -> None:
     compared = 0
-    for said, printed in follow(PAGE.read_text(encoding="utf-8"), tmp_path):
+    for said, printed in follow(PAGE.read_text(encoding="utf-8"), tmp_path, fork_server):
         varies = compared < 2  # how far the first crawl comes before Ctrl-C, and how far the second has to go
         assert masked(printed, without_counts=varies) == masked(said, without_counts=varies)
         compared += 1
@@ -157,13 +159,13 @@ def test_every_block_runs_and_prints_what_the_page_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.roomy
-def test_the_first_five_minutes_of_the_readme(tmp_path: Path) -> None:
+def test_the_first_five_minutes_of_the_readme(tmp_path: Path, fork_server: ForkServer) -> None:
     """The same shop stands for example.com; it is asked faster than a site of others would be."""
     readme = (PAGE.parents[1] / "README.md").read_text(encoding="utf-8")
     block = readme[readme.index("export COMITY_CONTACT") :].partition("```")[0]
     shop = next(found[2] for found in BLOCK.finditer(PAGE.read_text(encoding="utf-8")) if found[1] == "python")
     with ExitStack() as stack:
-        reader = Reader(tmp_path, stack)
+        reader = Reader(tmp_path, stack, fork_server)
         reader.environment |= {"COMITY_ALLOW_NETWORKS": "127.0.0.0/8", "COMITY_DELAY": "0.05"}
         reader.save("shop.py", shop)
         reader.type("python shop.py\n")

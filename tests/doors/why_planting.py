@@ -13,6 +13,7 @@ from comity.leases.leases import Leases
 from comity.walk.crawl.crawl import Crawl
 from tests.doors.why_causes import Plant, Planted
 from tests.hostile.web import HostileWeb
+from tests.servers.ports import closed_port
 from tests.walk.crawling import until
 from tests.walk.pictures import png
 from tests.walk.site import Answer, Site, page, redirect, tree
@@ -174,10 +175,7 @@ def speaks_no_tls() -> Iterator[str]:
 
 def unreachable(planted: Planted) -> None:
     """No way to the host, or none that is taken."""
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        port = unused.getsockname()[1]
-    closed = f"http://127.0.0.1:{port}/"
+    closed = f"http://127.0.0.1:{closed_port()}/"
     dark = "http://no-such-host.invalid/"
     with HostileWeb(certificate="expired") as expired, speaks_no_tls() as no_tls:
         planted.crawl(closed, dark, no_tls, expired.url("/"), max_domain_errors=1)

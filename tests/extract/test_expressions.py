@@ -13,6 +13,7 @@ from turbohtml import parse
 from comity.extract.expressions.budget import Budget, OverBudget
 from comity.extract.expressions.evaluate import columns_of, evaluate, extract_columns, is_unbounded
 from comity.extract.expressions.javascript import assigned_values
+from tests.servers.waiting import least_of, processor_s
 from tests.sizes import sized
 
 PAGE = """<html><head><title>Shop</title>
@@ -162,9 +163,7 @@ def test_a_hostile_page_takes_bounded_time(name: str) -> None:
         "js.a.b.b.b AS p, js.a.b AS q, css 'b b b::text' AS r"
     )
     document = parse(HOSTILE[name])
-    began_s = thread_time()
-    extract_columns(document, text, on_the_loop=True)
-    assert thread_time() - began_s < 1.0
+    assert least_of(lambda: processor_s(lambda: extract_columns(document, text, on_the_loop=True)), enough=1) < 1
     began_s = thread_time()
     extract_columns(document, text, on_the_loop=False)
     assert thread_time() - began_s < 20

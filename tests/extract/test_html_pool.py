@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from comity.extract.html_pool import LIGHT_BYTES, Hardship, HtmlPool, TooHard, i
 from comity.model.page import HtmlPage
 from comity.offload.protocol import REQUEST
 
+MOST_MS = 100
+SHORT_TIME, LONG_TIME = {"max_seconds": 0.2}, {"least_seconds": 60.0, "max_seconds": 60.0}
 SCHEDULED = Path("/proc/thread-self/schedstat")
 LINK = b"<a href=/x>"
 FLAT = b"<br>" * (MAX_BODY_BYTES // 4 - 10) + LINK
@@ -50,8 +53,18 @@ def here(body: bytes, content_type: str | None = None) -> HtmlPage:
     return read_html(body, content_type=content_type, agent_token="comitybot")
 
 
-async def longest_stall_ms(work: Awaitable[object]) -> float:
-    """How long the loop was held at most while some work was under way; waiting for a core is not its fault."""
+async def longest_stall_ms(work: Callable[[], Awaitable[object]]) -> float:
+    """How long some work holds the loop; what else the machine does only adds, so the least of a few counts."""
+    least = inf
+    for _ in range(5):
+        least = min(least, await _longest_stall_ms(work()))
+        if least < MOST_MS:
+            break
+    return least
+
+
+async def _longest_stall_ms(work: Awaitable[object]) -> float:
+    """Once, without the time in which this thread could run and no core was free."""
     task = asyncio.ensure_future(work)
     longest, last = 0.0, _running_s()
     while not task.done():
@@ -76,8 +89,24 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+async def until_busy(pid: int) -> None:
+    """Return once a process has computed for some time from now: it reads its page."""
+    began = used = _used_ticks(pid)
+    for _ in range(12_000):  # a minute
+        if used - began >= 3:
+            return
+        await asyncio.sleep(0.005)
+        used = _used_ticks(pid)
+    raise AssertionError("it does nothing")
+
+
+def _used_ticks(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
 def wait_until_gone(pid: int) -> None:
-    deadline = time.perf_counter() + 10
+    deadline = time.perf_counter() + 60
     while is_alive(pid):
         assert time.perf_counter() < deadline
         time.sleep(0.005)
@@ -121,21 +150,22 @@ def test_a_page_says_the_same_apart_as_here(run: Callable[..., object]) -> None:
 @both_loops
 def test_slow_killed_and_cancelled_pages_leave_the_next_alone(run: Callable[..., object]) -> None:
     async def disturb() -> None:
-        async with reader_of(max_seconds=0.2) as reader:
-            for disturbance in ("nothing", "kill", "cancel"):
+        for disturbance in ("nothing", "kill", "cancel"):
+            async with reader_of(**SHORT_TIME if disturbance == "nothing" else LONG_TIME) as reader:
                 assert await ask(reader, LINK) == here(LINK)
                 asked = asyncio.create_task(ask(reader, MERGED))
-                await asyncio.sleep(0.05)
-                if disturbance == "kill" and reader.pids:
+                if disturbance != "nothing":
+                    await until_busy(reader.pids[0])
+                if disturbance == "kill":
                     os.kill(reader.pids[0], signal.SIGKILL)
                 elif disturbance == "cancel":
                     asked.cancel()
                 (answer,) = await asyncio.gather(asked, return_exceptions=True)
                 expected = {"nothing": Hardship.TOO_SLOW, "kill": Hardship.CRASHED, "cancel": None}[disturbance]
                 assert getattr(answer, "code", None) == expected
-            assert await ask(reader, LINK) == here(LINK)
-            (pid,) = reader.pids
-        assert not is_alive(pid)
+                assert await ask(reader, LINK) == here(LINK)
+                (pid,) = reader.pids
+            assert not is_alive(pid)
 
     run(disturb())
 
@@ -156,7 +186,7 @@ async def test_a_hostile_page_is_read_and_does_not_hold_the_loop(name: str) -> N
         async def work() -> None:
             answers.append(await ask(reader, HOSTILE[name]))
 
-        assert await longest_stall_ms(work()) < 100
+        assert await longest_stall_ms(work) < MOST_MS
         assert answers[0] == here(HOSTILE[name])
 
 
@@ -165,7 +195,7 @@ async def test_the_same_ten_megabytes_read_here_would_hold_the_loop() -> None:
         await asyncio.sleep(0)
         here(FLAT)
 
-    assert await longest_stall_ms(work()) > 150
+    assert await longest_stall_ms(work) > 150
 
 
 @pytest.mark.parametrize("body", [REOPENED, REOPENED[: 128 * 1024]], ids=["a megabyte", "128 kilobytes"])
@@ -177,7 +207,7 @@ async def test_a_page_that_asks_for_too_much_memory_is_given_up_and_the_next_is_
         async def work() -> None:
             answers.append(await ask(reader, body))
 
-        assert await longest_stall_ms(work()) < 100
+        assert await longest_stall_ms(work) < MOST_MS
         assert isinstance(answers[0], TooHard)
         assert answers[0].code is Hardship.TOO_MUCH_MEMORY
         assert await ask(reader, LINK) == here(LINK)
@@ -194,7 +224,7 @@ async def test_a_page_that_takes_too_long_is_given_up_with_its_process_and_the_n
 
 
 async def test_a_page_has_time_by_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html_pool, "_SECONDS_PER_MEGABYTE", 0.25)
+    monkeypatch.setattr(html_pool, "SECONDS_PER_MEGABYTE", 0.25)
     async with reader_of(least_seconds=0.0) as reader:
         answer = await ask(reader, MERGED[: 1 << 17])
     assert answer == TooHard(Hardship.TOO_SLOW, "The page could not be read within 0.03125 seconds.")
@@ -205,7 +235,7 @@ async def test_a_process_that_is_killed_costs_only_its_page() -> None:
         await ask(reader, LINK)
         (first,) = reader.pids
         asked = asyncio.create_task(ask(reader, MERGED))
-        await asyncio.sleep(0.05)
+        await until_busy(first)
         os.kill(first, signal.SIGKILL)
         answer = await asked
         assert isinstance(answer, TooHard)
@@ -302,7 +332,7 @@ PARENT = """
 import asyncio
 from comity.extract.html_pool import HtmlPool
 async def main():
-    reader = HtmlPool(max_seconds=1)
+    reader = HtmlPool(max_seconds=1, least_seconds=1)
     await reader.read(b"x", content_type=None, agent_token="c")
     print(*reader.pids, flush=True)
     body = b"".join(b"<html a%d>" % at for at in range(BUSY))
@@ -318,7 +348,8 @@ def test_a_killed_crawler_leaves_no_process(busy: int) -> None:
         assert parent.stdout is not None
         child = int(parent.stdout.readline())
         assert is_alive(child)
-        time.sleep(0.1)
+        if busy:
+            asyncio.run(until_busy(child))
         parent.kill()
     wait_until_gone(child)
 
@@ -334,7 +365,7 @@ def test_a_process_ends_itself_when_its_page_takes_far_too_long() -> None:
         command = [sys.executable, "-m", "comity.extract.html_worker", *map(str, shared), str(len(MERGED))]
         with subprocess.Popen(command, pass_fds=shared) as child:
             ours.sendall(REQUEST.pack(len(arguments), 0, len(MERGED), -1.9) + arguments)
-            assert child.wait(30) == -signal.SIGALRM
+            assert child.wait(60) == -signal.SIGPROF
 
 
 NAMES = [b"%c%c" % (one, two) for one in b"abcdefghijklmnopqrstuvwxyz" for two in b"abcdefghijklmnopqrstuvwxyz"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import time
 
 import pytest
 from hypothesis import given
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from comity.extract.html import MAX_IMAGES, MAX_SRCSET_CHARACTERS, largest_candidate, read_html
 from comity.extract.images import read_image
 from comity.model.image import ImageFormat, ImageShape
+from tests.servers.waiting import least_of, processor_s
 from tests.walk.pictures import (
     avif,
     bmp,
@@ -123,9 +123,7 @@ def test_a_size_that_cannot_be_is_none(body: bytes, kind: str) -> None:
     ],
 )
 def test_no_header_takes_long(body: bytes) -> None:
-    started = time.process_time()
-    read_image(body)
-    assert time.process_time() - started < 0.25
+    assert least_of(lambda: processor_s(lambda: read_image(body)), enough=0.25) < 0.25
 
 
 _STARTS = [png(), gif(), jpeg(), bmp(), webp_lossy(1, 1), webp_lossless(1, 1), webp_extended(1, 1), avif((1, 1)), SVG]
@@ -162,11 +160,12 @@ def test_of_several_candidates_the_largest_is_taken(srcset: str, chosen: str | N
 
 
 def test_a_long_srcset_is_read_in_bounded_time() -> None:
-    started = time.process_time()
-    for hostile in ("," * 10**6, "a " * 10**6, "a (" * 10**6, "a 1w," * 10**6, "x" * 10**6):
-        chosen = largest_candidate(hostile)
-        assert chosen is None or len(chosen) <= MAX_SRCSET_CHARACTERS
-    assert time.process_time() - started < 0.5
+    def read_all() -> None:
+        for hostile in ("," * 10**6, "a " * 10**6, "a (" * 10**6, "a 1w," * 10**6, "x" * 10**6):
+            chosen = largest_candidate(hostile)
+            assert chosen is None or len(chosen) <= MAX_SRCSET_CHARACTERS
+
+    assert least_of(lambda: processor_s(read_all), enough=0.5) < 0.5
 
 
 def images(body: str) -> tuple[str, ...]:

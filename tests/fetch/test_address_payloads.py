@@ -20,6 +20,7 @@ from tests.fetch.conftest import MakeFetcher
 from tests.fetch.payloads import PAYLOADS
 from tests.fetch.test_get import answered, failed
 from tests.hostile.web import HostileWeb
+from tests.servers.ports import free_port
 
 K = FailureKind
 CANARY_ADDRESSES = ("127.0.0.1", "127.0.0.2", "127.1.2.3", "127.255.255.254", "::1")
@@ -33,12 +34,11 @@ class Canaries:
 
     def __init__(self) -> None:
         self.sockets: list[socket.socket] = []
-        self.port = 0
+        self.port = free_port()  # one that is free at the other addresses, too
         for address in CANARY_ADDRESSES:
             listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
             listener.bind((address, self.port))
             listener.listen(64)
-            self.port = listener.getsockname()[1]
             self.sockets.append(listener)
 
     def touched(self) -> list[str]:

@@ -39,8 +39,8 @@ async def test_a_page_comes_back_whole_with_its_circumstances(fetcher: CurlFetch
     assert response.address == "127.0.0.1"
     assert before <= response.started_at <= time.time()
     assert 0 <= response.sent_s <= response.elapsed_s
-    assert response.sent_s <= response.first_byte_s <= response.elapsed_s < 5
-    assert response.server_time_s < 5
+    assert response.sent_s <= response.first_byte_s <= response.elapsed_s < 20
+    assert response.server_time_s < 20
     assert response.wire_bytes == len(PLAIN)
     assert response.content_type == "text/html; charset=utf-8"
     assert (response.content_encoding, response.truncated) == ("", False)
@@ -219,16 +219,17 @@ async def test_only_wanted_types_are_read(
         assert failed(result).wire_bytes <= 2 * 65_536, "more was read than came with the head"
 
 
-@pytest.mark.alone
 async def test_a_refused_type_does_not_wait_for_its_body(fetcher: CurlFetcher, web: HostileWeb) -> None:
     rules = ContentTypeRules(reject=("image/*",))
-    result = await fetcher.get(FetchRequest(web.url("/stalled-body?type=image/png&silent"), content_types=rules))
+    limits = FetchLimits(idle_timeout_s=120, total_timeout_s=120)
+    url = web.url("/stalled-body?type=image/png&silent")
+    result = await fetcher.get(FetchRequest(url, content_types=rules, limits=limits))
     failure = failed(result)
     assert failure.kind is FailureKind.WRONG_TYPE
     assert failure.detail == "image/png is rejected by image/*"
     assert failure.headers.get("content-type") == "image/png"
     assert (failure.wire_bytes, failure.address) == (0, "127.0.0.1")
-    assert failure.elapsed_s < 2
+    assert failure.elapsed_s < 60
 
 
 async def test_the_type_of_an_error_page_does_not_matter(fetcher: CurlFetcher, web: HostileWeb) -> None:
@@ -238,10 +239,13 @@ async def test_the_type_of_an_error_page_does_not_matter(fetcher: CurlFetcher, w
 
 async def _fetch_a_few(web: HostileWeb) -> None:
     settings = FetchSettings("test/1.0", allowed_networks=("127.0.0.1/32",), max_concurrency=4, timer_tick_s=0.02)
-    limits = FetchLimits(first_byte_timeout_s=0.2)
+    short = FetchLimits(first_byte_timeout_s=0.2)
     async with CurlFetcher(settings, time.time) as fetcher:
         paths = ["/ok", "/encoded/gzip", "/chunks/good", "/reset/body", "/hang", "/encoded/br"] * 3
-        requests = (fetcher.get(FetchRequest(web.url(path), limits=limits)) for path in paths)
+        requests = (
+            fetcher.get(FetchRequest(web.url(path), limits=short if path == "/hang" else FetchLimits()))
+            for path in paths
+        )
         results = await asyncio.gather(*requests)
         outcomes = [str(answer.status) if isinstance(answer, Response) else answer.kind.value for answer in results]
         assert outcomes == ["200", "200", "200", "reset", "first_byte_timeout", "200"] * 3

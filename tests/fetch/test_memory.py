@@ -38,7 +38,7 @@ def test_a_bomb_is_stopped_at_the_cap(web: HostileWeb, kind: str) -> None:
     told = cost_of(web.url(f"/bomb/{kind}"))
     assert told["kinds"] == ["decompression_bomb"]
     assert told["grown_bytes"] < ALLOWED_BYTES
-    assert told["seconds"] < 10
+    assert told["seconds"] < 30
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_whatever_comes_is_held_within_bounds(web: HostileWeb, path: str, outcom
     told = cost_of(web.url(path))
     assert told["kinds"] == [outcome]
     assert told["grown_bytes"] < ALLOWED_BYTES
-    assert told["seconds"] < 20
+    assert told["seconds"] < 30
 
 
 def test_the_measure_sees_what_is_held(web: HostileWeb) -> None:

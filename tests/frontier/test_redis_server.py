@@ -210,11 +210,11 @@ def refused(server: ChosenValkey, database: Database, said: str) -> None:
 
 def test_a_silent_server_is_not_waited_for_without_end(embedded_database: Database) -> None:
     with ChosenValkey(tcp=True) as server:
-        store = frontier_at(server, embedded_database, timeout_s=0.2)
+        store = frontier_at(server, embedded_database, timeout_s=0.8)
         room = Room(embedded_database, store)
         room.add(entry("a"))
         with server.client() as client:
-            client.execute_command("CLIENT", "PAUSE", 1500, "ALL")
+            client.execute_command("CLIENT", "PAUSE", 2500, "ALL")
         with pytest.raises(FrontierUnavailable):
             room.paths()
         with ChosenValkey(tcp=True) as _:  # starting another takes about as long as the silence

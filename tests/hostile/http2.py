@@ -44,13 +44,13 @@ class HostileHttp2:
 
     def __enter__(self) -> HostileHttp2:
         self._thread.start()
-        if not self._ready.wait(10):
+        if not self._ready.wait(60):
             raise RuntimeError("the HTTP/2 server did not start")
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join(10)
+        self._thread.join(60)
 
     def url(self, path: str, host: str | None = None) -> str:
         return f"https://{host or self.address}:{self.port}{path}"

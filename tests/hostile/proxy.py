@@ -46,13 +46,13 @@ class LoopbackProxy:
 
     def __enter__(self) -> LoopbackProxy:
         self._thread.start()
-        if not self._ready.wait(10):
+        if not self._ready.wait(60):
             raise RuntimeError("the proxy did not start")
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join(10)
+        self._thread.join(60)
 
     def _run(self) -> None:
         self._loop.run_until_complete(self._serve())

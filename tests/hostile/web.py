@@ -16,12 +16,13 @@ import socket
 import ssl
 import struct
 import threading
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
+
+from tests.servers.arrivals import arrived_at, listen
 
 CERTIFICATES = Path(__file__).parent / "certificates"
 MAX_REQUEST_BYTES = 65_536
@@ -195,7 +196,7 @@ class HostileWeb:
     def start(self) -> HostileWeb:
         """Listen; returns when the port is known."""
         self._thread.start()
-        if not self._ready.wait(10):
+        if not self._ready.wait(60):
             raise RuntimeError("the hostile web did not start")
         return self
 
@@ -203,7 +204,7 @@ class HostileWeb:
         """End every connection and the thread; may be called again."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stopping.set)
-            self._thread.join(10)
+            self._thread.join(60)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -216,7 +217,11 @@ class HostileWeb:
         self._stopping = asyncio.Event()
         context = server_context(self.certificate) if self.certificate else None
         server = await asyncio.start_server(
-            self._on_connection, self.address, self.port, ssl=context, backlog=1024, limit=MAX_REQUEST_BYTES
+            self._on_connection,
+            sock=listen(self.address, self.port),
+            ssl=context,
+            backlog=1024,
+            limit=MAX_REQUEST_BYTES,
         )
         self.port = server.sockets[0].getsockname()[1]
         self._ready.set()
@@ -251,7 +256,7 @@ class HostileWeb:
             fields = dict(line.split(": ", 1) for line in lines[1:] if ": " in line)
             headers = {name.lower(): value for name, value in fields.items()}
             resumed = bool(tls and tls.session_reused)
-            arrival = Arrival(time.monotonic(), method, target, headers.get("host", ""), connection, headers, resumed)
+            arrival = Arrival(arrived_at(writer), method, target, headers.get("host", ""), connection, headers, resumed)
             self.log.arrivals.append(arrival)
             exchange = Exchange(self, arrival, reader, writer)
             await self._handler(exchange.path)(exchange)

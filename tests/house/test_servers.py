@@ -183,7 +183,7 @@ def test_no_server_outlives_the_process_that_started_it(by: signal.Signals) -> N
         assert starter.stdout is not None
         started = json.loads(starter.stdout.readline())
         starter.send_signal(by)
-        assert starter.wait(10) != 0
+        assert starter.wait(60) != 0
     assert len(started["pids"]) > 2
     wait_until(lambda: all(map(is_gone, started["pids"])), 60, "the servers end")
     wait_until(lambda: not any(Path(folder).exists() for folder in started["folders"]), 60, "their folders go")
@@ -236,4 +236,4 @@ def test_a_wait_is_bounded_and_says_for_what() -> None:
     before = time.monotonic()
     with pytest.raises(TimeoutError, match="the moon falls"):
         wait_until(lambda: False, 0.05, "the moon falls")
-    assert 0.05 <= time.monotonic() - before < 5
+    assert 0.05 <= time.monotonic() - before < 60

@@ -130,7 +130,7 @@ def test_seeding_a_list_again_does_not_wait_for_the_workers_of_its_hosts(shared_
         for lease in held:
             leases.write(connection, lease, {"source": "a worker in the middle of its transaction"})
         assert add_seeds(shared_database, SystemClock(), seeds).hosts_new == 0
-    assert time.monotonic() - began_s < 10
+    assert time.monotonic() - began_s < 60
 
 
 def test_two_may_seed_the_same_new_hosts_in_opposite_order(shared_database: Database) -> None:

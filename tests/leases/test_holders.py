@@ -31,7 +31,7 @@ def renamed(holder: str, *, machine: str | None = None, process: object = None, 
 def dead_process() -> int:
     """A process number that nobody has any more."""
     child = subprocess.Popen([sys.executable, "-c", ""])
-    child.wait(30)
+    child.wait(60)
     return child.pid
 
 

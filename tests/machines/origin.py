@@ -1,9 +1,10 @@
 """Many small sites in one process, with a log that knows nothing of the product.
 
-    python origin.py LOG PORT PAGES ADDRESS…
+    python -m tests.machines.origin LOG PORT PAGES ADDRESS…
 
-Every address is a site of `PAGES` pages in a tree, each leading to three more. Prints `ready` once it listens. When
-its input ends, it writes one JSON line a request to LOG: the site, the path, the monotonic time of its arrival.
+Every address is a site of `PAGES` pages in a tree, each leading to three more. Port 0 is one that is free at all
+addresses. Prints its port once it listens. When its input ends, it writes one JSON line a request to LOG: the site,
+the path, the monotonic time of its arrival.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
-from time import monotonic
+
+from tests.servers.arrivals import StampedSocket, arrived_at, listen
 
 ROBOTS = b"User-agent: *\nDisallow: /private/\n"
 
@@ -56,8 +59,25 @@ class Sites(asyncio.Protocol):
                 self.rest = head
                 return
             path = head.split(b" ", 2)[1]
-            self.log.append((self.site, path.decode(), monotonic()))
+            self.log.append((self.site, path.decode(), arrived_at(self.transport)))
             self.transport.write(self.known.get(path) or answer("404 Not Found", b"", "text/plain"))
+
+
+def listen_at_all(addresses: list[str], port: int) -> list[StampedSocket]:
+    """Listen at every address, on one port; what is free at the first may be taken at another."""
+    for attempt in range(20):
+        with ExitStack() as opened:
+            first = opened.enter_context(listen(addresses[0], port))
+            chosen = first.getsockname()[1]
+            try:
+                found = [first, *(opened.enter_context(listen(address, chosen)) for address in addresses[1:])]
+            except OSError:
+                if port or attempt == 19:
+                    raise
+                continue
+            opened.pop_all()
+            return found
+    raise AssertionError("not reached")
 
 
 async def serve(port: int, count: int, addresses: list[str]) -> list[tuple[str, str, float]]:
@@ -65,8 +85,9 @@ async def serve(port: int, count: int, addresses: list[str]) -> list[tuple[str, 
     loop = asyncio.get_running_loop()
     log: list[tuple[str, str, float]] = []
     known = pages(count)
-    servers = [await loop.create_server(lambda: Sites(known, log), address, port, backlog=256) for address in addresses]
-    print("ready", flush=True)
+    listening = listen_at_all(addresses, port)
+    servers = [await loop.create_server(lambda: Sites(known, log), sock=each, backlog=256) for each in listening]
+    print(listening[0].getsockname()[1], flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
     for server in servers:
         server.close()

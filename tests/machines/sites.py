@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 from collections import Counter
@@ -14,30 +13,24 @@ from types import TracebackType
 from typing import Self
 
 PORT = 8080
-LOG_IS_EXACT_TO_S = 0.005  # whoever looks at the clock on a busy machine does so late
-
-
-def free_port() -> int:
-    """A port of the loopback that nobody has just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+LOG_IS_EXACT_TO_S = 0.005  # the time between a sender's decision and its sending
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 class Sites:
     """Many sites in a process of its own; `command` brings it to the machine where it runs."""
 
     def __init__(
-        self, folder: Path, addresses: Sequence[str], pages: int, port: int, command: Sequence[str] = ()
+        self, folder: Path, addresses: Sequence[str], pages: int, port: int = 0, command: Sequence[str] = ()
     ) -> None:
         self.addresses = list(addresses)
         self.pages = pages
         self.port = port
         self.log_file = folder / "sites.log"
-        script = Path(__file__).with_name("origin.py")
+        module = "tests.machines.origin"
         self._process = subprocess.Popen(
-            [*command, sys.executable, str(script), str(self.log_file), str(port), str(pages), *addresses],
+            [*command, sys.executable, "-m", module, str(self.log_file), str(port), str(pages), *addresses],
+            cwd=REPOSITORY,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -45,9 +38,11 @@ class Sites:
 
     def __enter__(self) -> Self:
         assert self._process.stdout is not None
-        if self._process.stdout.readline() != "ready\n":
+        line = self._process.stdout.readline()
+        if not line:
             self._process.kill()
             raise RuntimeError("the sites did not start")
+        self.port = int(line)
         return self
 
     def __exit__(
@@ -55,7 +50,7 @@ class Sites:
     ) -> None:
         if self._process.poll() is None:
             self._process.kill()
-        self._process.wait(10)
+        self._process.wait(60)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()

@@ -19,6 +19,7 @@ from tests.machines.servers import PostgresOnMachine, ValkeyOnMachine
 from tests.machines.sites import PORT, Sites
 from tests.machines.workers import State, Worker, run
 from tests.servers.waiting import wait_until
+from tests.walk.forking import ForkServer
 
 HOSTS = 24
 PAGES = 40
@@ -40,7 +41,7 @@ class Landscape:
 
 
 @pytest.fixture
-def landscape(tmp_path: Path) -> Iterator[Landscape]:
+def landscape(tmp_path: Path, fork_server: ForkServer) -> Iterator[Landscape]:
     if not can_be_made():
         pytest.fail("this proof makes network namespaces: run it as root, with iproute2 and util-linux installed")
     with ExitStack() as stack:
@@ -65,8 +66,8 @@ def landscape(tmp_path: Path) -> Iterator[Landscape]:
         }
         (tmp_path / "seeds.txt").write_text("\n".join(sites.seeds) + "\n")
         here = environment | {"COMITY_DATABASE_URL": url, "COMITY_REDIS_URL": valkey.url()}
-        run(["db", "upgrade"], here, tmp_path)
-        run(["seeds", "load", "seeds.txt"], here, tmp_path)
+        run(["db", "upgrade"], here, tmp_path, fork_server)
+        run(["seeds", "load", "seeds.txt"], here, tmp_path, fork_server)
         yield Landscape(workers, sites, environment, stack.enter_context(State(url)))
 
 
@@ -88,7 +89,12 @@ def test_a_worker_that_is_cut_off_asks_nobody_and_loses_nothing(landscape: Lands
         assert mine, before
         landscape.workers[0].cut("inside")
         time.sleep(CUT_FOR_S)
-        taken_over = {host for host, holder in state.holders().items() if host in mine and pid not in holder}
+
+        def taken() -> set[str]:
+            return {host for host, holder in state.holders().items() if host in mine and pid not in holder}
+
+        wait_until(lambda: bool(taken()), ENDS_WITHIN_S, "another takes over")
+        taken_over = taken()
         tokens = dict(state.rows("SELECT domain, lease_token FROM domains"))
         landscape.workers[0].mend("inside")
         wait_until(lambda: state.pages_done() == HOSTS * PAGES, ENDS_WITHIN_S, "every page is settled")

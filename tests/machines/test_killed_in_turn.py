@@ -5,12 +5,13 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.machines.sites import Sites, free_port
+from tests.machines.sites import Sites
 from tests.machines.workers import State, Worker, run
 from tests.servers.postgres import PostgresServer
 from tests.servers.valkey import ValkeyServer
 from tests.servers.waiting import wait_until
 from tests.sizes import sized
+from tests.walk.forking import ForkServer
 
 HOSTS = 12
 PAGES = sized(20, 40)
@@ -23,14 +24,14 @@ def settled(url: str) -> int:
         return state.pages_done()
 
 
-def test_whatever_is_killed_the_crawl_completes_exactly(tmp_path: Path) -> None:
+def test_whatever_is_killed_the_crawl_completes_exactly(tmp_path: Path, fork_server: ForkServer) -> None:
     addresses = [f"127.8.0.{1 + number}" for number in range(HOSTS)]
     every, kills = HOSTS * PAGES, 0
     with ExitStack() as stack:
         postgres = stack.enter_context(PostgresServer())
         valkey = stack.enter_context(ValkeyServer())
         url = postgres.create_database()
-        sites = stack.enter_context(Sites(tmp_path, addresses, PAGES, free_port()))
+        sites = stack.enter_context(Sites(tmp_path, addresses, PAGES))
         environment = {
             "COMITY_DATABASE_URL": url,
             "COMITY_REDIS_URL": valkey.url(),
@@ -41,12 +42,12 @@ def test_whatever_is_killed_the_crawl_completes_exactly(tmp_path: Path) -> None:
             "COMITY_FETCH_TIMEOUT": "3",
         }
         (tmp_path / "seeds.txt").write_text("\n".join(sites.seeds) + "\n")
-        run(["db", "upgrade"], environment, tmp_path)
-        run(["seeds", "load", "seeds.txt"], environment, tmp_path)
+        run(["db", "upgrade"], environment, tmp_path, fork_server)
+        run(["seeds", "load", "seeds.txt"], environment, tmp_path, fork_server)
         options = ["--json", "--delay", str(DELAY_S), "--hosts", "6"]
 
         def start(number: int) -> Worker:
-            return stack.enter_context(Worker(f"worker-{number}", tmp_path, environment, options))
+            return stack.enter_context(Worker(f"worker-{number}", tmp_path, environment, options, forks=fork_server))
 
         workers = [start(0), start(1)]
         for turn in range(1, 4):

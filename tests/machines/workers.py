@@ -14,28 +14,20 @@ from typing import Any, Self
 import psycopg
 
 from tests.servers.postgres import conninfo
+from tests.walk.forking import Forked, ForkServer
 
 COMITY = Path(sys.executable).with_name("comity")
 ENDS_WITHIN_S = 60.0
 
 
-def run(words: Sequence[str], environment: Mapping[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
+def run(words: Sequence[str], environment: Mapping[str, str], folder: Path, forks: ForkServer) -> None:
     """Run one command of Comity to its end."""
-    done = subprocess.run(
-        [str(COMITY), *words],
-        env={**os.environ, **environment},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done
+    process = forks.start(list(words), {**os.environ, **environment}, folder)
+    assert process.wait(300) == 0, process.err
 
 
 class Worker:
-    """One `comity work`; what it says is kept in a file."""
+    """One `comity work`, forked or started by a command; what it says is kept in a file."""
 
     def __init__(
         self,
@@ -44,17 +36,25 @@ class Worker:
         environment: Mapping[str, str],
         options: Sequence[str] = (),
         command: Sequence[str] = (),
+        forks: ForkServer | None = None,
     ) -> None:
         self.log = folder / f"{name}.log"
+        words = ["work", "--into", str(folder / "pages"), *options]
+        environment = {**os.environ, **environment}
+        self.process: subprocess.Popen[bytes] | Forked
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [*command, str(COMITY), "work", "--into", str(folder / "pages"), *options],
-                env={**os.environ, **environment},
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
+            if forks is not None:
+                asked = {"argv": words, "env": environment, "cwd": str(folder)}
+                self.process = forks.popen(asked, stdout=log, stderr=subprocess.STDOUT)
+            else:
+                self.process = subprocess.Popen(
+                    [*command, str(COMITY), *words],
+                    env=environment,
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                )
 
     def __enter__(self) -> Self:
         return self
@@ -64,12 +64,12 @@ class Worker:
     ) -> None:
         if self.process.poll() is None:
             self.process.kill()
-        self.process.wait(10)
+        self.process.wait(60)
 
     def kill(self) -> None:
         """End it as `kill -9` does."""
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(60)
 
     def drain(self) -> int:
         """Ask it to finish what is under way; gives how it ended."""

@@ -271,7 +271,7 @@ def test_a_row_that_is_no_host_is_skipped_and_told(state: State) -> None:
 
 
 def test_more_than_one_batch_is_merged(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hosts, "_BATCH", 3)
+    monkeypatch.setattr(hosts, "BATCH_ROWS", 3)
     for number in range(20):
         put(state, f"www.h{number}.example", pages_crawled=1)
         if number % 2:

@@ -90,7 +90,7 @@ def test_a_sub_domain_is_dropped_also_where_sub_domains_are_folded(state: State)
 
 
 def test_more_than_one_batch_is_dropped(queued: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(takedowns_by_hand, "_BATCH", 7)
+    monkeypatch.setattr(takedowns_by_hand, "BATCH_URLS", 7)
     queued.queue("gone.example", *[f"https://gone.example/{number}" for number in range(50)])
     assert add_takedowns(queued.database, ["gone.example"])[0].urls_dropped == 55
 

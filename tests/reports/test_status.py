@@ -128,7 +128,7 @@ def test_fetches_are_counted_by_the_minute_and_by_the_hour(state: State) -> None
 def test_many_fetches_are_estimated_and_said_to_be(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
     for ago_s in range(4000, 0, -10):
         fetched(state, 2, ago_s=ago_s)
-    monkeypatch.setattr(status_queries, "_COUNTED_MOST", 100)
+    monkeypatch.setattr(status_queries, "MOST_COUNTED", 100)
     hour = look(state).hour
     assert not hour.is_exact
     assert abs(hour.fetches - 720) <= 4
@@ -157,8 +157,8 @@ def test_a_very_large_frontier_is_estimated_from_the_hosts_that_have_one(
             [{"name": f"h{n}.example", "rank": n, "size": 10} for n in range(500)],
         )
         connection.execute(text("UPDATE domains SET status = 'active' WHERE seed_rank % 5 = 0"))
-    monkeypatch.setattr(status_queries, "_COUNTED_MOST", 200)
-    monkeypatch.setattr(status_queries, "_SAMPLED", 100)
+    monkeypatch.setattr(status_queries, "MOST_COUNTED", 200)
+    monkeypatch.setattr(status_queries, "SAMPLED_ROWS", 100)
     figures = figures_of(state.database, state.clock)
     assert (figures.frontier, figures.frontier_is_exact) == (5000, False)
 
@@ -209,8 +209,8 @@ def test_nothing_reads_a_whole_table_however_large_it_is(state: State, monkeypat
         rows = [{"name": f"h{number}.example"} for number in range(3000)]
         connection.execute(text("INSERT INTO domains (domain) VALUES (:name)"), rows)
     fetched(state, 3000, ago_s=30)
-    monkeypatch.setattr(status_queries, "_COUNTED_MOST", 100)
-    monkeypatch.setattr(status_queries, "_SAMPLED", 100)
+    monkeypatch.setattr(status_queries, "MOST_COUNTED", 100)
+    monkeypatch.setattr(status_queries, "SAMPLED_ROWS", 100)
     with noted(state.database) as sent:
         look(state)
     is_postgresql = state.database.engine.dialect.name == "postgresql"

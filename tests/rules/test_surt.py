@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from urllib.parse import quote
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from comity.rules.canonical import web_address
 from comity.rules.surt import surt_key
+from tests.servers.waiting import least_of, processor_s
 
 ID32 = "0123456789abcdef0123456789ABCDEF"
 ID24 = "abcdefghijklmnopqrstuvwx"
@@ -229,6 +229,5 @@ def test_any_text_has_a_key(text: str) -> None:
 )
 def test_a_hostile_url_has_its_key_in_bounded_time(path: str) -> None:
     """The bound is many times what is measured; work that grows with the square would miss it by far."""
-    started = time.process_time()
-    surt_key("https://example.com/" + path + "x.aspx")
-    assert time.process_time() - started < 0.5
+    url = "https://example.com/" + path + "x.aspx"
+    assert least_of(lambda: processor_s(lambda: surt_key(url)), enough=0.5) < 0.5

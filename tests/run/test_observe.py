@@ -17,6 +17,7 @@ from comity.settings import Settings, read_settings
 from comity.telemetry.events import Level
 from comity.telemetry.logs import Log
 from tests.frontier.valkeys import ChosenValkey
+from tests.servers.waiting import wait_until
 
 LOG = Log(as_json=True, level=Level.ERROR)
 
@@ -48,7 +49,7 @@ async def test_the_state_is_counted_and_then_left_alone_for_a_while(
         again = (await look.reading()).numbers
         assert again["comity_state_hosts"]["pending"] == 1
         assert again["comity_state_age_seconds"][""] >= 0
-        monkeypatch.setattr(observe, "_FIGURES_EVERY_S", 0.0)
+        monkeypatch.setattr(observe, "FIGURES_EVERY_S", 0.0)
         assert (await look.reading()).numbers["comity_state_hosts"]["pending"] == 2
         assert await look.check() == ("state", True, "answers")
     finally:
@@ -107,18 +108,19 @@ async def test_a_state_that_hangs_holds_up_one_thread_and_is_asked_once_at_a_tim
 
     def hang(_database: Database) -> None:
         begun.append(1)
-        release.wait(20)
+        release.wait(60)
 
     monkeypatch.setattr("comity.reports.status.check_state", hang)
-    monkeypatch.setattr(observe, "_ANSWER_WITHIN_S", 0.1)
-    monkeypatch.setattr(observe, "_CHECKED_EVERY_S", 0.0)
+    monkeypatch.setattr(observe, "ANSWER_WITHIN_S", 0.1)
+    monkeypatch.setattr(observe, "CHECKED_EVERY_S", 0.0)
     look = StateMonitor(settings, LOG)
     try:
         for _ in range(3):
             assert not (await look.check()).is_well
+        await asyncio.to_thread(wait_until, lambda: bool(begun), 60, "the look to begin")
         assert len(begun) == 1
         release.set()
-        monkeypatch.setattr(observe, "_ANSWER_WITHIN_S", 5.0)
+        monkeypatch.setattr(observe, "ANSWER_WITHIN_S", 60.0)
         assert (await look.check()).is_well
     finally:
         release.set()

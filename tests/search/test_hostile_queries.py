@@ -20,6 +20,7 @@ from comity.rules.search.terms import MOST_TERMS, read_terms
 from comity.search_engine.database_engine import DatabaseSearch
 from comity.search_engine.engine import SearchEngine
 from tests.search.postings import NOW, POSTINGS, plain
+from tests.servers.waiting import least_of
 
 NASTY = (
     '"',
@@ -84,13 +85,15 @@ def shared(migrated_postgresql: Database) -> Iterator[DatabaseSearch]:
     engine.clear()
 
 
-@pytest.mark.alone
 def test_nothing_that_is_typed_is_an_error_or_slow(filled: SearchEngine) -> None:
     for text in NASTY:
-        begun = time.monotonic()
-        page = filled.query(SearchQuery(text), NOW)
-        assert time.monotonic() - begun < 2, text[:40]
-        assert page.total <= len(POSTINGS)
+
+        def took_s(text: str = text) -> float:
+            begun = time.monotonic()
+            assert filled.query(SearchQuery(text), NOW).total <= len(POSTINGS)
+            return time.monotonic() - begun
+
+        assert least_of(took_s, enough=2) < 2, text[:40]
     assert filled.query(SearchQuery(open_only=False), NOW).total == len(POSTINGS)  # and nothing was harmed
 
 

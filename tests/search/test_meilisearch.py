@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
@@ -15,6 +14,7 @@ from comity.model.search import FACETS, SearchQuery
 from comity.search_engine.meilisearch import SETTINGS, MeiliLink, MeiliSearch
 from tests.search.meili_stand_in import MeiliStandIn
 from tests.search.postings import NOW, POSTINGS, posting
+from tests.servers.ports import closed_port
 
 
 def test_an_index_that_is_not_there_yet_holds_nothing(meili: MeiliStandIn) -> None:
@@ -55,9 +55,7 @@ def test_a_task_that_never_ends_is_waited_for_no_longer_than_the_limit(meili: Me
 
 
 def test_a_server_that_is_not_there_is_said_in_words() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
+    port = closed_port()
     with pytest.raises(SearchUnavailable, match=f"http://127.0.0.1:{port} cannot be reached"):
         MeiliSearch(MeiliLink(f"http://127.0.0.1:{port}")).query(SearchQuery(), NOW)
 

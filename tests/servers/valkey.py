@@ -10,13 +10,13 @@ import os
 import platform
 import shutil
 import signal
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import redis
 
+from tests.servers.ports import free_port
 from tests.servers.process import OURSELVES, PrivateServer, ServerProcess, ServerUnavailable, parent_folders
 
 REDIS_URL_VARIABLE = "COMITY_TEST_REDIS_URL"
@@ -62,7 +62,7 @@ class ValkeyServer(PrivateServer):
             self._process.launch(self._command(), OURSELVES, self._is_ready)
             return
         for attempt in range(ATTEMPTS_FOR_A_PORT):
-            self._port = _free_port()
+            self._port = free_port()
             try:
                 self._process.launch(self._command(), OURSELVES, self._is_ready)
             except ServerUnavailable:  # another program may have taken the port in between
@@ -108,13 +108,6 @@ def valkey_for_tests() -> Iterator[str]:
         return
     with ValkeyServer(durable=False) as server:
         yield server.url()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _find_program(folder: Path) -> Path:

@@ -70,7 +70,7 @@ def test_one_parquet_file_can_be_had(tmp_path: Path) -> None:
 
 
 def test_many_pages_make_several_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export_module, "_ROWS_PER_PART", 10)
+    monkeypatch.setattr(export_module, "ROWS_PER_PART", 10)
     pages = [page(number) for number in range(25)]
     store_all(tmp_path / FOLDER, pages)
     exported(tmp_path / FOLDER, tmp_path / "copy")

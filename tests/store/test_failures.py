@@ -265,7 +265,7 @@ def test_a_database_that_another_process_has_is_loaded_later(tmp_path: Path, mon
 
 
 def _quick_reader(place: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr("comity.store.reading._WAIT_S", 0.1)
+    monkeypatch.setattr("comity.store.reading.WAIT_S", 0.1)
     return open_reader(find_sources(place))
 
 
@@ -321,7 +321,7 @@ def test_pages_too_large_for_a_database_table_wait_and_can_be_read(
     place = tmp_path / "pages.duckdb"
     large = [page(number, bytes([65 + number]) * 5_000_000) for number in range(20)]
     with monkeypatch.context() as patch:
-        patch.setattr(duckdb_table, "_MEMORY_STEPS", ("20MB", "30MB"))
+        patch.setattr(duckdb_table, "MEMORY_STEPS", ("20MB", "30MB"))
         assert store_all(place, large).parts_waiting == 1
     with open_reader(find_sources(place)) as reader:
         assert list(reader.rows("SELECT count(*), sum(length(body)) FROM pages")) == [(20, 100_000_000)]

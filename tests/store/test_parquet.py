@@ -110,7 +110,7 @@ def test_a_body_larger_than_a_row_group_has_one_of_its_own(tmp_path: Path, monke
 
 def test_bytes_that_wait_for_the_text_to_end_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "BYTES_PER_PAGE", 100)
-    monkeypatch.setattr(parquet, "_WAITING_BYTES", 300)
+    monkeypatch.setattr(parquet, "WAITING_BYTES", 300)
     records = [page(number, bytes(range(256)), encoding=None, content_type="x/y") for number in range(50)]
     path = written(tmp_path / "part.parquet", records)
     assert pq.ParquetFile(path).metadata.num_row_groups > 10

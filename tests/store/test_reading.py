@@ -231,7 +231,7 @@ def test_answers_are_written_in_other_forms(tmp_path: Path) -> None:
 
 
 def test_a_query_that_needs_too_much_memory_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "_MEMORY", "20MB")
+    monkeypatch.setattr(reading, "MEMORY_LIMIT", "20MB")
     store_all(tmp_path / FOLDER, [page(1)])
     with open_reader(find_sources(tmp_path / FOLDER)) as reader, pytest.raises(ComityError, match="more than 20MB"):
         reader.ask("SELECT string_agg(repeat('x', 1000), '') FROM range(1000000)")
@@ -270,7 +270,7 @@ except KeyboardInterrupt:
         time.sleep(0.3)  # the query itself is under way by now; if it is not, the interruption comes before it
         process.send_signal(signal.SIGINT)
         try:
-            assert process.wait(20) == 0
+            assert process.wait(60) == 0
         finally:
             process.kill()
         assert process.stdout.read() == "interrupted\n"

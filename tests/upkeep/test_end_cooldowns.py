@@ -133,7 +133,7 @@ def test_a_host_whose_holder_died_is_not_forgotten(state: State) -> None:
 
 
 def test_more_than_one_batch_is_woken_and_counted(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upkeep, "_BATCH", 4)
+    monkeypatch.setattr(upkeep, "BATCH_HOSTS", 4)
     for number in range(11):
         state.add(f"h{number}.example", status=HostStatus.BLOCKED, next_crawl_after=BEGINNING)
     assert end_cooldowns(state.database, state.clock) == 11

@@ -99,7 +99,7 @@ def test_blocked_and_unreachable_hosts_keep_their_score(state: State) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 30])
 def test_every_batch_is_scored(state: State, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    monkeypatch.setattr(priorities, "_BATCH", 10)
+    monkeypatch.setattr(priorities, "BATCH_HOSTS", 10)
     for number in range(count):
         state.add(f"h{number}.example")
     assert rescore(state.database, state.clock) == count

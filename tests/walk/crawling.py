@@ -28,6 +28,8 @@ from tests.walk.forking import Apart, ForkServer
 
 LOOPBACK = "127.0.0.0/8"
 QUEUED, DONE, DROPPED, TOO_DEEP = 0, 1, 2, 3
+# For an answer that does not come: no limit of a request ends it before the test does.
+LONG_REQUESTS = {"COMITY_FETCH_TIMEOUT": "600", "COMITY_FIRST_BYTE_TIMEOUT": "600"}
 _OURS = ("COMITY_", "ENABLE_", "MAX_", "AIDJOBS_", "USER_AGENT")
 
 
@@ -197,7 +199,7 @@ def line_of(summary: RunSummary, host: str) -> Any:
     return line
 
 
-async def until(condition: Callable[[], bool], within_s: float = 15.0) -> None:
+async def until(condition: Callable[[], bool], within_s: float = 60.0) -> None:
     """Wait beside a crawl, without holding it up."""
     async with asyncio.timeout(within_s):
         while not condition():  # noqa: ASYNC110  # what is waited for happens in another thread

@@ -26,7 +26,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-# On a machine that is busy with other things, whoever looks at the clock does so late, and so does whoever sends.
+from tests.servers.arrivals import arrived_at, listen
+
+# The log has the kernel's times of arrival; what is left is the time between a sender's decision and its sending.
 LOG_IS_EXACT_TO_S = 0.005
 _LONGEST_HEAD = 65_536
 _REASONS = {200: "OK", 301: "Moved", 302: "Found", 304: "Not Modified", 404: "Not Found", 429: "Too Many", 503: "Busy"}
@@ -45,7 +47,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Seen:
-    """One line of a site's log; times are monotonic seconds, `ended_at` is None until the answer was sent."""
+    """One line of a site's log; times are monotonic seconds, `ended_at` is None until the answer is sent."""
 
     at: float
     host: str
@@ -59,7 +61,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a route answers; `drops` hangs up instead, with a reset."""
+    """What a route answers; `drops` hangs up instead, with a reset; `held` is what the answer waits for."""
 
     status: int = 200
     body: bytes | str = ""
@@ -70,6 +72,7 @@ class Answer:
     etag: str | None = None
     closes: bool = False
     drops: bool = False
+    held: threading.Event | None = None
 
 
 Route = str | bytes | Answer | Callable[[Asked], Any]
@@ -173,7 +176,7 @@ class Web:
     def __exit__(self, *_: object) -> None:
         asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(10)
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(60)
         self._loop.close()
 
     def site(
@@ -207,7 +210,8 @@ class Web:
             finally:
                 self._tasks.discard(task)
 
-        server = await asyncio.start_server(handle, site.address, port, limit=_LONGEST_HEAD, ssl=certificate)
+        listening = listen(site.address, port)
+        server = await asyncio.start_server(handle, sock=listening, limit=_LONGEST_HEAD, ssl=certificate)
         site.port = server.sockets[0].getsockname()[1]
         self._servers.append(server)
 
@@ -225,18 +229,22 @@ class Web:
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
-                seen = _read_head(head, time.monotonic(), connection)
+                seen = _read_head(head, arrived_at(writer), connection)
                 seen.body = await reader.readexactly(int(seen.headers.get("content-length", "0")))
                 site.log.append(seen)
                 answer = site.answer(seen)
                 if answer.after_s:
                     await asyncio.sleep(answer.after_s)
+                if answer.held is not None:
+                    await _wait_for(answer.held)
                 if answer.drops:
                     _reset(writer)
                     return
-                writer.write(_encoded(answer, seen))
-                await writer.drain()
+                encoded = _encoded(answer, seen)
+                # Before it is sent: the next request may arrive while this thread still waits for a core.
                 seen.ended_at = time.monotonic()
+                writer.write(encoded)
+                await writer.drain()
                 if answer.closes:
                     return
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError, asyncio.CancelledError):
@@ -246,6 +254,13 @@ class Web:
                 if seen.connection == connection and seen.ended_at is None:
                     seen.ended_at = time.monotonic()  # whoever asked has gone
             writer.close()
+
+
+async def _wait_for(event: threading.Event) -> None:
+    for _ in range(24_000):  # two minutes
+        if event.is_set():
+            return
+        await asyncio.sleep(0.005)
 
 
 # The priority with which the tests were started; processes that they start read it from the environment.

@@ -51,12 +51,12 @@ def test_every_host_of_a_run_that_ended_by_its_budget_knows_why(web: Web, place:
         assert "10 pages per run" in told.out
 
 
-@pytest.mark.alone
+@pytest.mark.roomy
 def test_minutes_per_run_end_it_in_time_also_while_everybody_waits(web: Web, place: Place) -> None:
-    site = web.site(tree(20), robots="User-agent: *\nCrawl-delay: 30\n")
+    site = web.site(tree(20), robots="User-agent: *\nCrawl-delay: 300\n")
     started = time.monotonic()
     summary = place.crawl(site.url(), max_minutes=1 / 60)
-    assert 0.9 < time.monotonic() - started < 10.0
+    assert 0.9 < time.monotonic() - started < 60.0
     assert (summary.status, summary.code) == ("finished", "time_limit")
     assert "minutes per run" in (line_of(summary, site.host).reason or "")
     assert place.host(site.host)["status"] == "active"
@@ -105,7 +105,7 @@ def test_a_run_over_everything_takes_a_host_once_however_much_is_left(web: Web, 
     place.comity("seeds", "add", *(site.url() for site in sites))
     place.execute("UPDATE domains SET max_pages_per_run = 5")
     with place.opened() as state:
-        summary = asyncio.run(asyncio.wait_for(run_crawl(state, None), 20))
+        summary = asyncio.run(asyncio.wait_for(run_crawl(state, None), 60))
     assert [len(site.pages()) for site in sites] == [5, 5]
     assert summary.pages == 10
 
@@ -188,9 +188,9 @@ def test_visits_that_bring_no_page_come_to_an_end(web: Web, place: Place) -> Non
 
 def test_a_run_whose_budget_is_spent_waits_for_no_delay(web: Web, place: Place) -> None:
     """The budget is asked before the gate: nothing is waited for, and no start is booked that is not used."""
-    site = web.site(tree(9), robots="User-agent: *\nCrawl-delay: 4\n")
+    site = web.site(tree(9), robots="User-agent: *\nCrawl-delay: 6\n")
     summary = place.crawl(site.url(), max_pages=1)
-    assert time.monotonic() - site.log[-1].at < 3.0, "the run does not sleep one delay to find its budget spent"
+    assert time.monotonic() - site.log[-1].at < 5.5, "the run does not sleep one delay to find its budget spent"
     assert (summary.pages, summary.code) == (1, "page_limit")
     row = place.host(site.host)
     (last,) = place.rows("SELECT max(started_at) AS at FROM politeness_ledger")
@@ -210,7 +210,7 @@ def test_a_host_that_had_its_part_makes_way_while_others_wait(web: Web, place: P
             await state.crawl(fetcher, None, CrawlHooks(hosts=share)).run()
 
     with place.opened() as state:
-        asyncio.run(asyncio.wait_for(one_at_a_time(state), 20))
+        asyncio.run(asyncio.wait_for(one_at_a_time(state), 60))
     assert len(large.pages()) == 5
     assert len(other.pages()) == (0 if is_alone else 2)
     assert (place.host(large.host)["next_crawl_after"] is None) == is_alone

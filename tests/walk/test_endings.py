@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-import time
 
 import pytest
 
 from comity.assemble import State
 from comity.walk.crawl.crawl import Crawl
 from comity.walk.session.leased_host import LeasedHost
+from tests.servers.ports import closed_port
 from tests.walk.crawling import DONE, QUEUED, Place, line_of
 from tests.walk.site import Answer, Web, page, redirect, tree
 
 LOGIN = page("/login", "/forgot", title="Sign in", body='<form><input type="password" name="p"></form>')
-
-
-def closed_port() -> int:
-    """A port of this machine on which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def left(place: Place, host: str) -> tuple[str, str | None]:
@@ -207,9 +199,8 @@ def test_a_site_that_closes_every_connection_is_crawled_all_the_same(web: Web, p
 
 def test_a_private_address_is_refused_and_says_what_would_change_it(web: Web, place: Place) -> None:
     site = web.site(tree(2))
-    started = time.monotonic()
     summary = place.crawl(site.url(), allow_networks=())
-    assert time.monotonic() - started < 1.5, "there is no use in trying again"
+    assert [row["outcome"] for row in place.fetches(site.host)].count("failed") <= 1, "there is no use in trying again"
     assert site.log == []
     assert left(place, site.host) == ("unreachable", "address_refused")
     assert "--allow-network 127.0.0.1/32" in (line_of(summary, site.host).reason or "")
@@ -253,5 +244,5 @@ def test_a_host_that_is_served_in_the_very_moment_it_was_read_on_is_not_forgotte
 
         dispatcher.ready = ready_and_serve  # type: ignore[method-assign]
 
-    summary = place.crawl(site.url(), meanwhile=hurry, within_s=10)
+    summary = place.crawl(site.url(), meanwhile=hurry, within_s=60)
     assert (summary.pages, line_of(summary, site.host).status) == (3, "exhausted")

@@ -165,7 +165,7 @@ class Hanging(AssemblingWeb):
 def test_the_requests_of_a_page_that_was_cancelled_are_recorded(place: Place) -> None:
     async def interrupted(state: State, web: Hanging) -> None:
         crawl = asyncio.create_task(crawl_of(state, web, f"{SHOP}/").run())
-        await asyncio.wait_for(web.waits.wait(), 30)
+        await asyncio.wait_for(web.waits.wait(), 60)
         crawl.cancel()
         with suppress(asyncio.CancelledError):
             await crawl

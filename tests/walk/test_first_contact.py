@@ -65,12 +65,12 @@ def one_port(plain: Web, routes: dict[str, object], tls_answer: bytes) -> Iterat
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(60)
     try:
         yield port[0], hellos
     finally:
         loop.call_soon_threadsafe(task.cancel)
-        thread.join(10)
+        thread.join(60)
         loop.close()
 
 
@@ -120,7 +120,7 @@ def test_https_that_answers_anything_is_not_replaced(web: Web, place: Place) -> 
     """An alert is TLS: whoever could force http by spoiling a handshake gains nothing."""
     with one_port(web, {"/": page()}, REFUSED_BY_TLS) as (port, hellos):
         host = f"127.0.0.1:{port}"
-        summary = place.crawl(host, within_s=30)
+        summary = place.crawl(host, within_s=60)
         assert (summary.pages, line_of(summary, host).status) == (0, "unreachable")
         assert len(hellos) == 3
         assert set(place.frontier(host)) == {f"https://{host}/"}
@@ -139,7 +139,7 @@ def test_a_refused_certificate_is_https_and_not_replaced(web: Web, place: Place)
 def test_https_that_was_asked_for_is_not_replaced(web: Web, place: Place) -> None:
     with one_port(web, {"/": page()}, NOT_TLS) as (port, hellos):
         host = f"127.0.0.1:{port}"
-        summary = place.crawl(f"https://{host}/", within_s=30)
+        summary = place.crawl(f"https://{host}/", within_s=60)
         assert (summary.pages, line_of(summary, host).status) == (0, "unreachable")
         assert len(hellos) == 3
         assert place.crawl(f"https://{host}/other").pages == 0, "another page of the same origin lifts nothing"

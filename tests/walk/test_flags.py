@@ -66,7 +66,7 @@ def test_without_tracking_the_summary_says_what_the_row_says_and_a_worker_ends(w
     assert (again.code, again.json["summary"]["pages"], again.json["summary"]["code"]) == (0, 0, "nothing_left")
     other = web.site(tree(3))
     place.comity("seeds", "add", other.url())
-    told = place.comity_apart("work", "--idle-exit", "--json", within_s=30)
+    told = place.comity_apart("work", "--idle-exit", "--json", within_s=60)
     assert (told.code, len(other.pages())) == (0, 3)
 
 

@@ -102,7 +102,7 @@ def test_the_pause_is_kept_across_a_kill(web: Web, place: Place) -> None:
     site = web.site(tree(5), robots="User-agent: *\nCrawl-delay: 1.2\n")
     for number in (2, 3):
         with place.begun("crawl", site.url(), "--delay", 0) as process:
-            wait_until(lambda number=number: len(site.log) == number, 60, "the next request")
+            wait_until(lambda number=number: len(site.log) >= number, 60, "the next request")
             process.kill()
     assert min(site.gaps()) >= 1.2
 
@@ -129,14 +129,14 @@ def test_two_that_start_at_once_after_a_kill_share_the_inheritance(web: Web, pla
         wait_until(lambda: all(len(site.log) > 6 for site in sites), 60, "some pages")
         process.kill()
     with place.begun("crawl", sites[0].url()) as first, place.begun("crawl", sites[1].url()) as second:
-        assert (first.wait(30), second.wait(30)) == (0, 0), (first.err, second.err)
+        assert (first.wait(60), second.wait(60)) == (0, 0), (first.err, second.err)
     assert set(place.kept()) == {site.url(path) for site in sites for path in tree(15)}
 
 
 def test_the_runs_of_those_who_died_are_over_when_the_next_begins(web: Web, place: Place) -> None:
     site = web.site(tree(30), robots=ROBOTS)
     with place.begun("crawl", site.url()) as process:
-        wait_until(lambda: len(site.log) > 3 or process.poll() is not None, 20, "requests")
+        wait_until(lambda: len(site.log) > 3 or process.poll() is not None, 60, "requests")
         process.kill()
     now = datetime.now(UTC)
     elsewhere = {  # a holder each, of another machine: how long ago it began, in how many processes, whether it holds

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -130,8 +131,10 @@ def asleep(pid: int) -> Iterator[None]:
 def test_a_process_that_slept_is_no_breach(web: Web, place: Place) -> None:
     """Its lease runs out while a request is under way; another takes the host; the end is noted on waking."""
 
+    sleeps = threading.Event()
+
     def slow_once(asked: Asked) -> Answer:
-        return Answer(429, headers={"Retry-After": "4"}, after_s=0.5) if asked.count == 1 else Answer(body=page())
+        return Answer(429, headers={"Retry-After": "4"}, held=sleeps) if asked.count == 1 else Answer(body=page())
 
     leaves = ["/a", "/b", "/c"]
     site = web.site({"/": page("/slow", *leaves), "/slow": slow_once} | dict.fromkeys(leaves, page()))
@@ -143,6 +146,7 @@ def test_a_process_that_slept_is_no_breach(web: Web, place: Place) -> None:
         wait_until(lambda: "/slow" in site.paths, 60, "the slow page")
         wait_until(is_settled, 60, "the page before it to be settled: nobody sleeps with a lock on the file")
         with asleep(process.pid):
+            sleeps.set()
             wait_until(lambda: site.of("/slow")[0].ended_at is not None, 60, "the answer")
             place.execute("UPDATE domains SET claim_expires_at = '2020-01-01 00:00:00.000000'")
             assert place.comity("crawl", site.url(), "--delay", "0.05", "--max-pages", 3).code == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,7 +30,8 @@ def steal(state: State, host: str) -> Leases:
 
 
 def test_a_late_settle_writes_nothing_and_the_others_go_on(web: Web, place: Place) -> None:
-    routes = {"/": page("/slow", "/a"), "/slow": Answer(body=page("/b"), after_s=0.3), "/a": page()}
+    taken = threading.Event()
+    routes = {"/": page("/slow", "/a"), "/slow": Answer(body=page("/b"), held=taken), "/a": page()}
     stolen = web.site(routes, robots="User-agent: *\nCrawl-delay: 0.6\n")
     others = [web.site(tree(12), robots="User-agent: *\nCrawl-delay: 0.1\n") for _ in range(2)]
     seen: dict[str, Any] = {}
@@ -39,6 +41,7 @@ def test_a_late_settle_writes_nothing_and_the_others_go_on(web: Web, place: Plac
         await until(lambda: len(place.fetches(stolen.host)) == 1)
         seen["thief"] = steal(state, stolen.host)
         seen["row"] = place.host(stolen.host)
+        taken.set()
 
     summary = place.crawl(stolen.url(), *(site.url() for site in others), meanwhile=thief)
     assert summary.status == "finished"
@@ -61,7 +64,7 @@ def test_a_late_settle_writes_nothing_and_the_others_go_on(web: Web, place: Plac
 
 def test_the_heartbeat_notices_a_lease_that_is_gone(web: Web, place: Place) -> None:
     """The host only waits for its delay: nothing is settled that could notice."""
-    site = web.site(tree(9), robots="User-agent: *\nCrawl-delay: 30\n")
+    site = web.site(tree(9), robots="User-agent: *\nCrawl-delay: 300\n")
     seen: dict[str, Any] = {}
 
     async def thief(_crawl: Crawl, state: State) -> None:
@@ -69,22 +72,22 @@ def test_the_heartbeat_notices_a_lease_that_is_gone(web: Web, place: Place) -> N
         await asyncio.sleep(0.2)
         seen["thief"] = steal(state, site.host)
 
-    summary = place.crawl(
-        site.url(), meanwhile=thief, within_s=20, lease_minutes=0.02, heartbeat_minutes=0.005, fetch_timeout_s=0.5
-    )
+    summary = place.crawl(site.url(), meanwhile=thief, within_s=60, lease_minutes=5, heartbeat_minutes=0.005)
     assert line_of(summary, site.host).status == "lease lost"
     assert place.host(site.host)["claimed_by"] == "somebody:else:0:0"
     assert site.pages() == []
 
 
 def test_the_new_holder_finishes_what_the_old_one_began(web: Web, place: Place) -> None:
-    site = web.site({"/": page("/slow", "/a"), "/slow": Answer(body=page("/b"), after_s=0.5)}, fallback=page())
+    taken = threading.Event()
+    site = web.site({"/": page("/slow", "/a"), "/slow": Answer(body=page("/b"), held=taken)}, fallback=page())
     seen: dict[str, Any] = {}
 
     async def thief(_crawl: Crawl, state: State) -> None:
         await until(lambda: "/slow" in site.paths)
         await until(lambda: len(place.fetches(site.host)) == 1)
         seen["thief"] = steal(state, site.host)
+        taken.set()
 
     place.crawl(site.url(), meanwhile=thief)
     thief_holds = seen["thief"]
@@ -128,7 +131,7 @@ def test_a_lease_that_is_lost_again_and_again_comes_to_an_end(
         return original(self, hosts)
 
     monkeypatch.setattr(HostOpener, "open_some", lose)
-    summary = place.crawl(site.url(), within_s=20)
+    summary = place.crawl(site.url(), within_s=60)
     assert (summary.pages, summary.code, len(taken)) == (0, "held_elsewhere", 21)
 
 

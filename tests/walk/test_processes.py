@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 import time
 from collections import Counter
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.servers.waiting import wait_until
-from tests.walk.crawling import QUEUED, Place
+from tests.walk.crawling import LONG_REQUESTS, QUEUED, Place
 from tests.walk.forking import Apart, children_of
 from tests.walk.site import LOG_IS_EXACT_TO_S, Answer, Asked, Site, Web, page, tree
 
@@ -150,11 +151,9 @@ def test_pages_that_a_killed_process_had_taken_come_all_the_same(web: Web, place
 
 def test_processes_that_only_wait_end_with_the_budget_too(web: Web, place: Place) -> None:
     """Two processes: one spends all pages, the other has a host that asks for a long pause."""
-    slow = web.site(tree(9), robots="User-agent: *\nCrawl-delay: 40\n")
+    slow = web.site(tree(9), robots="User-agent: *\nCrawl-delay: 400\n")
     quick = web.site(tree(30))
-    started = time.monotonic()
-    told = place.comity("crawl", slow.url(), quick.url(), "--processes", 2, "--max-pages", 20, "--json")
-    assert time.monotonic() - started < 15
+    told = place.comity_apart("crawl", slow.url(), quick.url(), "--processes", 2, "--max-pages", 20, "--json")
     assert told.json["summary"]["code"] == "page_limit"
     assert {line["reason"] for line in told.json["summary"]["hosts"]} == {
         "Stopped: the limit of 20 pages per run was reached."
@@ -162,12 +161,12 @@ def test_processes_that_only_wait_end_with_the_budget_too(web: Web, place: Place
 
 
 def test_the_minutes_of_a_run_end_all_processes(web: Web, place: Place) -> None:
-    sites = [web.site(tree(9), robots="User-agent: *\nCrawl-delay: 30\n") for _ in range(2)]
-    told = place.comity("crawl", *seeds(sites), "--processes", 2, "--max-minutes", 0.05, "--json")
+    sites = [web.site(tree(9), robots="User-agent: *\nCrawl-delay: 300\n") for _ in range(2)]
+    told = place.comity_apart("crawl", *seeds(sites), "--processes", 2, "--max-minutes", 0.05, "--json")
     summary = told.json["summary"]
     assert (told.code, summary["status"], summary["code"]) == (1, "finished", "time_limit")
     assert (summary["pages"], summary["warnings"]) == (0, [])
-    assert 2.9 < summary["seconds"] < 6.0
+    assert 2.9 < summary["seconds"] < 60.0, "far less than the delay"
     assert ["minutes per run" in line["reason"] for line in summary["hosts"]] == [True, True]
 
 
@@ -248,14 +247,12 @@ def test_processes_that_die_again_and_again_end_the_run(web: Web, place: Place) 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_one_signal_ends_all_processes_cleanly(web: Web, place: Place, number: signal.Signals) -> None:
     sites = [web.site(tree(40)) for _ in range(4)]
-    command = ["crawl", *seeds(sites), "--delay", 0.05, "--processes", 2]
+    command = ["crawl", *seeds(sites), "--delay", 0.1, "--processes", 2]
     with place.begun(*command) as crawl:
         children = wait_for_holders(place, 2)
-        wait_until(lambda: all(len(site.pages()) > 4 for site in sites), 60, "some pages")
-        asked = time.monotonic()
+        wait_until(lambda: all(len(site.pages()) > 2 for site in sites), 60, "some pages")
         crawl.send(number)
-        assert crawl.wait(30) == 130
-        assert time.monotonic() - asked < 10.0
+        assert crawl.wait(60) == 130
         assert crawl.err.count("Ctrl-C again to exit at once") == 1
         assert "stopped by the operator" in crawl.out
         assert all(is_gone(child) for child in children)
@@ -270,18 +267,21 @@ def test_one_signal_ends_all_processes_cleanly(web: Web, place: Place, number: s
 
 def test_a_signal_that_reaches_everybody_counts_once(web: Web, place: Place) -> None:
     """A service manager signals the whole group: for the processes that is no second Ctrl-C."""
-    sites = [web.site({"/": page("/slow"), "/slow": Answer(body=page(), after_s=1.0)}) for _ in range(2)]
+    heard = threading.Event()
+    sites = [web.site({"/": page("/slow"), "/slow": Answer(body=page(), held=heard)}) for _ in range(2)]
     with place.begun("crawl", *seeds(sites), "--processes", 2) as crawl:
         children = wait_for_holders(place, 2)
         wait_until(lambda: all("/slow" in site.paths for site in sites), 60, "the slow pages")
         for pid in (*children, crawl.pid):
             os.kill(pid, signal.SIGTERM)
-        assert crawl.wait(30) == 130
+        wait_until(lambda: "again to exit" in crawl.err, 60, "the signal to be heard")
+        heard.set()
+        assert crawl.wait(60) == 130
     assert set(place.kept()) == {site.url(path) for site in sites for path in ("/", "/slow")}, "in flight and finished"
 
 
 def slow_once(asked: Asked) -> Answer:
-    return Answer(body=page(title="slow"), after_s=20.0 if asked.count == 1 else 0.0)
+    return Answer(body=page(title="slow"), after_s=300.0 if asked.count == 1 else 0.0)
 
 
 def begin_two_slow_pages(web: Web) -> list[Site]:
@@ -289,6 +289,7 @@ def begin_two_slow_pages(web: Web) -> list[Site]:
 
 
 def test_two_signals_end_all_processes_at_once(web: Web, place: Place) -> None:
+    place.env |= LONG_REQUESTS
     sites = begin_two_slow_pages(web)
     command = ["crawl", *seeds(sites), "--processes", 2]
     with place.begun(*command) as crawl:
@@ -297,10 +298,8 @@ def test_two_signals_end_all_processes_at_once(web: Web, place: Place) -> None:
         wait_until(lambda: all(len(place.fetches(site.host)) == 2 for site in sites), 60, "what came before")
         crawl.send(signal.SIGINT)
         wait_until(lambda: "again to exit" in crawl.err, 60, "the first to be heard")
-        asked = time.monotonic()
         crawl.send(signal.SIGINT)
-        assert crawl.wait(30) == 130
-        assert time.monotonic() - asked < 7.0, "far less than the pages take"
+        assert crawl.wait(60) == 130, "far less than the pages take"
         assert "exiting at once" in crawl.err
         assert all(is_gone(child) for child in children)
     assert place.comity_apart(*command).code == 0
@@ -321,7 +320,7 @@ def test_when_whoever_began_the_run_is_killed_its_processes_end_by_themselves(we
         children = wait_for_holders(place, 2)
         wait_until(lambda: all(len(site.pages()) > 4 for site in sites), 60, "some pages")
         crawl.kill()
-        wait_until(lambda: all(is_gone(child) for child in children), 30, "the processes to end")
+        wait_until(lambda: all(is_gone(child) for child in children), 60, "the processes to end")
     assert [row["claimed_by"] for row in place.rows("SELECT claimed_by FROM domains")] == [None] * 4
     assert len(place.kept()) == sum(len(site.pages()) for site in sites), "they finished what was in flight"
     assert place.comity_apart(*command).code == 0
@@ -362,5 +361,5 @@ def test_a_crawl_that_is_suspended_asks_nobody_anything(web: Web, place: Place) 
         time.sleep(0.5)
         assert [len(site.log) for site in sites] == before
         crawl.send(signal.SIGCONT)
-        assert crawl.wait(30) == 0
+        assert crawl.wait(60) == 0
     assert all(sorted(site.pages()) == sorted(tree(40)) for site in sites)

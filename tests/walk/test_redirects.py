@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 import threading
 import time
 
@@ -96,7 +95,7 @@ def test_a_slow_host_is_not_given_back_while_somebody_waits_for_it(web: Web, pla
     """Its delay is longer than the time after which an idle guest is given back."""
     other = web.site(fallback=page(), robots="User-agent: *\nCrawl-delay: 6\n")
     site = web.site({"/": redirect(other.url("/far"))})
-    place.crawl(site.url(), within_s=30)
+    place.crawl(site.url(), within_s=60)
     assert len(site.of("/")) == 1, "the first hop is asked for once"
     assert place.kept()[site.url()]["final_url"] == other.url("/far")
 
@@ -115,13 +114,11 @@ def test_a_host_that_both_redirects_and_is_crawled_has_one_gate(web: Web, place:
     assert (told.code, "no violation" in told.out) == (0, True)
 
 
-@pytest.mark.alone
 def test_a_private_address_behind_a_redirect_is_refused_with_evidence(web: Web, place: Place) -> None:
     secret = web.site({"/": page()}, address="127.0.0.2")
     site = web.site({"/": page("/out", "/a"), "/out": redirect(secret.url("/admin")), "/a": page()})
-    started = time.monotonic()
     summary = place.crawl(site.url(), allow_networks=("127.0.0.1/32",))
-    assert time.monotonic() - started < 2.0
+    assert [row["page_url"] for row in place.fetches(site.host)].count(site.url("/out")) == 1, "no use in trying again"
     assert secret.log == []
     (found,) = [row for row in place.evidence(secret.url("/admin")) if row["type"] == "address_refused"]
     assert "loopback" in found["content"]["reason"]
@@ -168,7 +165,7 @@ def test_a_target_that_somebody_else_holds_is_put_off_and_not_hammered(web: Web,
         seen = len(other.log)
         done = threading.Timer(1.0, mine.release, [lease])
         done.start()
-        summary = place.crawl(site.url(), within_s=30)
+        summary = place.crawl(site.url(), within_s=60)
         done.join()
     assert len(site.of("/out")) <= 3, "it is asked again, but not over and over"
     if line_of(summary, site.host).queued == 0:
@@ -195,17 +192,15 @@ def test_a_redirect_to_nowhere_is_refused(web: Web, place: Place) -> None:
     assert sorted(site.pages()) == ["/", "/0", "/1", "/2", "/3", "/4"]
 
 
-@pytest.mark.alone
+@pytest.mark.roomy
 def test_a_stop_while_a_redirect_waits_for_another_hosts_delay_is_quick(web: Web, place: Place) -> None:
-    other = web.site(fallback=page(), robots="User-agent: *\nCrawl-delay: 20\n")
+    other = web.site(fallback=page(), robots="User-agent: *\nCrawl-delay: 300\n")
     site = web.site({"/": redirect(other.url("/far"))})
     with place.begun("crawl", site.url()) as process:
         wait_until(lambda: "/robots.txt" in other.paths, 60, "the other host's robots.txt")
         time.sleep(0.2)
-        asked = time.monotonic()
         process.send(signal.SIGTERM)
-        assert process.wait(30) == 130
-        assert time.monotonic() - asked < 9, "far less than the delay"
+        assert process.wait(60) == 130, "far less than the delay"
     assert place.frontier(site.host) == {site.url(): QUEUED}
     assert place.host(site.host)["claimed_by"] is None
     assert place.host(other.host)["claimed_by"] is None
@@ -222,12 +217,6 @@ def test_collapsed_sub_domains_share_one_lease_and_one_gate(web: Web, place: Pla
     assert hosts == [f"one.localhost:{port}"]
     assert {seen.host.partition(":")[0] for seen in site.log} == {"one.localhost", "a.one.localhost", "b.one.localhost"}
     assert min(site.gaps()) >= 0.1 - LOG_IS_EXACT_TO_S
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def test_an_answer_without_a_location_is_no_redirect(web: Web, place: Place) -> None:

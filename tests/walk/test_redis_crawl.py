@@ -148,7 +148,7 @@ def test_a_valkey_that_is_killed_and_comes_back_is_waited_for(
             time.sleep(0.6)  # longer than its client tries by itself
             valkey.start()
             wait_until(lambda seen=seen: sum(len(site.pages()) for site in sites) > seen + 6, 60, "more pages")
-        assert process.wait(40) == 0, process.err
+        assert process.wait(60) == 0, process.err
     assert set(shared.kept()) == expected_of(sites)
     for site in sites:
         once = [path for path in site.routes if path != "/robots.txt"]
@@ -160,9 +160,9 @@ def test_a_worker_says_what_it_waits_for_and_when_that_is_over(web: Web, shared:
     assert shared.comity("seeds", "add", site.url()).code == 0
     valkey.stop()
     with shared.begun("work", "--idle-exit", "--delay", 0) as process:
-        wait_until(lambda: list(shared.folder.glob(".err-*")) and "frontier_lost" in process.err, 20, "a word")
+        wait_until(lambda: list(shared.folder.glob(".err-*")) and "frontier_lost" in process.err, 60, "a word")
         valkey.start()
-        assert process.wait(40) == 0, process.err
+        assert process.wait(60) == 0, process.err
     told = [json.loads(line) for line in process.err.splitlines()]
     waits = [line for line in told if line["event"].startswith("frontier")]
     assert [(line["event"], line["level"]) for line in waits] == [
@@ -229,7 +229,7 @@ def test_a_postgresql_that_is_killed_is_outlasted_by_a_worker(web: Web, place: P
             wait_until(lambda: expected_of(sites) <= asked(sites), 60, "the rest")
             wait_until(lambda: [row[0] for row in statuses(place)] == ["exhausted"] * 3, 60, "the end")
             process.send(signal.SIGTERM)
-            assert process.wait(20) == 0, process.err
+            assert process.wait(60) == 0, process.err
         assert kept_urls(place) == expected_of(sites)
         assert [frontier_of(place, site)["queued"] for site in sites] == [0, 0, 0]
 

@@ -10,10 +10,10 @@ import pytest
 from comity.assemble import State
 from comity.walk.crawl.hooks import CrawlHooks, HostShare
 from comity.walk.crawl.progress import RunSummary
+from tests.servers.ports import closed_port
 from tests.sizes import sized
 from tests.walk.crawling import QUEUED, Place, line_of, run_crawl
 from tests.walk.site import Answer, Web, page, tree
-from tests.walk.test_endings import closed_port
 
 FAR = Answer(429, headers={"Retry-After": "3600"})
 BUSY = Answer(503, headers={"Retry-After": "3600"})
@@ -28,7 +28,7 @@ def last_run(place: Place) -> dict[str, Any]:
 def test_a_long_block_gives_the_host_back_at_once(web: Web, place: Place, refusal: Answer, delay_s: float) -> None:
     """Also where the host has a delay, which is looked at before the block is."""
     site = web.site({"/": page("/a", "/b", "/c"), "/a": refusal}, fallback=page())
-    summary = place.crawl(site.url(), delay_s=delay_s, within_s=20)
+    summary = place.crawl(site.url(), delay_s=delay_s, within_s=60)
     line = line_of(summary, site.host)
     assert (summary.status, summary.code, line.code) == ("finished", "asked_to_wait", "asked_to_wait")
     assert "the host asked Comity to wait, until 2" in summary.reason
@@ -45,7 +45,7 @@ def test_a_long_block_gives_the_host_back_at_once(web: Web, place: Place, refusa
 
 def test_a_block_that_is_met_by_a_redirect_or_by_robots_gives_the_host_back(web: Web, place: Place) -> None:
     site = web.site({"/": page("/a")}, robots=BUSY, fallback=page())
-    summary = place.crawl(site.url(), within_s=20)
+    summary = place.crawl(site.url(), within_s=60)
     assert (summary.pages, place.host(site.host)["claimed_by"]) == (0, None)
     assert summary.code in ("asked_to_wait", "robots_unreachable")
 
@@ -63,7 +63,7 @@ def test_a_blocked_host_leaves_its_place_to_others(web: Web, place: Place) -> No
             return await state.crawl(fetcher, None, CrawlHooks(hosts=share)).run()
 
     with place.opened(delay_s=0.2) as state:
-        summary = asyncio.run(asyncio.wait_for(one_at_a_time(state), 30))
+        summary = asyncio.run(asyncio.wait_for(one_at_a_time(state), 60))
     assert [len(site.pages()) for site in others] == [4, 4]
     assert summary.endings == {"asked_to_wait": 1, "nothing_left": 2}
 
@@ -159,7 +159,7 @@ def test_hosts_that_a_run_did_not_come_to_are_told(web: Web, place: Place) -> No
                 share = HostShare(1, tuple, lambda _host: None, lambda _host: None, report=lambda _line: None)
                 return await state.crawl(fetcher, {site.host for site in sites}, CrawlHooks(hosts=share)).run()
 
-        summary = asyncio.run(asyncio.wait_for(one_at_a_time(), 30))
+        summary = asyncio.run(asyncio.wait_for(one_at_a_time(), 60))
     assert (summary.code, summary.pages) == ("page_limit", 5)
     assert [host.code for host in summary.idle] == ["not_taken"] * (3 - len(summary.hosts))
 
@@ -212,7 +212,7 @@ def test_a_run_that_is_cut_off_by_time_says_so_of_each_host(web: Web, place: Pla
     sites = [web.site(tree(20), robots="User-agent: *\nCrawl-delay: 20\n") for _ in range(2)]
     with place.opened(max_minutes=1 / 60) as state:
         place.comity("seeds", "add", *(site.url() for site in sites))
-        summary = asyncio.run(asyncio.wait_for(run_crawl(state, {site.host for site in sites}), 20))
+        summary = asyncio.run(asyncio.wait_for(run_crawl(state, {site.host for site in sites}), 60))
     assert summary.endings == {"time_limit": 2}
     assert all(place.frontier(site.host)[site.url()] == QUEUED for site in sites)
     assert summary.brought_nothing

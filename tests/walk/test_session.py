@@ -148,7 +148,7 @@ async def test_a_request_that_ends_is_reported(web: Web, place: Place) -> None:
             host = await session.host_for(address_of(site))
             assert host is not None
             await session.fetch(host, FetchRequest(site.url()), Purpose.PAGE)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while await freed.get() != SlotFreed(host):
                     pass
 

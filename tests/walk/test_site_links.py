@@ -46,7 +46,7 @@ def test_queuing_links_and_settling_hosts_wait_in_line(shared_database: Database
         with shared_database.write() as connection:
             settles(connection, first)
             queued = thread.submit(queue_site_links, frontier, None, links, datetime.now(UTC))
-            wait_until(waits, 30, "the links wait for the host")
+            wait_until(waits, 60, "the links wait for the host")
             settles(connection, last)
         assert queued.result(30) == {first, last}
     assert queue_site_links(frontier, None, links, datetime.now(UTC)) == set()

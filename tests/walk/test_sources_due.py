@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
@@ -52,7 +51,13 @@ def test_many_sources_on_few_hosts_all_run_once_within_the_limits(web: Web, bure
 
 
 def test_the_status_counts_down_while_sources_run(web: Web, bureau: Office) -> None:
-    site = web.site(fallback=lambda asked: Answer(body=listing(jobs(1)), after_s=0.05))
+    looked = threading.Event()
+
+    def answer(_asked: Asked) -> Answer:
+        """The first source runs to its end; the others wait until the status was looked at meanwhile."""
+        return Answer(body=listing(jobs(1)), held=looked if len(site.pages()) > 1 else None)
+
+    site = web.site(fallback=answer)
     for number in range(4):
         bureau.add(site.url(f"/{number}"))
     seen: set[tuple[int, int]] = set()
@@ -62,6 +67,8 @@ def test_the_status_counts_down_while_sources_run(web: Web, bureau: Office) -> N
         while not task.done():
             status = await asyncio.to_thread(sources_status, bureau.database, bureau.state.clock)
             seen.add((status.due_count, status.locked))
+            if status.due_count in (1, 2, 3) and status.locked:
+                looked.set()
             await asyncio.sleep(0.005)
 
     assert sources_status(bureau.database, bureau.state.clock).due_count == 4
@@ -108,14 +115,14 @@ def test_two_schedulers_at_once_run_no_source_twice(web: Web, bureau: Office, so
     def work() -> None:
         settings = read_settings(database_url=sources_url, source_delay_s=0.0, allow_networks=(LOOPBACK,))
         with open_state(settings) as state:
-            begun.wait(10)
+            begun.wait(60)
             reports.extend(Office(state).run_due(None).reports)
 
     threads = [threading.Thread(target=work) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(40)
+        thread.join(60)
     bureau.execute("UPDATE sources SET next_run_at = NULL WHERE last_crawled_at IS NULL")
     reports.extend(bureau.run_due(None).reports)  # those whose host the other had
     assert Counter(report.careers_url for report in reports) == {
@@ -181,7 +188,7 @@ def test_the_loop_looks_again_and_again_until_it_is_stopped(web: Web, embedded_b
             await until(partial(_holds, told, count))
             await asyncio.to_thread(embedded_bureau.make_due)
         due.stop()
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, 60)
 
     embedded_bureau.do(serve)
     assert len(site.pages()) >= 2
@@ -228,7 +235,7 @@ def test_a_page_our_own_code_stumbles_over_costs_one_run(web: Web, embedded_bure
 
 def test_a_run_takes_no_longer_than_it_may(web: Web, embedded_bureau: Office) -> None:
     def endless(asked: Asked) -> Answer:
-        return Answer(body=listing(jobs(1, start=len(asked.path)), following=f"{asked.path}x"), after_s=0.1)
+        return Answer(body=listing(jobs(1, start=len(asked.path)), following=f"{asked.path}x"), after_s=0.4)
 
     # A first run imports what reads listings, which may take longer than the run below may.
     embedded_bureau.run(embedded_bureau.add(web.site({"/careers": listing(jobs(1))}).url("/careers")))
@@ -236,18 +243,16 @@ def test_a_run_takes_no_longer_than_it_may(web: Web, embedded_bureau: Office) ->
     source = embedded_bureau.add(site.url("/careers"))
 
     async def hurry(desk: SourceRunner) -> Any:
-        desk._terms = replace(desk._terms, run_s=0.4)
+        desk._terms = replace(desk._terms, run_s=1.5)
         return await desk.run(source.id)
 
-    began = time.monotonic()
     report = embedded_bureau.do(hurry)
     assert (str(report.status), report.pages >= 1) == ("warn", True)
-    assert report.message == f"page {report.pages + 1}: it took longer than 0.4 seconds; nothing is closed"
+    assert report.message == f"page {report.pages + 1}: it took longer than 1.5 seconds; nothing is closed"
     assert report.counts.inserted == report.pages  # what was read until then counts
-    assert time.monotonic() - began < 5
     assert len(embedded_bureau.rows("SELECT * FROM politeness_ledger")) >= 4  # what was asked is known all the same
-    site.fallback = Answer(after_s=3.0)
-    assert embedded_bureau.do(hurry).message == "it took longer than 0.4 seconds"
+    site.fallback = Answer(after_s=300.0)
+    assert embedded_bureau.do(hurry).message == "it took longer than 1.5 seconds"
 
 
 def _holds(told: list[Any], count: int) -> bool:

@@ -30,7 +30,7 @@ def sleep_through_the_lease(place: Place, sites: list[Site], processes: list[int
         os.kill(pid, signal.SIGSTOP)
     now = "strftime('%Y-%m-%d %H:%M:%f', 'now')"
     held = f"SELECT count(*) AS leases FROM domains WHERE claim_expires_at > {now}"
-    wait_until(lambda: place.rows(held)[0]["leases"] == 0, 30, "the leases to run out")
+    wait_until(lambda: place.rows(held)[0]["leases"] == 0, 60, "the leases to run out")
     for pid in processes:
         os.kill(pid, signal.SIGCONT)
 

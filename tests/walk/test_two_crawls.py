@@ -22,7 +22,7 @@ def test_two_crawls_of_different_hosts_both_complete(
         place.begun("crawl", sites[0].url(), sites[1].url(), "--json") as first,
         place.begun("crawl", sites[2].url(), sites[3].url(), "--json") as second,
     ):
-        assert (first.wait(40), second.wait(40)) == (0, 0), (first.err, second.err)
+        assert (first.wait(60), second.wait(60)) == (0, 0), (first.err, second.err)
     for site in sites:
         assert sorted(site.pages()) == sorted(tree(12))
         assert min(site.gaps()[1:]) >= 0.1 - LOG_IS_EXACT_TO_S
@@ -59,7 +59,7 @@ def test_many_crawls_that_start_at_once_share_the_hosts(web: Web, place: Place) 
         place.begun("crawl", *reversed(seeds)) as second,
         place.begun("crawl", *seeds) as third,
     ):
-        assert [process.wait(40) for process in (first, second, third)] == [0, 0, 0], (first.err, second.err, third.err)
+        assert [process.wait(60) for process in (first, second, third)] == [0, 0, 0], (first.err, second.err, third.err)
     place.comity("crawl", *seeds)
     for site in sites:
         assert sorted(site.pages()) == sorted(tree(8))

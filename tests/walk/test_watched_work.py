@@ -88,7 +88,7 @@ def test_what_a_worker_counts_is_what_it_did_and_it_is_ready_while_the_state_ans
         hide(place, "hidden", "domains")
         wait_until(lambda: asked(address, "/readyz")[0] == 200, 60, "it to be back")
         process.send(signal.SIGTERM)
-        assert process.wait(15) == 0
+        assert process.wait(60) == 0
     fetched = place.rows("SELECT count(*) AS n, sum(bytes_received) AS size FROM fetches WHERE outcome = 'fetched'")[0]
     assert found["comity_pages_total.fetched"] == fetched["n"]
     assert found["comity_pages_total.gone"] == 1
@@ -131,7 +131,7 @@ def test_one_address_answers_for_all_processes_also_for_those_that_died(web: Web
         address = address_of(process)
         wait_until(lambda: numbers(address).get("comity_hosts_held", 0) == 2, 60, "both to be held")
         wait_until(lambda: all(len(site.pages()) > 5 for site in sites), 60, "both to be crawled")
-        assert numbers(address)["comity_processes"] == 2
+        wait_until(lambda: numbers(address)["comity_processes"] == 2, 60, "both processes to report")
         with stopped(children_of(process.pid)[1]):
             wait_until(lambda: longest_silence_s(address) > 2.2, 60, "its silence to be seen")
         wait_until(lambda: longest_silence_s(address) < 2.0, 60, "it to move again")
@@ -142,7 +142,7 @@ def test_one_address_answers_for_all_processes_also_for_those_that_died(web: Web
         wait_until(lambda: numbers(address)["comity_processes"] == 2, 60, "another to report")
         assert len(json.loads(asked(address, "/healthz")[1])["checks"]) == 2
         process.send(signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
 
 
 @pytest.mark.parametrize("processes", [1, 2])

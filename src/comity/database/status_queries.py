@@ -19,8 +19,8 @@ from comity.database.types import UtcDateTime, instant
 from comity.model.host import HostStatus
 
 _LONGEST_S: Final = 10  # a look at the state is not worth more of a server's time
-_COUNTED_MOST: Final = 100_000  # rows that are added up one by one
-_SAMPLED: Final = 20_000
+MOST_COUNTED: Final = 100_000  # rows that are added up one by one
+SAMPLED_ROWS: Final = 20_000
 # A page may have been fetched this much earlier than those whose rows were written with it.
 _OUT_OF_ORDER: Final = timedelta(minutes=2)
 
@@ -139,12 +139,12 @@ def frontier_size(connection: Connection, known: dict[HostStatus, int]) -> Estim
     active = known.get(HostStatus.ACTIVE, 0)
     others = sum(known.values()) - active
     total = func.coalesce(func.sum(domains.c.frontier_size), 0)
-    if active + others <= _COUNTED_MOST:
+    if active + others <= MOST_COUNTED:
         return Estimate(int(connection.execute(select(total)).scalar_one()), is_exact=True)
     crawled = select(domains.c.frontier_size).where(domains.c.status == HostStatus.ACTIVE)
-    crawled = crawled.with_hint(domains, "INDEXED BY idx_domains_status", "sqlite").limit(_COUNTED_MOST)
+    crawled = crawled.with_hint(domains, "INDEXED BY idx_domains_status", "sqlite").limit(MOST_COUNTED)
     of_active, read = _sum_of(connection, crawled)
-    sample = select(domains.c.status, domains.c.frontier_size).order_by(domains.c.id).limit(_SAMPLED).subquery()
+    sample = select(domains.c.status, domains.c.frontier_size).order_by(domains.c.id).limit(SAMPLED_ROWS).subquery()
     drawn = select(sample.c.frontier_size).where(sample.c.status != HostStatus.ACTIVE)
     of_others, drawn_count = _sum_of(connection, drawn)
     scaled = of_active * active / max(read, 1) + of_others * others / max(drawn_count, 1)
@@ -207,7 +207,7 @@ def fetched_since(connection: Connection, since: datetime) -> tuple[list[FetchCo
     Of more than can be counted at once, the last ones are, and the others are taken to be like them.
     """
     mark = mark_at(connection, since - _OUT_OF_ORDER)
-    first = max(mark.number, mark.last - _COUNTED_MOST)
+    first = max(mark.number, mark.last - MOST_COUNTED)
     is_exact = first == mark.number
     statement = (
         select(

@@ -27,7 +27,7 @@ WAITING_BYTES: Final = 8 << 20
 
 SECONDS_FOR_ANY_PAGE: Final = 2.0
 # The slowest flat page takes a twentieth of this.
-_SECONDS_PER_MEGABYTE: Final = 2.0
+SECONDS_PER_MEGABYTE: Final = 2.0
 _FRONT_BYTES: Final = 48 * 1024
 _MOST_CHILDREN: Final = 2  # they keep up with one event loop, whatever it fetches
 
@@ -101,7 +101,7 @@ class HtmlPool:
             arguments |= {"with_text": with_text, "with_markdown": with_markdown, "url": url}
         if columns:
             arguments |= {"columns": columns, "in_child": True}
-        seconds = min(self._max_seconds, self._least_seconds + _SECONDS_PER_MEGABYTE * len(body) / (1 << 20))
+        seconds = min(self._max_seconds, self._least_seconds + SECONDS_PER_MEGABYTE * len(body) / (1 << 20))
         answer = await self._pool.call(marshal.dumps(arguments), body[: MAX_BODY_BYTES + 1], seconds)
         if isinstance(answer, Failed):
             return TooHard(answer.code, _reason(answer, seconds))

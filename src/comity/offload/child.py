@@ -30,7 +30,7 @@ _LARGE_BYTES: Final = 512 * 1024
 
 def main(work: Work) -> None:
     """Lower the priority, bound the memory, then serve the parent that is named on the command line."""
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
     os.nice(_NICENESS)
     control_fd, memory_fd, memory_bytes = map(int, sys.argv[1:4])
     with suppress(ValueError, OSError):  # a system without such a limit, or with a lower one
@@ -52,13 +52,14 @@ def serve(control: socket.socket, memory: mmap.mmap, work: Work) -> None:
         while len(head := requests.read(REQUEST.size)) == REQUEST.size:
             arguments_length, offset, length, seconds = REQUEST.unpack(head)
             # No handler: the signal ends the process even while C code runs.
-            signal.setitimer(signal.ITIMER_REAL, max(seconds + _GRACE_SECONDS, 0.001))
+            # The parent ends work that takes too long; without a parent, this does.
+            signal.setitimer(signal.ITIMER_PROF, max(seconds + _GRACE_SECONDS, 0.001))
             arguments = requests.read(arguments_length)
             try:
                 _answer(control, work(arguments, memory[offset : offset + length]), memory_use, length)
             except MemoryError:
                 _send(control, OUT_OF_MEMORY)
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _answer(control: socket.socket, pieces: Iterable[bytes], memory_use: _MemoryUse, length: int) -> None:

@@ -10,7 +10,7 @@ from struct import Struct
 from typing import Final
 
 REQUEST: Final = Struct("!IQQd")
-"""Length of the arguments, offset and length of the body, seconds that the work may take."""
+"""Length of the arguments, offset and length of the body, seconds of processor time that the work may take."""
 FRAME: Final = Struct("!BI")
 """What the frame is, and the length of what follows."""
 
@@ -24,4 +24,14 @@ OUT_OF_MEMORY: Final = 3
 """The work needs more memory than the child may have."""
 
 RESIDENT: Final = Struct("!Q")
+
+
+def wall_seconds(seconds: float) -> float:
+    """How long work may take by the clock if it may take some seconds of processor time.
+
+    A child has a low priority: on a busy machine it waits for a core several times as long as it computes.
+    """
+    return max(5 * seconds, seconds + 30.0)
+
+
 MAX_FRAME_BYTES: Final = 64 << 20

@@ -31,9 +31,9 @@ from comity.rules.cooldown import REFRESH_AFTER, cooldown_ends_at, reason_for_st
 from comity.rules.priority import PriorityWeights, rate
 from comity.rules.takedown import Takedowns
 
-_FETCHES: Final = 100_000
-_NAMES: Final = 5_000
-_HOSTS: Final = 1_000
+FETCHES_PER_BATCH: Final = 100_000
+NAMES_PER_BATCH: Final = 5_000
+HOSTS_PER_BATCH: Final = 1_000
 _PASSES: Final = 3
 
 Bar = Callable[[int], None]
@@ -166,7 +166,7 @@ class _Backfill:
                 first = reading.next_fetch(connection, self._notes["next_fetch"])
                 if first is None or first > high:
                     break  # what is written meanwhile is counted by its writer
-                last = min(first + _FETCHES - 1, high)
+                last = min(first + FETCHES_PER_BATCH - 1, high)
                 groups = reading.sums_of_fetches(connection, first, last)
             sums, read = self._by_host(groups)
             with self._step(next_fetch=last + 1, fetches=read) as connection:
@@ -197,7 +197,7 @@ class _Backfill:
         with self._database.read() as connection:
             lacks = reading.provenance_lacks(connection)
             if lacks is None:
-                limit = _NAMES if reading.provenance_is_indexed(connection) else None
+                limit = NAMES_PER_BATCH if reading.provenance_is_indexed(connection) else None
                 unnamed = reading.unnamed_images(connection)
         if lacks is not None:
             with self._step(phase="hosts", provenance_lacks=lacks):
@@ -228,7 +228,7 @@ class _Backfill:
         """Count the different images of every host."""
         advance, counted = self._show("Counting images", None), 0
         with self._database.read() as connection:
-            limit = _HOSTS if reading.provenance_is_indexed(connection) else None
+            limit = HOSTS_PER_BATCH if reading.provenance_is_indexed(connection) else None
         while True:
             after = self._notes["last_image_host"]
             with self._database.read() as connection:
@@ -238,7 +238,7 @@ class _Backfill:
                 break
             with self._step(last_image_host=through) as connection:
                 reading.set_images(connection, images)
-            counted += _HOSTS
+            counted += HOSTS_PER_BATCH
             advance(counted)
         with self._step(phase="hosts"):
             pass
@@ -250,7 +250,7 @@ class _Backfill:
         last = None
         while True:
             with self._database.read() as connection:
-                rows = merging.names_after(connection, last, _NAMES)
+                rows = merging.names_after(connection, last, NAMES_PER_BATCH)
             if not rows:
                 return
             names = [(row.domain, canonical_name(row.domain, self._collapse)) for row in rows]
@@ -273,7 +273,7 @@ class _Backfill:
             after = ""
             while True:
                 with self._step() as connection:
-                    rows = writing.undecided_after(connection, after, _HOSTS)
+                    rows = writing.undecided_after(connection, after, HOSTS_PER_BATCH)
                     if rows:
                         self._compare_batch(connection, rows, down)
                 if not rows:

@@ -93,7 +93,7 @@ def _covered(database: Database, store: FrontierStore, host: str) -> dict[int, l
     return keys
 
 
-_BATCH: Final = 5000
+BATCH_ROWS: Final = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def merge_hosts(
     last: UUID | None = None
     while True:
         with database.read() as connection:
-            rows = merging.names_after(connection, last, _BATCH)
+            rows = merging.names_after(connection, last, BATCH_ROWS)
         if not rows:
             return
         for row in rows:

@@ -26,7 +26,7 @@ from comity.model.source import SourceStatus
 from comity.rules.canonical import canonical_host, resolve_link
 from comity.rules.takedown import TakedownEntry, Takedowns, read_entry
 
-_BATCH: Final = 500
+BATCH_URLS: Final = 500
 _TAKEN_DOWN: Final = "taken down: "
 
 
@@ -139,7 +139,7 @@ def _close_postings(connection: Connection, entry: TakedownEntry) -> int:
     """Close postings that lead to what is taken down; gives how many."""
     covered, closed = Takedowns.of([entry.text]), 0
     last: UUID | None = None
-    while rows := postings_table.linking_to(connection, entry.host, last, _BATCH):
+    while rows := postings_table.linking_to(connection, entry.host, last, BATCH_URLS):
         addresses = [(row.id, resolve_link(row.apply_url, row.apply_url)) for row in rows]
         ids = [identity for identity, address in addresses if address and covered.covering(address)]
         if ids:
@@ -166,7 +166,7 @@ def _covered_urls(
     """The keys of a host's URLs in one state that are covered, but for those that others cover."""
     keys: list[int] = []
     last = 0
-    while rows := reads.urls(host_id, state, last, _BATCH):
+    while rows := reads.urls(host_id, state, last, BATCH_URLS):
         addresses = [(row.key, resolve_link(row.url, row.url)) for row in rows]
         keys += [
             key

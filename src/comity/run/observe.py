@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-_FIGURES_EVERY_S: Final = 10.0
-_CHECKED_EVERY_S: Final = 2.0
-_ANSWER_WITHIN_S: Final = 5.0
+FIGURES_EVERY_S: Final = 10.0
+CHECKED_EVERY_S: Final = 2.0
+ANSWER_WITHIN_S: Final = 5.0
 _PROBE: Final = "comity2:ready"  # beside the frontier's own keys
 _PROBE_KEPT_MS: Final = 60_000
 
@@ -149,7 +149,7 @@ class StateMonitor:
     async def reading(self) -> MeterReading:
         """The figures; while the state does not answer, the last ones with their age."""
         async with self._figures_turn:
-            if monotonic() - self._figures_at >= _FIGURES_EVERY_S:
+            if monotonic() - self._figures_at >= FIGURES_EVERY_S:
                 await self._count()
         if self._figures_at > float("-inf"):
             self._meter.set(metrics.STATE_AGE, round(monotonic() - self._figures_at, 3))
@@ -160,7 +160,7 @@ class StateMonitor:
         from comity.reports.status import check_state
 
         async with self._check_turn:
-            if monotonic() - self._checked_at >= _CHECKED_EVERY_S:
+            if monotonic() - self._checked_at >= CHECKED_EVERY_S:
                 try:
                     await self._query(lambda state: check_state(state.database))
                     self._check = Check("state", True, "answers")
@@ -201,7 +201,7 @@ class StateMonitor:
 
     async def _query(self, query: Callable[[State], Result]) -> Result:
         """Query on the thread. A caller gives up after a while; the next query starts when the thread is free again."""
-        async with asyncio.timeout(_ANSWER_WITHIN_S), self._query_turn:
+        async with asyncio.timeout(ANSWER_WITHIN_S), self._query_turn:
             if self._running_query is not None:
                 await asyncio.wait([self._running_query])
             future = asyncio.get_running_loop().run_in_executor(self._thread, self._run_query, query)
@@ -228,7 +228,7 @@ async def check_redis(url: str) -> Check:
     try:
         from redis.asyncio import Redis
 
-        client = Redis.from_url(url, socket_timeout=_ANSWER_WITHIN_S, socket_connect_timeout=_ANSWER_WITHIN_S)
+        client = Redis.from_url(url, socket_timeout=ANSWER_WITHIN_S, socket_connect_timeout=ANSWER_WITHIN_S)
         try:
             # A replica, or a server that is full or cannot write to its disk, would still answer a PING.
             await client.set(_PROBE, 1, px=_PROBE_KEPT_MS)
@@ -241,5 +241,5 @@ async def check_redis(url: str) -> Check:
 
 def _why(error: Exception) -> str:
     if isinstance(error, TimeoutError):
-        return f"no response within {_ANSWER_WITHIN_S:.0f} s"
+        return f"no response within {ANSWER_WITHIN_S:.0f} s"
     return masked(in_full(error)) if isinstance(error, ComityError) else type(error).__name__

@@ -27,7 +27,7 @@ from comity.store.reading import PageReader
 from comity.store.target import Format, Target, check_way, file_format, read_target
 
 _WAIT_S: Final = 10.0
-_ROWS_PER_PART: Final = 20_000
+ROWS_PER_PART: Final = 20_000
 _CHARSET: Final = re.compile(r"(charset\s*=\s*)(\"[^\"]*\"|[^\s;]*)", re.IGNORECASE)
 _NO_RUN: Final = UUID(int=0)
 _ALL: Final = ", ".join(name if name != "crawl_time" else "epoch_us(crawl_time)" for name in NAMES)
@@ -78,7 +78,7 @@ def _into_folder(pages: Iterator[PageRecord], target: Target) -> int:
     while True:
         number += 1
         path = folder / f"part-export-{number:06d}{target.format}"
-        count = write_finished(writer_of(target.format, path, path.name), islice(pages, _ROWS_PER_PART))
+        count = write_finished(writer_of(target.format, path, path.name), islice(pages, ROWS_PER_PART))
         if not count:
             return written
         written += count

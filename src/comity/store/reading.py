@@ -40,9 +40,9 @@ OUTPUTS: Final = {
     "jsonl": f"FORMAT json, {_TIMES}",
     "parquet": "FORMAT parquet, CODEC zstd",
 }
-_MEMORY: Final = "1GB"
+MEMORY_LIMIT: Final = "1GB"
 _MOST_THREADS: Final = 4
-_WAIT_S: Final = 5.0
+WAIT_S: Final = 5.0
 # A page as a line of JSON at most: each thread of DuckDB's reader reserves twice that, so there is one of them.
 _LONGEST_LINE: Final = 64 * 1024 * 1024
 _CSV_BUFFER: Final = 2 * _LONGEST_LINE
@@ -226,7 +226,7 @@ def open_reader(sources: Sources, is_hidden: IsHidden | None = None) -> Iterator
         with _opened(sources, is_hidden) as reader:
             yield reader
         return
-    with exclusive(sources.target, _WAIT_S), _opened(find_sources(sources.target.path), is_hidden) as reader:
+    with exclusive(sources.target, WAIT_S), _opened(find_sources(sources.target.path), is_hidden) as reader:
         yield reader
 
 
@@ -240,7 +240,7 @@ def _opened(sources: Sources, is_hidden: IsHidden | None) -> Iterator[PageReader
     folder = Path(tempfile.mkdtemp(prefix="comity-"))
     settings = OFFLINE | {
         "threads": 1 if sources.lines else min(_MOST_THREADS, os.cpu_count() or 1),
-        "memory_limit": _MEMORY,
+        "memory_limit": MEMORY_LIMIT,
         "temp_directory": str(folder / "overflow"),
     }
     try:
@@ -260,7 +260,7 @@ def _make_view(connection: Any, sources: Sources, is_hidden: IsHidden | None) ->
     parquet = list(sources.parquet)
     if sources.database is not None:
         try:
-            attach_to_read(connection, sources.database, "kept", monotonic() + _WAIT_S)
+            attach_to_read(connection, sources.database, "kept", monotonic() + WAIT_S)
         except Busy:
             raise ComityError(f"{sources.database} is being written by another process; try again later") from None
         if has_table(connection, "kept", "pages"):
@@ -384,7 +384,7 @@ def _in_one_line(place: Path) -> Iterator[None]:
     try:
         yield
     except duckdb.OutOfMemoryException:
-        raise ComityError(f"the query needs more than {_MEMORY} of memory; select fewer columns or rows") from None
+        raise ComityError(f"the query needs more than {MEMORY_LIMIT} of memory; select fewer columns or rows") from None
     except duckdb.PermissionException:
         raise BadInput("only the table pages can be read here") from None
     except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as problem:

@@ -37,8 +37,8 @@ def read_address(text: str) -> Address:
 
 
 _HEAD_MOST: Final = 16_384
-_CLIENT_TIMEOUT_S: Final = 5.0  # for a request to come, and for its answer to be taken
-_ANSWER_S: Final = 15.0  # for an answer to be made
+CLIENT_TIMEOUT_S: Final = 5.0  # for a request to come, and for its answer to be taken
+ANSWER_TIMEOUT_S: Final = 15.0  # for an answer to be made
 _CONNECTIONS_MOST: Final = 64
 _ANSWERS_MOST: Final = 12  # of one path at once, so that slow answers of one leave room for the others
 _REASONS: Final = {
@@ -124,7 +124,7 @@ class _Server:
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         is_head = False
         try:
-            async with asyncio.timeout(_CLIENT_TIMEOUT_S):
+            async with asyncio.timeout(CLIENT_TIMEOUT_S):
                 head = await reader.readuntil(b"\r\n\r\n")
             self._silent.pop(cast("asyncio.Task[None]", asyncio.current_task()), None)
             method, path, accept = _read_head(head)
@@ -134,7 +134,7 @@ class _Server:
             is_head = method == "HEAD"
             page = await self._page(method, path, accept)
         writer.write(_written(page, is_head))
-        async with asyncio.timeout(_CLIENT_TIMEOUT_S):
+        async with asyncio.timeout(CLIENT_TIMEOUT_S):
             await writer.drain()
 
     async def _page(self, method: str, path: str, accept: str) -> HttpAnswer:
@@ -148,7 +148,7 @@ class _Server:
             return HttpAnswer(503, b"too many requests at once\n")
         self._answering[path] += 1
         try:
-            async with asyncio.timeout(_ANSWER_S):
+            async with asyncio.timeout(ANSWER_TIMEOUT_S):
                 return await answer(accept)
         except TimeoutError:
             return HttpAnswer(503, b"no answer in time\n")

@@ -23,7 +23,7 @@ from comity.rules.url_patterns import pattern_rules
 from comity.walk.left_out import LeftOutTerms, queue_left_out
 from comity.walk.settle.site_links import queue_site_links
 
-_BATCH: Final = 1000
+BATCH_HOSTS: Final = 1000
 _MOST_REFUSED: Final = 10_000
 
 
@@ -33,9 +33,9 @@ def end_cooldowns(database: Database, clock: Clock, *, refresh: bool = False) ->
     while True:
         with database.write() as connection:
             now = database.now(clock)
-            batch = hosts_table.end_cooldowns(connection, now, refresh=refresh, limit=_BATCH)
+            batch = hosts_table.end_cooldowns(connection, now, refresh=refresh, limit=BATCH_HOSTS)
         woken += batch
-        if batch < _BATCH:
+        if batch < BATCH_HOSTS:
             return woken
 
 

@@ -180,7 +180,7 @@ def test_an_incomplete_request_does_not_harm_the_server(api: Served, admin: http
     head = b"POST /admin/sources HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
     head += f"Authorization: {WITH_TOKEN['Authorization']}\r\n".encode()
     for rest in (b"Content-Length: 100\r\n\r\n{", b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", b"Host: y\r\n\r\n"):
-        with socket.create_connection(("127.0.0.1", api.port), timeout=10) as torn:
+        with socket.create_connection(("127.0.0.1", api.port), timeout=60) as torn:
             torn.sendall(head + rest)
     assert admin.get("/healthz").status_code == 200
 
@@ -189,7 +189,7 @@ def test_malformed_http_gets_an_error_response(shared_api: httpx.Client) -> None
     port = shared_api.base_url.port
     assert port is not None
     for line in (b"Transfer-Encoding: then\r\n", b"Content-Length: -5\r\n", b"\x16\x03\x01\r\n"):
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as odd:
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as odd:
             odd.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + line + b"\r\n")
             answer = b"".join(iter(lambda odd=odd: odd.recv(65_536), b""))  # type: ignore[misc]
         head, _, body = answer.partition(b"\r\n\r\n")
@@ -204,7 +204,7 @@ def test_the_size_of_a_head_is_limited(shared_api: httpx.Client) -> None:
     assert port is not None
     for headers in (b"X: " + b"a" * 1_000_000 + b"\r\n", b"X: a\r\n" * 200_000):
         answer = b""
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as endless, suppress(ConnectionError):
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as endless, suppress(ConnectionError):
             endless.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + headers)
             answer = endless.recv(1000)
         assert answer == b"" or answer.startswith(b"HTTP/1.1 400")

@@ -29,7 +29,7 @@ def api(sqlite_url: str) -> Iterator[Served]:
 
 
 def connected(api: Served) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", api.port), timeout=20)
+    return socket.create_connection(("127.0.0.1", api.port), timeout=60)
 
 
 def head(method: str, path: str, *headers: str) -> bytes:

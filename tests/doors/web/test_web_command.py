@@ -43,7 +43,7 @@ def test_it_serves_runs_what_is_due_and_ends_at_a_signal(comity: CommandLine, si
             client.post("/admin/crawl/run", json={"source_id": added.json()["id"]})
             until(lambda: client.get("/admin/crawl/status").json()["in_flight"] == 1)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
         out, err = process.communicate()
     assert json.loads(out)["updated"] == 0  # what was under way came to its end
     assert err == b""

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 
 from comity.model.job import CAREER_TYPES, LEVELS, MISSION_TAGS, MODALITIES, JobFound, JobPosting
 from comity.rules.jobs.normalize import normalize, normalize_listing
+from tests.servers.waiting import least_of, processor_s
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
@@ -203,9 +203,9 @@ HOSTILE = (
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_fields_of_any_size_are_read_in_bounded_time(text: str) -> None:
     normalized(JobFound(title="Officer", apply_url="", location_raw="Nairobi", deadline_raw="31. prosince 2026"))
-    started = process_time()
-    found = normalized(JobFound(text, text, text, text, text, text, text, text, text, text, text, text, text))
-    assert process_time() - started < 1
+    job = JobFound(text, text, text, text, text, text, text, text, text, text, text, text, text)
+    assert least_of(lambda: processor_s(lambda: normalized(job)), enough=1) < 1
+    found = normalized(job)
     assert len(found.title) <= 300
     assert len(found.description_snippet) <= 4000
 

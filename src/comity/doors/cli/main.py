@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import MutableMapping, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, Final
 
@@ -120,6 +121,12 @@ def _options_in_front(
     context.obj = GlobalOptions(state, as_json)
 
 
+@cache
+def _command() -> Any:
+    """The application; where several commands run in one process, what was read of it is kept."""
+    return typer.main.get_command(app)
+
+
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command; gives its exit code. An error is one line on stderr."""
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -127,7 +134,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         tune_gc()
     use_plain_fallbacks()
     try:
-        result = typer.main.get_command(app).main(given, prog_name="comity", standalone_mode=False)
+        result = _command().main(given, prog_name="comity", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:

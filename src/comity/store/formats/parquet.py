@@ -118,7 +118,7 @@ def _zigzag(value: int) -> bytes:
 BYTES_PER_GROUP: Final = 32 * 1024 * 1024
 ROWS_PER_GROUP: Final = 2000
 BYTES_PER_PAGE: Final = 1024 * 1024
-_WAITING_BYTES: Final = 4 * 1024 * 1024  # compressed pages of other large columns that wait for `body` to end
+WAITING_BYTES: Final = 4 * 1024 * 1024  # compressed pages of other large columns that wait for `body` to end
 _LEVEL: Final = 1
 _MAGIC: Final = b"PAR1"
 _BODY: Final = NAMES.index("body")
@@ -262,7 +262,7 @@ class ParquetPart(PartWriter):
         if self._rows and (
             self._body_bytes + length > BYTES_PER_GROUP
             or len(self._rows) >= ROWS_PER_GROUP
-            or self._binary.done_bytes + self._text.done_bytes + self._markdown.done_bytes > _WAITING_BYTES
+            or self._binary.done_bytes + self._text.done_bytes + self._markdown.done_bytes > WAITING_BYTES
         ):
             self._end_group(file)
         self._body_bytes += length

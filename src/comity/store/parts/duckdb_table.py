@@ -22,7 +22,7 @@ from comity.store.parts.manifest import size_and_digest
 # No extension is fetched, and none is loaded from elsewhere.
 OFFLINE: Final[dict[str, Any]] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 # DuckDB compresses 2,048 pages at a time, all in memory: little will do, unless pages are unusually large.
-_MEMORY_STEPS: Final = ("256MB", "1GB")
+MEMORY_STEPS: Final = ("256MB", "1GB")
 # Bodies are large: with groups of this size they are compressed and written as they come, not all at the end.
 _WRITABLE: Final = "(ROW_GROUP_SIZE 2048)"
 _TABLE: Final = f"CREATE TABLE IF NOT EXISTS pages ({', '.join(f'{name} {kind.value}' for name, kind in COLUMNS)})"
@@ -46,7 +46,7 @@ def load_parts(path: Path, parts: Sequence[Path], ends_at: float, on_loaded: Cal
 
     They wait, too, if DuckDB cannot take them in with the most memory that we give it: they can be read nevertheless.
     """
-    for memory in _MEMORY_STEPS:
+    for memory in MEMORY_STEPS:
         try:
             with open_to_write(path, ends_at, memory) as connection:
                 for part in parts:
@@ -63,7 +63,7 @@ def load_parts(path: Path, parts: Sequence[Path], ends_at: float, on_loaded: Cal
 
 
 @contextmanager
-def open_to_write(path: Path, ends_at: float, memory: str = _MEMORY_STEPS[-1]) -> Iterator[Any]:
+def open_to_write(path: Path, ends_at: float, memory: str = MEMORY_STEPS[-1]) -> Iterator[Any]:
     """A connection whose own tables are those of the file, with all that pages need; `Busy` if it cannot be had."""
     overflow = path.with_name(f"{path.name}.overflow")  # where a load that outgrows its memory goes on
     settings = OFFLINE | {"threads": 1, "memory_limit": memory, "temp_directory": str(overflow)}
