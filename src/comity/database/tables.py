@@ -394,12 +394,12 @@ evidence: Final = Table(
 )
 
 # One row for each request: what `comity verify-politeness` replays. `ledger_tables` has what it is checked against.
-# No foreign key to `domains`: deleting a host must not delete the proof.
+# No foreign keys: the proof outlives its host and its run, and no other row is looked up for each request.
 politeness_ledger: Final = Table(
     "politeness_ledger",
     metadata,
     Column("id", RowNumber, primary_key=True, autoincrement=True),
-    Column("run_id", Uuid(), ForeignKey("crawl_runs.id", ondelete="SET NULL")),
+    Column("run_id", Uuid()),
     Column("domain_id", Uuid(), nullable=False),
     # The place in the host's chain, and the digest over this row and the one before it.
     _count("sequence"),

@@ -48,8 +48,6 @@ DROP TABLE source_pages;
 --
 DROP TABLE search_cards;
 --
-DROP TABLE politeness_ledger;
---
 DROP TABLE domains;
 --
 DROP TABLE search_outbox;
@@ -67,6 +65,8 @@ DROP TABLE ledger_notes;
 DROP TABLE ledger_chains;
 --
 DROP TABLE images;
+--
+DROP TABLE politeness_ledger;
 --
 DROP TABLE takedowns;
 --

@@ -69,6 +69,35 @@ CREATE TABLE takedowns (
     CONSTRAINT pk_takedowns PRIMARY KEY (domain_or_url)
 );
 --
+CREATE TABLE politeness_ledger (
+    id BIGSERIAL NOT NULL,
+    run_id UUID,
+    domain_id UUID NOT NULL,
+    sequence BIGINT DEFAULT 0 NOT NULL,
+    digest VARCHAR(32) DEFAULT '' NOT NULL,
+    lease_token BIGINT NOT NULL,
+    request_number BIGINT DEFAULT 0 NOT NULL,
+    url TEXT NOT NULL,
+    purpose VARCHAR(10) NOT NULL,
+    started_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    delay_s DOUBLE PRECISION NOT NULL,
+    delay_source VARCHAR(10) NOT NULL,
+    max_concurrency SMALLINT NOT NULL,
+    policy_interval_ms INTEGER,
+    policy_max_concurrency INTEGER,
+    robots_version VARCHAR(32),
+    rule_line INTEGER,
+    rule TEXT,
+    status INTEGER,
+    retry_after_s DOUBLE PRECISION,
+    blocked_until TIMESTAMP WITH TIME ZONE,
+    has_fetch BOOLEAN DEFAULT false NOT NULL,
+    CONSTRAINT pk_politeness_ledger PRIMARY KEY (id)
+);
+--
+CREATE INDEX idx_politeness_ledger_chain ON politeness_ledger (domain_id, sequence);
+--
 CREATE TABLE images (
     id BIGSERIAL NOT NULL,
     content_hash VARCHAR(64) NOT NULL,
@@ -306,36 +335,6 @@ CREATE INDEX idx_domains_source ON domains (source);
 CREATE INDEX idx_domains_status ON domains (status);
 --
 CREATE INDEX idx_domains_yield ON domains (image_yield_rate DESC NULLS LAST);
---
-CREATE TABLE politeness_ledger (
-    id BIGSERIAL NOT NULL,
-    run_id UUID,
-    domain_id UUID NOT NULL,
-    sequence BIGINT DEFAULT 0 NOT NULL,
-    digest VARCHAR(32) DEFAULT '' NOT NULL,
-    lease_token BIGINT NOT NULL,
-    request_number BIGINT DEFAULT 0 NOT NULL,
-    url TEXT NOT NULL,
-    purpose VARCHAR(10) NOT NULL,
-    started_at TIMESTAMP WITH TIME ZONE NOT NULL,
-    ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
-    delay_s DOUBLE PRECISION NOT NULL,
-    delay_source VARCHAR(10) NOT NULL,
-    max_concurrency SMALLINT NOT NULL,
-    policy_interval_ms INTEGER,
-    policy_max_concurrency INTEGER,
-    robots_version VARCHAR(32),
-    rule_line INTEGER,
-    rule TEXT,
-    status INTEGER,
-    retry_after_s DOUBLE PRECISION,
-    blocked_until TIMESTAMP WITH TIME ZONE,
-    has_fetch BOOLEAN DEFAULT false NOT NULL,
-    CONSTRAINT pk_politeness_ledger PRIMARY KEY (id),
-    CONSTRAINT fk_politeness_ledger_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
-);
---
-CREATE INDEX idx_politeness_ledger_chain ON politeness_ledger (domain_id, sequence);
 --
 CREATE TABLE search_cards (
     number BIGINT NOT NULL,

@@ -52,8 +52,6 @@ DROP TABLE search_words;
 --
 DROP TABLE search_cards;
 --
-DROP TABLE politeness_ledger;
---
 DROP TABLE domains;
 --
 DROP TABLE search_outbox;
@@ -71,6 +69,8 @@ DROP TABLE ledger_notes;
 DROP TABLE ledger_chains;
 --
 DROP TABLE images;
+--
+DROP TABLE politeness_ledger;
 --
 DROP TABLE takedowns;
 --
