@@ -1,4 +1,4 @@
-"""`comity`, with the ledger or without it, for bench/ledger.py alone: `python bench/_ledger_switch.py MODE FILE COMMAND…`.
+"""`comity` with the ledger or without it, for bench/ledger.py: `python bench/_ledger_switch.py MODE FILE COMMAND…`.
 
 With `with`, FILE gets the seconds of CPU that the ledger's statements took, without their share of the commit.
 With `without`, nothing of the ledger is written, and FILE gets 0.

@@ -142,7 +142,7 @@ def main() -> None:
         site.close()
     own = statistics.median(pair["with"].own_us for pair in pairs)
     whole = statistics.median(pair["with"].cpu_us for pair in pairs)
-    print(f"the ledger's statements, without their share of the commit: {own:.1f} of {whole:.0f} µs a page: {own / whole:.1%}")
+    print(f"the ledger's statements, without the commit: {own:.1f} of {whole:.0f} µs a page: {own / whole:.1%}")
     print(spread("CPU per page", [pair["with"].cpu_us / pair["without"].cpu_us - 1 for pair in pairs]))
     print(spread("time per page", [pair["without"].rate / pair["with"].rate - 1 for pair in pairs]))
 

@@ -448,6 +448,7 @@ CREATE TABLE IF NOT EXISTS sources (
     change_statistics JSONB,
     last_found INTEGER DEFAULT 0 NOT NULL,
     empty_reads INTEGER DEFAULT 0 NOT NULL,
+    block_reason_code VARCHAR(20),
     CONSTRAINT pk_sources PRIMARY KEY (id),
     CONSTRAINT ck_sources_source_type CHECK (source_type IN ('html', 'rss', 'api')),
     CONSTRAINT ck_sources_status CHECK (status IN ('active', 'paused', 'blocked', 'deleted')),
@@ -479,6 +480,7 @@ ALTER TABLE sources ADD COLUMN IF NOT EXISTS importance DOUBLE PRECISION DEFAULT
 ALTER TABLE sources ADD COLUMN IF NOT EXISTS change_statistics JSONB;
 ALTER TABLE sources ADD COLUMN IF NOT EXISTS last_found INTEGER DEFAULT 0 NOT NULL;
 ALTER TABLE sources ADD COLUMN IF NOT EXISTS empty_reads INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE sources ADD COLUMN IF NOT EXISTS block_reason_code VARCHAR(20);
 
 -- What an older table says in other words is put into ours.
 UPDATE sources SET source_type = CASE WHEN lower(trim(source_type)) IN ('rss', 'api') THEN lower(trim(source_type)) ELSE 'html' END
@@ -623,6 +625,7 @@ CREATE TABLE IF NOT EXISTS domains (
     is_seeded BOOLEAN DEFAULT true NOT NULL,
     block_reason TEXT,
     block_reason_code VARCHAR(50),
+    refused_address VARCHAR(45),
     first_blocked_at TIMESTAMP WITH TIME ZONE,
     cooldown_count INTEGER DEFAULT 0 NOT NULL,
     claimed_by VARCHAR(255),
@@ -684,6 +687,7 @@ ALTER TABLE domains ADD COLUMN IF NOT EXISTS status domain_status DEFAULT 'pendi
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS is_seeded BOOLEAN DEFAULT true NOT NULL;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS block_reason TEXT;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS block_reason_code VARCHAR(50);
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS refused_address VARCHAR(45);
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS first_blocked_at TIMESTAMP WITH TIME ZONE;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS cooldown_count INTEGER DEFAULT 0 NOT NULL;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS claimed_by VARCHAR(255);

@@ -55,6 +55,10 @@ def driver_text(dialect: str, statement: Any, parameters: tuple[str, ...]) -> st
     return str(compiled)
 
 
+Moment = Callable[[float], tuple[Any, str]]
+"""Encodes an instant: as the driver takes it, and as the digits of its microseconds since 1970."""
+
+
 class Encoding:
     """Values as one driver wants them."""
 
@@ -62,7 +66,7 @@ class Encoding:
         native = connection.dialect.name == "postgresql"
         self.uuid: Callable[[UUID], Any] = _same if native else _hex
         self.time: Callable[[float], Any] = _aware if native else _text_time
-        self.moment: Callable[[float], tuple[Any, str]] = _aware_moment if native else _text_moment
+        self.moment: Moment = _aware_moment if native else _text_moment
         self.json: Callable[[Any], Any] = _json
 
     def time_or_none(self, seconds: float | None) -> Any:

@@ -90,6 +90,7 @@ domains: Final = Table(
     Column("is_seeded", Boolean(), nullable=False, server_default=true()),
     Column("block_reason", Text()),
     Column("block_reason_code", String(50)),
+    Column("refused_address", String(45)),  # which address of the host is not asked; an allowed network may hold it
     Column("first_blocked_at", UtcDateTime()),
     _count("cooldown_count", Integer),
     # The lease. `lease_token` fences writes; `version` counts changes to the row.

@@ -7,7 +7,7 @@ heads are locked until the transaction ends, so that two processes append one af
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final
@@ -15,7 +15,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, bindparam, select, update
 
-from comity.database.bulk import Encoding, driver_text, insert_rows
+from comity.database.bulk import Encoding, Moment, driver_text, insert_rows
 from comity.database.ledger.tables import ledger_chains, ledger_notes, robots_versions
 from comity.database.tables import politeness_ledger
 from comity.model.ledger import LedgerNote, LedgerRow, NoteKind
@@ -101,7 +101,7 @@ def append_requests(
 
 
 def _request_values(
-    head: _Head, run: Any, rows: Iterable[LedgerRow], fetched: Collection[float], moment: Callable[[float], tuple[Any, str]]
+    head: _Head, run: Any, rows: Iterable[LedgerRow], fetched: Collection[float], moment: Moment
 ) -> Iterator[tuple[Any, ...]]:
     """A host's requests as `_REQUEST` names their columns, each behind the one before it."""
     key, host_hex, sequence, digest = head.key, head.hex, head.requests, head.request_digest
