@@ -1,10 +1,11 @@
-"""What the politeness ledger costs a crawl: the same crawl with it and without, in turns, and the cost of one row.
+"""What the politeness ledger costs a crawl: the same crawl with it and without, in pairs, and the cost of one row.
 
-    python bench/ledger.py [--hosts 50] [--pages 400] [--repeats 5]
+    python bench/ledger.py [--hosts 50] [--pages 160] [--pairs 8]
 
 Delay 0, 16 requests at once for each host, one core each for origin and crawler: with any real delay the cost is
-hidden by the waiting. Prints pages per second and CPU per page of both, and the loss in per cent: by medians, and the
-best of each. Where other programs run beside it, CPU per page and the best runs say more than pages per second do.
+hidden by the waiting. The two crawls of a pair follow each other, and the order is reversed from pair to pair. Each
+pair gives two ratios, of CPU per page and of pages per second; the median of the pairs counts. What the machine does
+beside it changes slowly and falls mostly on both crawls of a pair; the middle half of the ratios shows how much not.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 from uuid import UUID, uuid4
 
 from _crawlers import comity_command
@@ -34,20 +36,27 @@ BATCH = 90  # of all hosts together: what a crawl of 30 hosts settles at once
 HOSTS = 30
 
 
-def one_crawl(site: Site, hosts: int, *, has_ledger: bool) -> tuple[float, float]:
-    """Pages per second, and microseconds of CPU per page."""
+class Run(NamedTuple):
+    """One crawl: pages per second, and microseconds of CPU per page, in all and for the ledger's statements."""
+
+    rate: float
+    cpu_us: float
+    own_us: float
+
+
+def one_crawl(site: Site, hosts: int, mode: str) -> Run:
+    """Crawl everything, `with` the ledger or `without`."""
     with tempfile.TemporaryDirectory(prefix="comity-bench-") as text:
         folder = Path(text)
-        seeds = folder / "seeds.txt"
+        seeds, report = folder / "seeds.txt", folder / "used.txt"
         seeds.write_text("".join(f"http://{host_address(n)}:{PORT}/p/0\n" for n in range(hosts)))
-        arguments = comity_command(folder, seeds)[1:]
-        program = ["-m", "comity"] if has_ledger else [str(Path(__file__).with_name("_without_ledger.py"))]
+        program = [sys.executable, str(Path(__file__).with_name("_ledger_switch.py")), mode, str(report)]
         # As installed programs are run: with the byte code of the run before.
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = time.monotonic()
         subprocess.run(
-            [sys.executable, *program, *arguments],
+            [*program, *comity_command(folder, seeds)[1:]],
             preexec_fn=pinned(1),
             stdout=subprocess.DEVNULL,
             env=environment,
@@ -56,9 +65,10 @@ def one_crawl(site: Site, hosts: int, *, has_ledger: bool) -> tuple[float, float
         )
         seconds = time.monotonic() - began
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    pages = site.report()["distinct"]
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return pages / seconds, cpu / max(pages, 1) * 1e6
+        own_s = float(report.read_text())
+    pages = max(site.report()["distinct"], 1)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Run(pages / seconds, cpu_s / pages * 1e6, own_s / pages * 1e6)
 
 
 def cost_of_a_row() -> float:
@@ -104,30 +114,37 @@ def _row(host_id: UUID, number: int, delay: DelayInForce) -> LedgerRow:
     )
 
 
+def spread(name: str, costs: list[float]) -> str:
+    """The median of some relative costs, with the middle half and all of them."""
+    low, middle, high = statistics.quantiles(costs, n=4, method="inclusive")
+    whole = f"middle half {low:+.1%} to {high:+.1%}, all {min(costs):+.1%} to {max(costs):+.1%}"
+    return f"{name}: {middle:+.1%} (median of {len(costs)} pairs; {whole})"
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--hosts", type=int, default=50)
-    options.add_argument("--pages", type=int, default=400)
-    options.add_argument("--repeats", type=int, default=5)
+    options.add_argument("--pages", type=int, default=160)
+    options.add_argument("--pairs", type=int, default=8)
     chosen = options.parse_args()
     costs = [cost_of_a_row() for _turn in range(5)]
     print(f"one row: {statistics.median(costs):.1f} µs, best {min(costs):.1f} µs", flush=True)
-    figures: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
+    pairs: list[dict[str, Run]] = []
     site = Site(chosen.hosts, chosen.pages)
     try:
-        for turn in range(chosen.repeats):
-            for has_ledger in (True, False) if turn % 2 else (False, True):
-                figures[has_ledger].append(one_crawl(site, chosen.hosts, has_ledger=has_ledger))
-                rate, cpu = figures[has_ledger][-1]
-                print(f"{'with' if has_ledger else 'without'}: {rate:.0f} pages/s, {cpu:.0f} µs/page", flush=True)
+        one_crawl(site, chosen.hosts, "with")  # fills the caches of the file system, and writes the byte code
+        for turn in range(chosen.pairs):
+            order = ("with", "without") if turn % 2 else ("without", "with")
+            pairs.append({mode: one_crawl(site, chosen.hosts, mode) for mode in order})
+            said = (f"{mode} {run.rate:.0f} pages/s, {run.cpu_us:.0f} µs/page" for mode, run in pairs[-1].items())
+            print(f"pair {turn + 1}: {'; '.join(said)}", flush=True)
     finally:
         site.close()
-    for name, of_rates, of_cpus in (("medians", statistics.median, statistics.median), ("best", max, min)):
-        rates = {key: of_rates([rate for rate, _cpu in runs]) for key, runs in figures.items()}
-        cpus = {key: of_cpus([cpu for _rate, cpu in runs]) for key, runs in figures.items()}
-        slower, dearer = 1 - rates[True] / rates[False], cpus[True] / cpus[False] - 1
-        print(f"{name}: {rates[True]:.0f} pages/s with, {rates[False]:.0f} without: {slower:.1%} less")
-        print(f"{name}: {cpus[True]:.0f} µs of CPU per page with, {cpus[False]:.0f} without: {dearer:.1%} more")
+    own = statistics.median(pair["with"].own_us for pair in pairs)
+    whole = statistics.median(pair["with"].cpu_us for pair in pairs)
+    print(f"the ledger's statements, without the commit: {own:.1f} of {whole:.0f} µs a page: {own / whole:.1%}")
+    print(spread("CPU per page", [pair["with"].cpu_us / pair["without"].cpu_us - 1 for pair in pairs]))
+    print(spread("time per page", [pair["without"].rate / pair["with"].rate - 1 for pair in pairs]))
 
 
 if __name__ == "__main__":

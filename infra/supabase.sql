@@ -232,6 +232,58 @@ ALTER TABLE policy_history ADD COLUMN IF NOT EXISTS min_request_interval_ms INTE
 
 CREATE INDEX IF NOT EXISTS idx_policy_history_host ON policy_history (host, id);
 
+CREATE TABLE IF NOT EXISTS politeness_ledger (
+    id BIGSERIAL NOT NULL,
+    run_id UUID,
+    domain_id UUID NOT NULL,
+    sequence BIGINT DEFAULT 0 NOT NULL,
+    digest VARCHAR(32) DEFAULT '' NOT NULL,
+    lease_token BIGINT NOT NULL,
+    request_number BIGINT DEFAULT 0 NOT NULL,
+    url TEXT NOT NULL,
+    purpose VARCHAR(10) NOT NULL,
+    started_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    delay_s DOUBLE PRECISION NOT NULL,
+    delay_source VARCHAR(10) NOT NULL,
+    max_concurrency SMALLINT NOT NULL,
+    policy_interval_ms INTEGER,
+    policy_max_concurrency INTEGER,
+    robots_version VARCHAR(32),
+    rule_line INTEGER,
+    rule TEXT,
+    status INTEGER,
+    retry_after_s DOUBLE PRECISION,
+    blocked_until TIMESTAMP WITH TIME ZONE,
+    has_fetch BOOLEAN DEFAULT false NOT NULL,
+    CONSTRAINT pk_politeness_ledger PRIMARY KEY (id)
+);
+
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS run_id UUID;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS domain_id UUID;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS sequence BIGINT DEFAULT 0 NOT NULL;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS digest VARCHAR(32) DEFAULT '' NOT NULL;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS lease_token BIGINT;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS request_number BIGINT DEFAULT 0 NOT NULL;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS url TEXT;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS purpose VARCHAR(10);
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS started_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS ended_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS delay_s DOUBLE PRECISION;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS delay_source VARCHAR(10);
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS max_concurrency SMALLINT;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS policy_interval_ms INTEGER;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS policy_max_concurrency INTEGER;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS robots_version VARCHAR(32);
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS rule_line INTEGER;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS rule TEXT;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS status INTEGER;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS retry_after_s DOUBLE PRECISION;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS blocked_until TIMESTAMP WITH TIME ZONE;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS has_fetch BOOLEAN DEFAULT false NOT NULL;
+
+CREATE INDEX IF NOT EXISTS idx_politeness_ledger_chain ON politeness_ledger (domain_id, sequence);
+
 DO $$
 BEGIN
     IF to_regclass('robots_cache') IS NOT NULL AND NOT EXISTS (
@@ -430,6 +482,7 @@ CREATE TABLE IF NOT EXISTS sources (
     change_statistics JSONB,
     last_found INTEGER DEFAULT 0 NOT NULL,
     empty_reads INTEGER DEFAULT 0 NOT NULL,
+    block_reason_code VARCHAR(20),
     CONSTRAINT pk_sources PRIMARY KEY (id),
     CONSTRAINT ck_sources_source_type CHECK (source_type IN ('html', 'rss', 'api')),
     CONSTRAINT ck_sources_status CHECK (status IN ('active', 'paused', 'blocked', 'deleted')),
@@ -461,6 +514,7 @@ ALTER TABLE sources ADD COLUMN IF NOT EXISTS importance DOUBLE PRECISION DEFAULT
 ALTER TABLE sources ADD COLUMN IF NOT EXISTS change_statistics JSONB;
 ALTER TABLE sources ADD COLUMN IF NOT EXISTS last_found INTEGER DEFAULT 0 NOT NULL;
 ALTER TABLE sources ADD COLUMN IF NOT EXISTS empty_reads INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE sources ADD COLUMN IF NOT EXISTS block_reason_code VARCHAR(20);
 
 -- What an older table says in other words is put into ours.
 UPDATE sources SET source_type = CASE WHEN lower(trim(source_type)) IN ('rss', 'api') THEN lower(trim(source_type)) ELSE 'html' END
@@ -682,6 +736,7 @@ CREATE TABLE IF NOT EXISTS domains (
     is_seeded BOOLEAN DEFAULT true NOT NULL,
     block_reason TEXT,
     block_reason_code VARCHAR(50),
+    refused_address VARCHAR(45),
     first_blocked_at TIMESTAMP WITH TIME ZONE,
     cooldown_count INTEGER DEFAULT 0 NOT NULL,
     claimed_by VARCHAR(255),
@@ -743,6 +798,7 @@ ALTER TABLE domains ADD COLUMN IF NOT EXISTS status domain_status DEFAULT 'pendi
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS is_seeded BOOLEAN DEFAULT true NOT NULL;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS block_reason TEXT;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS block_reason_code VARCHAR(50);
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS refused_address VARCHAR(45);
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS first_blocked_at TIMESTAMP WITH TIME ZONE;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS cooldown_count INTEGER DEFAULT 0 NOT NULL;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS claimed_by VARCHAR(255);
@@ -909,67 +965,6 @@ CREATE INDEX IF NOT EXISTS idx_job_postings_country_iso ON job_postings (country
 CREATE INDEX IF NOT EXISTS idx_job_postings_deadline ON job_postings (deadline);
 CREATE INDEX IF NOT EXISTS idx_job_postings_last_seen_at ON job_postings (last_seen_at);
 CREATE INDEX IF NOT EXISTS idx_job_postings_source_id ON job_postings (source_id);
-
-CREATE TABLE IF NOT EXISTS politeness_ledger (
-    id BIGSERIAL NOT NULL,
-    run_id UUID,
-    domain_id UUID NOT NULL,
-    sequence BIGINT DEFAULT 0 NOT NULL,
-    digest VARCHAR(32) DEFAULT '' NOT NULL,
-    lease_token BIGINT NOT NULL,
-    request_number BIGINT DEFAULT 0 NOT NULL,
-    url TEXT NOT NULL,
-    purpose VARCHAR(10) NOT NULL,
-    started_at TIMESTAMP WITH TIME ZONE NOT NULL,
-    ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
-    delay_s DOUBLE PRECISION NOT NULL,
-    delay_source VARCHAR(10) NOT NULL,
-    max_concurrency SMALLINT NOT NULL,
-    policy_interval_ms INTEGER,
-    policy_max_concurrency INTEGER,
-    robots_version VARCHAR(32),
-    rule_line INTEGER,
-    rule TEXT,
-    status INTEGER,
-    retry_after_s DOUBLE PRECISION,
-    blocked_until TIMESTAMP WITH TIME ZONE,
-    has_fetch BOOLEAN DEFAULT false NOT NULL,
-    CONSTRAINT pk_politeness_ledger PRIMARY KEY (id),
-    CONSTRAINT fk_politeness_ledger_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
-);
-
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS run_id UUID;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS domain_id UUID;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS sequence BIGINT DEFAULT 0 NOT NULL;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS digest VARCHAR(32) DEFAULT '' NOT NULL;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS lease_token BIGINT;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS request_number BIGINT DEFAULT 0 NOT NULL;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS url TEXT;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS purpose VARCHAR(10);
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS started_at TIMESTAMP WITH TIME ZONE;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS ended_at TIMESTAMP WITH TIME ZONE;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS delay_s DOUBLE PRECISION;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS delay_source VARCHAR(10);
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS max_concurrency SMALLINT;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS policy_interval_ms INTEGER;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS policy_max_concurrency INTEGER;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS robots_version VARCHAR(32);
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS rule_line INTEGER;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS rule TEXT;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS status INTEGER;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS retry_after_s DOUBLE PRECISION;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS blocked_until TIMESTAMP WITH TIME ZONE;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS has_fetch BOOLEAN DEFAULT false NOT NULL;
-
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_politeness_ledger_run_id' AND conrelid = 'politeness_ledger'::regclass) THEN
-        ALTER TABLE politeness_ledger ADD CONSTRAINT fk_politeness_ledger_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL;
-    END IF;
-END
-$$;
-
-CREATE INDEX IF NOT EXISTS idx_politeness_ledger_chain ON politeness_ledger (domain_id, sequence);
 
 CREATE TABLE IF NOT EXISTS search_cards (
     number BIGINT NOT NULL,

@@ -352,7 +352,7 @@ class State:
 
         settings = self.settings
         terms = WhyTerms(settings.identity, self._tracking(), settings.collapse_subdomains, settings.retries)
-        return explain(self.database, self.clock, address, terms, self.frontier.find)
+        return explain(self.database, self.clock, address, terms, self.frontier.reads_in)
 
     def _tracking(self) -> TrackingRules | None:
         from comity.rules.tracking import TRACKING_PARAMETERS, TrackingRules

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import text
 
 from comity.database.sources import rows as sources_table
 from comity.model.errors import AlreadyThere, BadInput, ComityError, NotFound, Remedy, RemedyCode
@@ -261,3 +262,30 @@ def test_a_source_is_blocked_by_a_takedown_and_active_again_without_it(bureau: O
     again = bureau.again(source)
     assert (again.status, again.next_run_at, again.last_crawl_message) == (SourceStatus.ACTIVE, None, None)
     assert len(bureau.rows("SELECT id FROM sources WHERE status = 'active'")) == 2
+
+
+def test_a_takedown_is_what_blocks_a_source_whatever_its_last_message_says(bureau: Office) -> None:
+    """A run that ends after the takedown writes its own message over it; a sentence is no reason."""
+    taken = bureau.add("https://gone.example/careers")
+    by_hand = bureau.add("https://hand.example/careers")
+    with bureau.database.write() as connection:
+        connection.execute(
+            text("UPDATE sources SET status = 'blocked', last_crawl_message = :said WHERE careers_url = :url"),
+            {"url": by_hand.careers_url, "said": "taken down: by hand"},
+        )
+    add_takedowns(bureau.database, ["gone.example"])
+    with bureau.database.write() as connection:
+        connection.execute(text("UPDATE sources SET last_crawl_message = '3 found' WHERE status = 'blocked'"))
+    remove_takedowns(bureau.database, ["gone.example"])
+    assert bureau.again(taken).status is SourceStatus.ACTIVE
+    assert bureau.again(by_hand).status is SourceStatus.BLOCKED
+
+
+def test_a_source_that_was_paused_under_a_takedown_stays_paused_without_it(bureau: Office) -> None:
+    source = bureau.add("https://gone.example/careers")
+    add_takedowns(bureau.database, ["gone.example"])
+    operate.pause_source(bureau.database, MovedClock(), source.id)
+    remove_takedowns(bureau.database, ["gone.example"])
+    assert bureau.again(source).status is SourceStatus.PAUSED
+    rows = bureau.rows("SELECT block_reason_code FROM sources")
+    assert [row["block_reason_code"] for row in rows] == [None]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.model.host import BlockReason, HostStatus
+from comity.model.host import BlockReason, HostError, HostStatus
 from comity.rules.endings import HostRecord, host_ending
 from comity.rules.host_transitions import is_legal
 
@@ -23,11 +23,11 @@ NOTHING = HostRecord(
     queued=0,
     pages_before=0,
 )
-NO_NAME = ("dns_failure", None, "Could not resolve host")
-NO_WAY = ("connect_failure", None, "Connection refused")
-FORBIDDEN = ("http_403", 403, "the server answered 403")
-BROKEN = ("http_500", 500, "the server answered 500")
-MISSING = ("http_404", 404, "the server answered 404")
+NO_NAME = HostError("dns_failure", None, "Could not resolve host")
+NO_WAY = HostError("connect_failure", None, "Connection refused")
+FORBIDDEN = HostError("http_403", 403, "the server answered 403")
+BROKEN = HostError("http_500", 500, "the server answered 500")
+MISSING = HostError("http_404", 404, "the server answered 404")
 
 
 def ending(**changes: object) -> tuple[HostStatus, BlockReason | None]:
@@ -51,8 +51,8 @@ def ending(**changes: object) -> tuple[HostStatus, BlockReason | None]:
         ({"robots_unreachable": True, "refused_by_robots": 1}, HostStatus.BLOCKED, BlockReason.ROBOTS_UNREACHABLE),
         ({"refused_by_robots": 1}, HostStatus.BLOCKED, BlockReason.ROBOTS_DENIED),
         ({"last_error": FORBIDDEN}, HostStatus.BLOCKED, BlockReason.FORBIDDEN),
-        ({"last_error": ("http_401", 401, "no")}, HostStatus.BLOCKED, BlockReason.LOGIN_REQUIRED),
-        ({"last_error": ("http_429", 429, "no")}, HostStatus.BLOCKED, BlockReason.RATE_LIMITED),
+        ({"last_error": HostError("http_401", 401, "no")}, HostStatus.BLOCKED, BlockReason.LOGIN_REQUIRED),
+        ({"last_error": HostError("http_429", 429, "no")}, HostStatus.BLOCKED, BlockReason.RATE_LIMITED),
         ({"last_error": BROKEN}, HostStatus.BLOCKED, BlockReason.SERVER_ERRORS),
         ({"last_error": MISSING}, HostStatus.EXHAUSTED, None),
         ({"pages": 4, "login_walls": 4}, HostStatus.BLOCKED, BlockReason.LOGIN_REQUIRED),

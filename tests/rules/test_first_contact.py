@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from comity.model.fetch import FailureKind
-from comity.rules.address_guard import allows, decide, parse_networks
+from comity.rules.address_guard import decide, decide_port, parse_networks
 from comity.rules.first_contact import lacks_tls, without_tls
 
 TLS = "TLS connect error: error:0A00010B:SSL routines::"
@@ -54,12 +54,13 @@ def test_the_same_address_without_tls() -> None:
     ],
 )
 def test_a_refusal_names_the_option_that_lifts_it_and_the_option_does(address: str, network: str) -> None:
-    refusal = decide(address).reason
-    assert refusal.endswith(f"; --allow-network {network} (or COMITY_ALLOW_NETWORKS) allows it")
-    assert allows(refusal, parse_networks([network]))
-    assert not allows(refusal, parse_networks(["192.0.2.0/24"]))
-    assert not allows(refusal, ())
+    refusal = decide(address)
+    assert refusal.reason.endswith(f"; --allow-network {network} (or COMITY_ALLOW_NETWORKS) allows it")
+    assert refusal.address is not None
+    assert decide(refusal.address, parse_networks([network])).allowed
+    assert not decide(refusal.address, parse_networks(["192.0.2.0/24"])).allowed
 
 
-def test_a_refused_port_is_lifted_by_no_network() -> None:
-    assert not allows("port 22 is not used for HTTP", parse_networks(["0.0.0.0/0", "::/0"]))
+def test_a_refused_port_names_no_address_that_a_network_could_hold() -> None:
+    assert (decide_port(22).allowed, decide_port(22).address) == (False, None)
+    assert decide("no address").address is None

@@ -20,6 +20,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from comity.database.dialects import insert_for
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def insert_rows(
@@ -54,6 +55,10 @@ def driver_text(dialect: str, statement: Any, parameters: tuple[str, ...]) -> st
     return str(compiled)
 
 
+Moment = Callable[[float], tuple[Any, str]]
+"""Encodes an instant: as the driver takes it, and as the digits of its microseconds since 1970."""
+
+
 class Encoding:
     """Values as one driver wants them."""
 
@@ -61,7 +66,7 @@ class Encoding:
         native = connection.dialect.name == "postgresql"
         self.uuid: Callable[[UUID], Any] = _same if native else _hex
         self.time: Callable[[float], Any] = _aware if native else _text_time
-        self.instant: Callable[[int], Any] = _aware_instant if native else _text_instant  # from microseconds
+        self.moment: Moment = _aware_moment if native else _text_moment
         self.json: Callable[[Any], Any] = _json
 
     def time_or_none(self, seconds: float | None) -> Any:
@@ -85,13 +90,22 @@ def _aware(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def _aware_instant(microseconds: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=microseconds)
+def _aware_moment(seconds: float) -> tuple[datetime, str]:
+    """An instant as it is stored, and the digits of its microseconds since 1970."""
+    at = datetime.fromtimestamp(seconds, UTC)
+    return at, str((at - _EPOCH) // _MICROSECOND)
 
 
-def _text_instant(microseconds: int) -> str:
-    whole, rest = divmod(microseconds, 1_000_000)
-    return f"{_second(whole)}{rest:06d}"
+def _text_moment(seconds: float) -> tuple[str, str]:
+    """The same for SQLite; a second is formatted once."""
+    fraction, whole = modf(seconds)
+    microseconds = round(fraction * 1e6)
+    if whole < 1 or microseconds >= 1_000_000:
+        at, digits = _aware_moment(seconds)
+        return at.strftime("%Y-%m-%d %H:%M:%S.%f"), digits
+    digits = f"{microseconds:06d}"
+    text, number = _second(whole)
+    return text + digits, number + digits
 
 
 def _text_time(seconds: float) -> str:
@@ -100,12 +114,12 @@ def _text_time(seconds: float) -> str:
     microseconds = round(fraction * 1e6)
     if not 0 <= microseconds < 1_000_000:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
-    return f"{_second(whole)}{microseconds:06d}"
+    return f"{_second(whole)[0]}{microseconds:06d}"
 
 
 @lru_cache(maxsize=1024)
-def _second(whole: float) -> str:
-    return datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%d %H:%M:%S.")
+def _second(whole: float) -> tuple[str, str]:
+    return datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%d %H:%M:%S."), str(int(whole))
 
 
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode

@@ -268,10 +268,10 @@ def asleep_by_origin(connection: Connection, host_ids: Iterable[UUID]) -> list[U
 
 
 def refused_by_address(connection: Connection, among: Collection[str] | None, limit: int) -> Sequence[Any]:
-    """Hosts that are left alone because of their addresses, with the sentence that says so."""
+    """Hosts that are left alone because of their addresses, with these."""
     statement = (
-        select(domains.c.id, domains.c.domain, domains.c.block_reason)
-        .where(*_asleep([str(BlockReason.ADDRESS_REFUSED)]))
+        select(domains.c.id, domains.c.domain, domains.c.refused_address)
+        .where(*_asleep([str(BlockReason.ADDRESS_REFUSED)]), domains.c.refused_address.is_not(None))
         .order_by(domains.c.domain)
         .limit(limit)
     )

@@ -123,12 +123,6 @@ def known(connection: Connection, host_id: UUID, keys: Collection[int]) -> dict[
     return found
 
 
-def find(connection: Connection, host_id: UUID, key: int) -> Any:
-    """What is known of one address, if it is that of an image."""
-    column = image_urls.c
-    return connection.execute(select(image_urls).where(column.domain_id == host_id, column.url_key == key)).first()
-
-
 def add_urls(connection: Connection, host_id: UUID, urls: Iterable[tuple[int, str]]) -> None:
     """Note addresses that are to be asked for."""
     host = Encoding(connection).uuid(host_id)

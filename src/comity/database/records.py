@@ -10,7 +10,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Row, Select, func, or_, select
 
 from comity.database.bulk import Encoding, insert_rows
-from comity.database.tables import domains, evidence, fetches
+from comity.database.tables import evidence, fetches
 from comity.model.evidence import Evidence
 from comity.model.frontier import SeenPage
 from comity.model.outcome import FetchRow
@@ -211,17 +211,6 @@ def _page(
         statement = statement.where(evidence.c.type == kind)
     ordered = statement.order_by(evidence.c.created_at.desc(), evidence.c.id.desc())
     return connection.execute(ordered.limit(limit).offset(offset)).all()
-
-
-def last_budget(connection: Connection, host_id: UUID, root_key: int) -> Any:
-    """The budget that ended the last run of a host, if one did; it is kept with the host's start page."""
-    return connection.execute(
-        select(evidence.c.content)
-        .join(domains, (domains.c.id == evidence.c.domain_id) & (domains.c.last_crawl_run_id == evidence.c.run_id))
-        .where(evidence.c.url_key == root_key, evidence.c.domain_id == host_id, evidence.c.type == "budget")
-        .order_by(evidence.c.created_at.desc())
-        .limit(1)
-    ).first()
 
 
 def durations(connection: Connection, keys: Sequence[int]) -> dict[int, int]:

@@ -90,6 +90,7 @@ domains: Final = Table(
     Column("is_seeded", Boolean(), nullable=False, server_default=true()),
     Column("block_reason", Text()),
     Column("block_reason_code", String(50)),
+    Column("refused_address", String(45)),  # which address of the host is not asked; an allowed network may hold it
     Column("first_blocked_at", UtcDateTime()),
     _count("cooldown_count", Integer),
     # The lease. `lease_token` fences writes; `version` counts changes to the row.
@@ -420,12 +421,12 @@ evidence: Final = Table(
 )
 
 # One row for each request: what `comity verify-politeness` replays. `ledger_tables` has what it is checked against.
-# No foreign key to `domains`: deleting a host must not delete the proof.
+# No foreign keys: the proof outlives its host and its run, and no other row is looked up for each request.
 politeness_ledger: Final = Table(
     "politeness_ledger",
     metadata,
     Column("id", RowNumber, primary_key=True, autoincrement=True),
-    Column("run_id", Uuid(), ForeignKey("crawl_runs.id", ondelete="SET NULL")),
+    Column("run_id", Uuid()),
     Column("domain_id", Uuid(), nullable=False),
     # The place in the host's chain, and the digest over this row and the one before it.
     _count("sequence"),

@@ -91,7 +91,7 @@ class CurlFetcher:
         if proxied:
             verdict = await self._names.refusal(ada_url.URL(url).hostname)
             if verdict is not None:
-                return self._failure(request, FailureKind.ADDRESS_REFUSED, verdict.reason)
+                return self._failure(request, FailureKind.ADDRESS_REFUSED, verdict.reason, verdict.address)
         loop = get_running_loop()
         engine = self._engine if loop is self._loop else self._bind(loop)
         transfer = self._free.pop() if self._free and not self._closed else await self._free_transfer()
@@ -265,7 +265,7 @@ class CurlFetcher:
         if verdict.allowed and proxied:
             verdict = decide_name(parsed.hostname, self._allowed_networks)
         if not verdict.allowed:
-            return self._failure(request, FailureKind.ADDRESS_REFUSED, verdict.reason)
+            return self._failure(request, FailureKind.ADDRESS_REFUSED, verdict.reason, verdict.address)
         parsed.hash = ""
         return str(parsed.href)
 
@@ -277,5 +277,7 @@ class CurlFetcher:
             port = parsed.port or _WEB_SCHEMES[parsed.protocol]
             transfer.easy.setopt(pycurl.RESOLVE, [f"{parsed.hostname}:{port}:{addresses}"])
 
-    def _failure(self, request: FetchRequest, kind: FailureKind, detail: str) -> FetchFailure:
-        return FetchFailure(request.url, kind, detail, self._now(), 0.0)
+    def _failure(
+        self, request: FetchRequest, kind: FailureKind, detail: str, address: str | None = None
+    ) -> FetchFailure:
+        return FetchFailure(request.url, kind, detail, self._now(), 0.0, address=address)

@@ -212,6 +212,10 @@ class SqlFrontier:
         with self._database.read() as connection:
             yield SqlReads(connection)
 
+    def reads_in(self, connection: Connection) -> SqlReads:
+        """Questions within a transaction."""
+        return SqlReads(connection)
+
     def peek(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
         """The next URLs; they stay queued."""
         with self.reading() as reads:

@@ -237,6 +237,10 @@ class FrontierStore(FrontierReads, Protocol):
         """Several questions at the price of one transaction, where a store has any."""
         ...
 
+    def reads_in(self, connection: Connection) -> FrontierReads:
+        """Questions within a transaction of the state, where the frontier is in it."""
+        ...
+
     def change(
         self, announced: Mapping[UUID, Sequence[FrontierEntry]] | None = None
     ) -> AbstractContextManager[FrontierChange]:

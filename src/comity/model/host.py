@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from comity.model.gate import GateMemory
@@ -105,6 +105,15 @@ class HostProgress:
     """Where the URLs of the host are kept; None leaves what its row says."""
 
 
+class HostError(NamedTuple):
+    """The last error that concerns a whole host."""
+
+    code: str
+    status: int | None
+    sentence: str
+    refused_address: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class HostEnding:
     """The status of a host when its lease is released, and why."""
@@ -112,6 +121,8 @@ class HostEnding:
     status: HostStatus
     reason: BlockReason | None = None
     detail: str | None = None
+    refused_address: str | None = None
+    """The address of the host, where it is one that a crawler does not ask."""
 
 
 @dataclass(frozen=True, slots=True)

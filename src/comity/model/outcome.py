@@ -152,6 +152,8 @@ class Refused:
     code: str
     reason: str
     at: float
+    address: str | None = None
+    """The network address that is not asked, where it was that."""
 
 
 @dataclass(frozen=True, slots=True)

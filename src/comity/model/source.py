@@ -30,6 +30,14 @@ class SourceStatus(StrEnum):
     DELETED = "deleted"
 
 
+class SourceBlock(StrEnum):
+    """What blocked a source, where that was not an operator."""
+
+    TAKEN_DOWN = "taken_down"
+    """Removing the takedown makes it active again."""
+    ROBOTS_DENIED = "robots_denied"
+
+
 class RunStatus(StrEnum):
     """How a run of a source ended; a run with `warn` is not believed as a whole."""
 

@@ -61,6 +61,7 @@ def reset_host(
             "next_crawl_after": None,
             "block_reason": f"reset: {reason}" if reason else None,
             "block_reason_code": None,
+            "refused_address": None,
             "first_blocked_at": None,
             "consecutive_error_count": 0,
             "cooldown_count": 0,

@@ -22,12 +22,11 @@ from comity.database.tables import DONE, DROPPED, QUEUED
 from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierChange, FrontierReads, FrontierStore
 from comity.model.errors import BadInput, NotFound, Remedy, RemedyCode
-from comity.model.source import SourceStatus
+from comity.model.source import SourceBlock, SourceStatus
 from comity.rules.canonical import canonical_host, resolve_link
 from comity.rules.takedown import TakedownEntry, Takedowns, read_entry
 
 BATCH_URLS: Final = 500
-_TAKEN_DOWN: Final = "taken down: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +123,15 @@ def _block_sources(connection: Connection, entry: TakedownEntry) -> None:
     active = sources_table.addresses(connection, SourceStatus.ACTIVE)
     rows = [(row.id, resolve_link(row.careers_url, row.careers_url)) for row in active]
     ids = [identity for identity, address in rows if address is not None and covered.covering(address)]
-    sources_table.set_status(connection, ids, SourceStatus.BLOCKED, f"{_TAKEN_DOWN}{entry.text}")
+    sources_table.block(connection, ids, SourceBlock.TAKEN_DOWN, f"taken down: {entry.text}")
 
 
 def _unblock_sources(connection: Connection, still: Takedowns) -> None:
     """Sources that takedowns alone kept from being read are due again."""
-    rows = sources_table.addresses(connection, SourceStatus.BLOCKED, _TAKEN_DOWN)
+    rows = sources_table.addresses(connection, SourceStatus.BLOCKED, SourceBlock.TAKEN_DOWN)
     addresses = [(row.id, resolve_link(row.careers_url, row.careers_url)) for row in rows]
     ids = [identity for identity, address in addresses if address is not None and not still.covering(address)]
-    sources_table.set_status(connection, ids, SourceStatus.ACTIVE, None)
+    sources_table.unblock(connection, ids)
 
 
 def _close_postings(connection: Connection, entry: TakedownEntry) -> int:

@@ -1,7 +1,8 @@
 """Collect what the state knows of a URL, for `rules.why` to explain.
 
 Nothing is asked of the site, and every question to the state is answered by an index: it takes a few milliseconds
-however large the state is.
+however large the state is. All of them go through one transaction, and what can be asked at once is: a server that is
+far away adds its distance to each.
 """
 
 from __future__ import annotations
@@ -9,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from uuid import UUID
 
 from sqlalchemy import Connection
 
 from comity.clock import Clock
-from comity.database import hosts, images, policies, records, runs, sitemaps, takedowns
-from comity.database import robots as robots_table
+from comity.database import records, runs, sitemaps, takedowns, url_facts
 from comity.database.connection import Database
 from comity.database.frontier import left_out, unqueued
 from comity.database.sources import rows as sources_table
@@ -44,8 +44,17 @@ from comity.rules.tracking import TrackingRules, clean_query
 from comity.rules.url_patterns import LeftOut
 from comity.rules.why import explain_url
 
-Find = Callable[[Collection[UUID], int], Any]
-"""Looks a URL up in the frontiers of hosts, wherever these are kept; gives what `FrontierReads.find` does."""
+
+class FindsUrls(Protocol):
+    """The frontiers of hosts, wherever these are kept."""
+
+    def find(self, host_ids: Collection[UUID], key: int) -> Any:
+        """What is known of one URL; gives what `FrontierReads.find` does."""
+        ...
+
+
+FrontierIn = Callable[[Connection], FindsUrls]
+"""The frontiers as they are asked within a transaction."""
 _STATES: Final = {QUEUED: "queued", DONE: "done", DROPPED: "dropped", TOO_DEEP: "too_deep"}
 _BY_SOURCE: Final = "source"
 
@@ -60,14 +69,18 @@ class WhyTerms:
     retries: int = 5
 
 
-def explain(database: Database, clock: Clock, address: WebAddress, terms: WhyTerms, find: Find) -> Explanation:
+def explain(
+    database: Database, clock: Clock, address: WebAddress, terms: WhyTerms, frontier_in: FrontierIn
+) -> Explanation:
     """What decided last about a URL, the chain from discovery to now, and what would change it."""
-    lookup = _Lookup(database, clock, terms, find)
-    facts = lookup.facts(address)
     folded = _without_tracking(address, terms)
+    with database.read() as connection:
+        lookup = _Lookup(connection, clock.now(), database.now(clock), terms, frontier_in(connection))
+        facts = lookup.facts(address)
+        other = lookup.facts(folded) if folded is not None else None
     if folded is None:
         return explain_url(facts)
-    return explain_url(facts, lookup.facts(folded), _dropped(address.url, folded.url))
+    return explain_url(facts, other, _dropped(address.url, folded.url))
 
 
 def _without_tracking(address: WebAddress, terms: WhyTerms) -> WebAddress | None:
@@ -88,31 +101,34 @@ def _dropped(url: str, kept: str) -> str:
 class _Lookup:
     """One lookup in the state."""
 
-    def __init__(self, database: Database, clock: Clock, terms: WhyTerms, find: Find) -> None:
-        self._database = database
-        self._clock = clock
-        self._now = clock.now()
+    def __init__(
+        self,
+        connection: Connection,
+        now: datetime,
+        statement_now: datetime | None,
+        terms: WhyTerms,
+        frontier: FindsUrls,
+    ) -> None:
+        self._connection = connection
+        self._now = now
+        self._statement_now = statement_now
         self._terms = terms
-        self._find = find
+        self._frontier = frontier
 
     def facts(self, address: WebAddress) -> UrlFacts:
         """Everything that is known of one URL."""
-        key = address.key
-        with self._database.read() as connection:
-            host = hosts.get(connection, address.host)
-            seen = unqueued.of_url(connection, key)
-            patterned = left_out.of_url(connection, key)
-            fetched = list(reversed(records.fetches_of(connection, key)))
-            evidence = list(reversed(records.evidence_of(connection, key)))
-            entries = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
-            robots = robots_table.get(connection, address.origin)
-            policy = policies.get(connection, address.host)
-            source = self._source(connection, address, fetched)
-            image = images.find(connection, host.id, key) if host is not None else None
-            sitemap = sitemaps.find(connection, host.id, key) if host is not None else None
-            budget, max_depth = _last_run(connection, host) if host is not None else (None, None)
-        # The frontier may be on another server, and is asked outside of the transaction.
-        entry = self._find([host.id], key) if host is not None else None
+        key, connection = address.key, self._connection
+        root_key = address_of_host(address.host).key
+        found = url_facts.around(
+            connection, host=address.host, root_key=root_key, origin=address.origin, url=address.url, key=key
+        )
+        host = found if found.id is not None else None
+        seen = unqueued.of_url(connection, key)
+        patterned = left_out.of_url(connection, key)
+        fetched = list(reversed(records.fetches_of(connection, key)))
+        evidence = list(reversed(records.evidence_of(connection, key)))
+        entries = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
+        entry = self._frontier.find([host.id], key) if host is not None else None
         known = entry is not None or fetched or evidence or seen or patterned
         sightings = [*map(self._sighting, seen), *map(self._left_out, patterned)]
         return UrlFacts(
@@ -123,17 +139,17 @@ class _Lookup:
             path=address.path,
             takedown=entries.covering(address),
             host=self._host(host) if host is not None else None,
-            robots=self._robots(robots, address) if robots is not None else None,
-            policy=_policy(policy) if policy is not None else None,
+            robots=self._robots(found, address) if found.origin is not None else None,
+            policy=_policy(found) if found.policy_host is not None else None,
             queue=self._queue(host.id, entry) if host is not None and entry is not None else None,
             visits=tuple(map(_visit, fetched)),
             decisions=tuple(_decision(row) for row in evidence if row.type != "budget"),
             sightings=tuple(sorted(sightings, key=lambda each: each.at)),
-            image=ImageFacts(image.asked_at, image.status, image.error) if image is not None else None,
-            sitemap=_sitemap(sitemap) if sitemap is not None else None,
-            source=source,
-            budget=budget,
-            max_depth=max_depth,
+            image=_image(found) if found.image_url_key is not None else None,
+            sitemap=_sitemap(found) if found.sitemap_url_key is not None else None,
+            source=self._source(found.source_id, fetched),
+            budget=found.budget["reason"] if found.budget is not None else None,
+            max_depth=_max_depth(found.run_settings),
             variants=() if known or host is None else tuple(self._variants(host.id, address)),
         )
 
@@ -196,23 +212,22 @@ class _Lookup:
         if not key:
             return None
         if found_by is FoundBy.SITEMAP:
-            with self._database.read() as connection:
-                row = sitemaps.find(connection, host_id, key)
+            row = sitemaps.find(self._connection, host_id, key)
             return str(row.url) if row is not None else None
-        entry = self._find([host_id], key)
+        entry = self._frontier.find([host_id], key)
         if entry is not None:
             return str(entry.url)
-        with self._database.read() as connection:
-            visits = records.fetches_of(connection, key, 1)
+        visits = records.fetches_of(self._connection, key, 1)
         return str(visits[0].page_url) if visits else None
 
-    def _source(self, connection: Connection, address: WebAddress, fetched: list[Any]) -> SourceFacts | None:
+    def _source(self, source_id: UUID | None, fetched: list[Any]) -> SourceFacts | None:
         """The source that this URL is, or that last asked for it."""
-        row = sources_table.with_address(connection, address.url)
-        if row is None:
+        connection = self._connection
+        if source_id is None:
             run_id = next((each.run_id for each in reversed(fetched) if each.discovery_type == _BY_SOURCE), None)
             named = runs.settings_of(connection, run_id).get("source_id") if run_id is not None else None
-            row = sources_table.get(connection, UUID(named)) if named is not None else None
+            source_id = UUID(named) if named is not None else None
+        row = sources_table.get(connection, source_id) if source_id is not None else None
         if row is None:
             return None
         logs = sources_table.logs(connection, row.id, 1)
@@ -225,13 +240,13 @@ class _Lookup:
             row.last_crawl_message,
             row.next_run_at,
             logs[0].next_run_reason if logs else None,
-            sources_table.lock_of(connection, row.id, self._database.now(self._clock)),
+            sources_table.lock_of(connection, row.id, self._statement_now),
         )
 
     def _variants(self, host_id: UUID, address: WebAddress) -> Iterator[str]:
         """Other spellings of an address that the host has: the other scheme, `www.`, a slash at the end."""
         for url in _spellings(address.url):
-            if self._find([host_id], url_key(url)) is not None:
+            if self._frontier.find([host_id], url_key(url)) is not None:
                 yield url
                 return
 
@@ -250,22 +265,20 @@ def _spellings(url: str) -> Iterator[str]:
                     yield variant
 
 
-def _last_run(connection: Connection, host: Any) -> tuple[str | None, int | None]:
-    """The budget that the last run of a host ran out of, and how far it followed links."""
-    root = address_of_host(host.domain)
-    spent = records.last_budget(connection, host.id, root.key)
-    settings = runs.settings_of(connection, host.last_crawl_run_id) if host.last_crawl_run_id is not None else {}
-    max_depth = settings.get("max_depth")
-    return spent.content["reason"] if spent is not None else None, max_depth if isinstance(max_depth, int) else None
+def _max_depth(settings: Any) -> int | None:
+    """How far the last run of a host followed links."""
+    max_depth = settings.get("max_depth") if isinstance(settings, dict) else None
+    return max_depth if isinstance(max_depth, int) else None
 
 
 def _policy(row: Any) -> str:
     return (
-        f"an operator's policy: at least {row.min_request_interval_ms} ms between requests, {row.max_concurrency} at "
-        f"once, for crawls, sources, audits and queries; {row.max_kb_per_page} kB a page for "
-        f"{reach_of('max_kb_per_page', is_page_size_set=row.is_page_size_set)}"
-        + (f"; include {', '.join(row.include.splitlines())}" if row.include else "")
-        + (f"; exclude {', '.join(row.exclude.splitlines())}" if row.exclude else "")
+        f"an operator's policy: at least {row.policy_min_request_interval_ms} ms between requests, "
+        f"{row.policy_max_concurrency} at once, for crawls, sources, audits and queries; "
+        f"{row.policy_max_kb_per_page} kB a page for "
+        f"{reach_of('max_kb_per_page', is_page_size_set=row.policy_is_page_size_set)}"
+        + (f"; include {', '.join(row.policy_include.splitlines())}" if row.policy_include else "")
+        + (f"; exclude {', '.join(row.policy_exclude.splitlines())}" if row.policy_exclude else "")
     )
 
 
@@ -285,5 +298,16 @@ def _decision(row: Any) -> DecisionFacts:
     return DecisionFacts(row.created_at, row.type, row.content, row.confidence)
 
 
+def _image(row: Any) -> ImageFacts:
+    return ImageFacts(row.image_asked_at, row.image_status, row.image_error)
+
+
 def _sitemap(row: Any) -> SitemapFacts:
-    return SitemapFacts(row.state, row.status, row.entries, row.detail, row.asked_at, row.is_guess)
+    return SitemapFacts(
+        row.sitemap_state,
+        row.sitemap_status,
+        row.sitemap_entries,
+        row.sitemap_detail,
+        row.sitemap_asked_at,
+        row.sitemap_is_guess,
+    )

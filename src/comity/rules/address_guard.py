@@ -28,6 +28,8 @@ class AddressVerdict:
 
     allowed: bool
     reason: str
+    address: str | None = None
+    """The address that was refused, where it was one: a network that holds it may be allowed later."""
 
 
 _IPV4_BLOCKS: tuple[tuple[IPv4Network, str], ...] = tuple(
@@ -143,14 +145,8 @@ def decide(address: str, allowed_networks: Sequence[Network] = ()) -> AddressVer
     verdict = _decide_ipv4(parsed) if isinstance(parsed, IPv4Address) else _decide_ipv6(parsed)
     if verdict.allowed:
         return verdict
-    return AddressVerdict(
-        False, f"{verdict.reason}; --allow-network {ip_network(parsed)} (or COMITY_ALLOW_NETWORKS) allows it"
-    )
-
-
-def allows(refusal: str, allowed_networks: Sequence[Network]) -> bool:
-    """Whether an address that `decide` refused with this reason is allowed now."""
-    return bool(allowed_networks) and decide(refusal.partition(" ")[0], allowed_networks).allowed
+    reason = f"{verdict.reason}; --allow-network {ip_network(parsed)} (or COMITY_ALLOW_NETWORKS) allows it"
+    return AddressVerdict(False, reason, str(parsed))
 
 
 def decide_port(port: int) -> AddressVerdict:

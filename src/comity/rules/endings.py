@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from comity.model.host import BlockReason, HostEnding, HostStatus
+from comity.model.host import BlockReason, HostEnding, HostError, HostStatus
 from comity.model.run import DONE, FAILURES, PRECEDENCE, STOPS, BudgetReason, EndReason
 from comity.rules.cooldown import reason_for_status, status_for
 
@@ -93,7 +93,7 @@ class HostRecord:
     refused_by_robots: int
     robots_unreachable: bool
     errors_in_a_row: int
-    last_error: tuple[str, int | None, str] | None  # code, status, sentence
+    last_error: HostError | None
     queued: int
     pages_before: int = 0
     login_pages: int = 0  # pages that were login pages by their own address: they say nothing either way
@@ -109,13 +109,13 @@ def host_ending(record: HostRecord, max_errors_in_a_row: int) -> HostEnding:
         return _left_alone(record.last_error)
     if record.robots_unreachable and record.pages == 0:
         # Queued URLs stay queued: a site whose robots.txt cannot be read today may respond tomorrow.
-        if record.last_error is not None and record.last_error[1] is None:
+        if record.last_error is not None and record.last_error.status is None:
             return _left_alone(record.last_error)
         return HostEnding(HostStatus.BLOCKED, BlockReason.ROBOTS_UNREACHABLE, "robots.txt could not be read")
     if record.queued:
         return HostEnding(HostStatus.ACTIVE)
     if record.pages == 0 and record.pages_before == 0:
-        if record.last_error is not None and _is_refusal(record.last_error[1]):
+        if record.last_error is not None and _is_refusal(record.last_error.status):
             return _left_alone(record.last_error)
         if record.refused_by_robots:
             return HostEnding(HostStatus.BLOCKED, BlockReason.ROBOTS_DENIED, "robots disallow")
@@ -124,13 +124,12 @@ def host_ending(record: HostRecord, max_errors_in_a_row: int) -> HostEnding:
     return HostEnding(HostStatus.EXHAUSTED)
 
 
-def _left_alone(error: tuple[str, int | None, str]) -> HostEnding:
-    code, http_status, sentence = error
-    if http_status is not None:
-        reason = reason_for_status(http_status)
+def _left_alone(error: HostError) -> HostEnding:
+    if error.status is not None:
+        reason = reason_for_status(error.status)
     else:
-        reason = _CAUSES.get(code, BlockReason.CONNECTION_FAILURE)
-    return HostEnding(status_for(reason), reason, sentence)
+        reason = _CAUSES.get(error.code, BlockReason.CONNECTION_FAILURE)
+    return HostEnding(status_for(reason), reason, error.sentence, error.refused_address)
 
 
 def _is_refusal(http_status: int | None) -> bool:

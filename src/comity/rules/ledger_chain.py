@@ -20,8 +20,8 @@ START: Final = "0" * 32
 """What the first row of a chain follows."""
 DIGEST_BYTES: Final = 16
 
-RowTimes = tuple[int, int, int | None]
-"""When a request started, when it ended, and until when its host is blocked, in microseconds."""
+RowTimes = tuple[int | str, int | str, int | str | None]
+"""When a request started, when it ended, and until when its host is blocked, in microseconds or as their digits."""
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -44,24 +44,43 @@ def chained_request(
 
     `ledger_reading.request_values` has the same order.
     """
+    (
+        _host_id,
+        _host,
+        lease_token,
+        request_number,
+        url,
+        purpose,
+        _started_at,
+        _ended_at,
+        delay,
+        max_concurrency,
+        policy_interval_ms,
+        policy_max_concurrency,
+        robots_version,
+        rule_line,
+        rule,
+        status,
+        retry_after_s,
+        _blocked_until,
+    ) = row
     started_us, ended_us, blocked_us = times
-    status = "null" if row.status is None else row.status
-    retry_after = "null" if row.retry_after_s is None else _encode(row.retry_after_s)
-    blocked = "null" if blocked_us is None else blocked_us
     limits = _limits_text(
-        row.delay.seconds + 0.0,  # never an int, and never -0.0, which is another text and the same key
-        row.delay.source,
-        row.max_concurrency,
-        row.policy_interval_ms,
-        row.policy_max_concurrency,
-        row.robots_version,
-        row.rule_line,
-        row.rule,
+        delay.seconds + 0.0,  # never an int, and never -0.0, which is another text and the same key
+        delay.source,
+        max_concurrency,
+        policy_interval_ms,
+        policy_max_concurrency,
+        robots_version,
+        rule_line,
+        rule,
     )
     text = (
-        f'{previous}\n[{sequence},"{host_hex}",{row.lease_token},{row.request_number},'
-        f'{encode_basestring_ascii(row.url)},"{row.purpose}",{started_us},{ended_us},{limits},'
-        f"{status},{retry_after},{blocked},{'true' if has_fetch else 'false'}]"
+        f'{previous}\n[{sequence},"{host_hex}",{lease_token},{request_number},'
+        f'{encode_basestring_ascii(url)},"{purpose}",{started_us},{ended_us},{limits},'
+        f"{'null' if status is None else status},"
+        f"{'null' if retry_after_s is None else _encode(retry_after_s)},"
+        f"{'null' if blocked_us is None else blocked_us},{'true' if has_fetch else 'false'}]"
     )
     return blake2b(text.encode("ascii"), digest_size=DIGEST_BYTES).hexdigest()
 

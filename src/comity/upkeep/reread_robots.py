@@ -60,6 +60,7 @@ def _wake(database: Database, frontier: FrontierStore | None, host: str) -> bool
             "next_crawl_after": None,
             "block_reason": None,
             "block_reason_code": None,
+            "refused_address": None,
         }
         change.requeue_all(row.id)
         return hosts.change(connection, row.id, values, expected_version=row.version)

@@ -16,7 +16,7 @@ from comity.database.frontier import left_out
 from comity.database.tables import TOO_DEEP
 from comity.frontier.store import FrontierStore
 from comity.model.frontier import SiteLink
-from comity.rules.address_guard import Network, allows
+from comity.rules.address_guard import Network, decide
 from comity.rules.canonical import resolve_link
 from comity.rules.takedown import Takedowns
 from comity.rules.url_patterns import pattern_rules
@@ -45,7 +45,7 @@ def lift_refusals(database: Database, networks: Sequence[Network], hosts_named: 
         return 0
     with database.read() as connection:
         refused = hosts_table.refused_by_address(connection, hosts_named, _MOST_REFUSED)
-    allowed = [row.id for row in refused if allows(row.block_reason or "", networks)]
+    allowed = [row.id for row in refused if decide(row.refused_address, networks).allowed]
     if not allowed:
         return 0
     with database.write() as connection:

@@ -387,7 +387,12 @@ def progress_values(progress: HostProgress, now: datetime) -> dict[str, Any]:
 
 def ending_values(lease: Lease, ending: HostEnding, now: datetime, refresh_after: timedelta) -> dict[str, Any]:
     """The columns that say how a host was left, and when it is due again."""
-    values: dict[str, Any] = {"status": ending.status, "block_reason": None, "block_reason_code": None}
+    values: dict[str, Any] = {
+        "status": ending.status,
+        "block_reason": None,
+        "block_reason_code": None,
+        "refused_address": ending.refused_address,
+    }
     if ending.reason is not None:
         return values | {
             "block_reason": ending.detail or str(ending.reason),

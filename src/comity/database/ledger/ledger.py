@@ -7,7 +7,7 @@ heads are locked until the transaction ends, so that two processes append one af
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final
@@ -15,7 +15,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, bindparam, select, update
 
-from comity.database.bulk import Encoding, driver_text, insert_rows
+from comity.database.bulk import Encoding, Moment, driver_text, insert_rows
 from comity.database.ledger.tables import ledger_chains, ledger_notes, robots_versions
 from comity.database.tables import politeness_ledger
 from comity.model.ledger import LedgerNote, LedgerRow, NoteKind
@@ -43,6 +43,9 @@ REQUEST_COLUMNS: Final = (
 )
 """What the digest of a request covers after its sequence and host, in order (docs/ledger.md)."""
 _REQUEST: Final = ("run_id", "domain_id", "sequence", "digest", *REQUEST_COLUMNS)
+# The fields of a row between its delay and its block are stored as they are, in the order of the columns.
+_AFTER_DELAY: Final = LedgerRow._fields.index("max_concurrency")
+_BEFORE_BLOCK: Final = LedgerRow._fields.index("blocked_until")
 _NOTE: Final = (
     "domain_id",
     "sequence",
@@ -92,48 +95,43 @@ def append_requests(
     heads = _heads(connection, {host_id: of_host[0].host for host_id, of_host in by_host.items()})
     values: list[tuple[Any, ...]] = []
     for host_id, of_host in by_host.items():
-        values += _request_values(heads[host_id], run, of_host, fetched.get(host_id, ()), encode.instant)
+        values += _request_values(heads[host_id], run, of_host, fetched.get(host_id, ()), encode.moment)
     insert_rows(connection, politeness_ledger, _REQUEST, values)
     _keep_heads(connection, heads)
 
 
 def _request_values(
-    head: _Head, run: Any, rows: Iterable[LedgerRow], fetched: Collection[float], instant: Callable[[int], Any]
+    head: _Head, run: Any, rows: Iterable[LedgerRow], fetched: Collection[float], moment: Moment
 ) -> Iterator[tuple[Any, ...]]:
     """A host's requests as `_REQUEST` names their columns, each behind the one before it."""
+    key, host_hex, sequence, digest = head.key, head.hex, head.requests, head.request_digest
     for row in rows:
-        head.requests += 1
+        sequence += 1
         has_fetch = row.started_at in fetched
-        started_us, ended_us = microseconds(row.started_at), microseconds(row.ended_at)
-        blocked_us = None if row.blocked_until is None else microseconds(row.blocked_until)
-        head.request_digest = chained_request(
-            head.request_digest, head.requests, head.hex, row, (started_us, ended_us, blocked_us), has_fetch=has_fetch
-        )
+        started_at, started_us = moment(row.started_at)
+        ended_at, ended_us = moment(row.ended_at)
+        blocked_until, blocked_us = (None, None) if row.blocked_until is None else moment(row.blocked_until)
+        times = (started_us, ended_us, blocked_us)
+        digest = chained_request(digest, sequence, host_hex, row, times, has_fetch=has_fetch)
         delay = row.delay
         yield (
             run,
-            head.key,
-            head.requests,
-            head.request_digest,
+            key,
+            sequence,
+            digest,
             row.lease_token,
             row.request_number,
             row.url,
             str(row.purpose),
-            instant(started_us),
-            instant(ended_us),
+            started_at,
+            ended_at,
             delay.seconds + 0.0,
             str(delay.source),
-            row.max_concurrency,
-            row.policy_interval_ms,
-            row.policy_max_concurrency,
-            row.robots_version,
-            row.rule_line,
-            row.rule,
-            row.status,
-            row.retry_after_s,
-            None if blocked_us is None else instant(blocked_us),
+            *row[_AFTER_DELAY:_BEFORE_BLOCK],
+            blocked_until,
             has_fetch,
         )
+    head.requests, head.request_digest = sequence, digest
 
 
 def append_notes(connection: Connection, notes: Iterable[LedgerNote]) -> None:

@@ -18,7 +18,7 @@ from comity.database.sources.tables import crawl_locks, crawl_logs, source_pages
 from comity.database.types import instant
 from comity.model.errors import AlreadyThere
 from comity.model.job import ListingKind, SourceType
-from comity.model.source import KnownPage, ScheduleName, Source, SourceStatus
+from comity.model.source import KnownPage, ScheduleName, Source, SourceBlock, SourceStatus
 
 _FIELDS: Final = tuple(field.name for field in fields(Source))
 _KINDS: Final[dict[str, type[StrEnum]]] = {
@@ -94,7 +94,12 @@ def with_addresses(connection: Connection, careers_urls: Iterable[str]) -> dict[
 
 
 def change(connection: Connection, source_id: UUID, values: Mapping[str, Any], now: datetime | None) -> Row[Any] | None:
-    """Change a source; None if there is none, `AlreadyThere` if another one has its new address."""
+    """Change a source; None if there is none, `AlreadyThere` if another one has its new address.
+
+    With another status, the reason of the old one is over.
+    """
+    if "status" in values:
+        values = {"block_reason_code": None, **values}
     statement = (
         update(sources)
         .where(sources.c.id == source_id)
@@ -109,17 +114,33 @@ def change(connection: Connection, source_id: UUID, values: Mapping[str, Any], n
         raise
 
 
-def addresses(connection: Connection, status: SourceStatus, saying: str = "") -> Sequence[Any]:
-    """The identities and addresses of sources in one status, whose last message begins with some words."""
+def addresses(connection: Connection, status: SourceStatus, block: SourceBlock | None = None) -> Sequence[Any]:
+    """The identities and addresses of sources in one status; of blocked ones, those that were blocked for a reason."""
     statement = select(sources.c.id, sources.c.careers_url).where(sources.c.status == status)
-    if saying:
-        statement = statement.where(sources.c.last_crawl_message.startswith(saying, autoescape=True))
+    if block is not None:
+        statement = statement.where(sources.c.block_reason_code == block)
     return connection.execute(statement).all()
 
 
-def set_status(connection: Connection, ids: Collection[UUID], status: SourceStatus, message: str | None) -> None:
-    """Give sources a status and the reason for it; an active one is due now."""
-    values = {"status": str(status), "last_crawl_message": message, "next_run_at": None}
+def block(connection: Connection, ids: Iterable[UUID], reason: SourceBlock, message: str) -> None:
+    """Block sources for a reason."""
+    _set_status(connection, ids, SourceStatus.BLOCKED, reason, message)
+
+
+def unblock(connection: Connection, ids: Iterable[UUID]) -> None:
+    """Let sources be read again; they are due now."""
+    _set_status(connection, ids, SourceStatus.ACTIVE, None, None)
+
+
+def _set_status(
+    connection: Connection, ids: Iterable[UUID], status: SourceStatus, reason: SourceBlock | None, message: str | None
+) -> None:
+    values = {
+        "status": str(status),
+        "block_reason_code": None if reason is None else str(reason),
+        "last_crawl_message": message,
+        "next_run_at": None,
+    }
     rest = iter(ids)
     while some := list(islice(rest, 500)):
         connection.execute(update(sources).where(sources.c.id.in_(some)).values(**values))

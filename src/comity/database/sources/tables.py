@@ -56,6 +56,8 @@ sources: Final = Table(
     # How many postings the last read that was believed found, and how many looks in a row found none since.
     count("last_found", Integer),
     count("empty_reads", Integer),
+    # Why it is blocked (`SourceBlock`); NULL where an operator blocked it by hand, and where it is not blocked.
+    Column("block_reason_code", String(20)),
     CheckConstraint("source_type IN ('html', 'rss', 'api')", name="source_type"),
     CheckConstraint("status IN ('active', 'paused', 'blocked', 'deleted')", name="status"),
     CheckConstraint("schedule IN ('s0', 'adaptive')", name="schedule"),

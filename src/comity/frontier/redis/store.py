@@ -14,6 +14,8 @@ from threading import RLock
 from typing import Concatenate, Final, ParamSpec, TypeVar
 from uuid import UUID
 
+from sqlalchemy import Connection
+
 from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.frontier import journal as journal_table
@@ -136,6 +138,10 @@ class RedisFrontier:
     def reading(self) -> Iterator[RedisFrontier]:
         """Several reads; each is a round trip of its own."""
         yield self
+
+    def reads_in(self, connection: Connection) -> RedisFrontier:  # noqa: ARG002  # it is on a server of its own
+        """Questions that the database has no part in."""
+        return self
 
     @_alone
     def peek(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:

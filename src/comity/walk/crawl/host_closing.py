@@ -23,7 +23,7 @@ from comity.frontier.store import FrontierReads, FrontierStore
 from comity.leases.leases import Leases
 from comity.model.errors import LeaseLost
 from comity.model.evidence import Evidence, EvidenceType
-from comity.model.host import HostEnding, HostStatus
+from comity.model.host import HostEnding, HostError, HostStatus
 from comity.model.run import EndReason, Exhausted
 from comity.rules.canonical import address_of_host
 from comity.rules.endings import HostRecord, HostRunEnd, host_ending, host_reason
@@ -257,6 +257,6 @@ def readings(host: LeasedHost) -> list[RobotsInForce]:
     return [reading for origin, reading in host.robots.items() if origin not in host.without_tls]
 
 
-def robots_failure(host: LeasedHost) -> tuple[str, int | None, str] | None:
+def robots_failure(host: LeasedHost) -> HostError | None:
     """Why robots.txt of the host could not be read, if it could not."""
     return next((failure for reading in readings(host) if (failure := reading.failure) is not None), None)

@@ -8,6 +8,7 @@ from typing import Final
 
 from comity.model.evidence import EvidenceType
 from comity.model.fetch import FailureKind
+from comity.model.host import HostError
 from comity.model.outcome import (
     Failed,
     Fetched,
@@ -186,12 +187,12 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
                 tally.refused_by_robots += outcome.code.startswith("robots")
                 tally.refused_as_trap += outcome.code == "trap"
                 if outcome.code == FailureKind.ADDRESS_REFUSED:
-                    tally.last_error = (outcome.code, None, outcome.reason)
+                    tally.last_error = HostError(outcome.code, None, outcome.reason, outcome.address)
         case Gone() | RateLimited():
             status = outcome.answer.status
             _note_error(host, outcome, progress)
             if _concerns(host, outcome):
-                tally.last_error = (f"http_{status}", status, f"the server answered {status}")
+                tally.last_error = HostError(f"http_{status}", status, f"the server answered {status}")
                 # A missing page says nothing about the host; a refusal does.
                 if status not in (401, 403, 429, 503):
                     tally.errors_in_a_row = 0
@@ -200,7 +201,7 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
         case Failed():
             _note_error(host, outcome, progress)
             if _concerns(host, outcome):
-                tally.last_error = (outcome.code, outcome.status, outcome.reason)
+                tally.last_error = HostError(outcome.code, outcome.status, outcome.reason)
                 # The same page tried again is still one page that fails.
                 tally.errors_in_a_row += outcome.entry.attempts == 0
         case _:
@@ -251,7 +252,7 @@ def _note_image(host: LeasedHost, outcome: Outcome, progress: Progress) -> None:
         case Failed():
             progress.images_failed += outcome.entry.attempts == 0
             if _concerns(host, outcome) and outcome.status is None:
-                tally.last_error = (outcome.code, outcome.status, outcome.reason)
+                tally.last_error = HostError(outcome.code, outcome.status, outcome.reason)
                 tally.errors_in_a_row += outcome.entry.attempts == 0
         case Gone() | Rejected() | RateLimited():
             progress.images_failed += outcome.entry.attempts == 0

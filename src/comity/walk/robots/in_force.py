@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from comity.model.host import HostError
 from comity.model.robots import RobotsAccess, RobotsReading, RobotsVerdict
 from comity.rules.robots.verdict import AgentRules, RobotsFile
 
@@ -34,13 +35,13 @@ class RobotsInForce:
         return self.reading.access is RobotsAccess.DISALLOW_ALL
 
     @property
-    def failure(self) -> tuple[str, int | None, str] | None:
-        """Why the file could not be read: a code, the status if there was one, a sentence."""
+    def failure(self) -> HostError | None:
+        """Why the file could not be read."""
         if not self.is_unreachable:
             return None
         status, failure = self.reading.http_status, self.reading.failure
         code = f"http_{status}" if status is not None else str(failure or "robots_unreachable")
-        return code, status, self.reading.reason
+        return HostError(code, status, self.reading.reason)
 
     @property
     def lacks_tls(self) -> bool:

@@ -12,7 +12,7 @@ from comity.model.evidence import Evidence
 from comity.model.fetch import FailureKind, FetchFailure, FetchLimits
 from comity.model.frontier import FoundBy, FrontierEntry, LeftOutUrl, SiteLink, Unqueued, UnqueuedCode
 from comity.model.gate import DoorProfile, GateLimits
-from comity.model.host import HostPolicy, Lease
+from comity.model.host import HostError, HostPolicy, Lease
 from comity.model.ledger import LedgerRow
 from comity.model.outcome import Fetched, SkippedLinks
 from comity.model.run import EndReason, Exhausted
@@ -48,7 +48,7 @@ class Tally:
     busy_elsewhere: int = 0  # redirects to hosts that another worker holds
     errors_in_a_row: int = 0
     moved_to: str | None = None  # where a seed led, if that is another host
-    last_error: tuple[str, int | None, str] | None = None  # code, status, sentence
+    last_error: HostError | None = None
 
     @property
     def pages_in_run(self) -> int:

@@ -32,6 +32,7 @@ from comity.model.source import (
     RunStatus,
     RunVerdict,
     Source,
+    SourceBlock,
     SourceReport,
     SourceStatus,
 )
@@ -177,6 +178,8 @@ class SourceSettling:
             values["change_statistics"] = planned.change_statistics
         if becomes is not None:
             values["status"] = str(becomes)
+        if becomes is SourceStatus.BLOCKED:  # nothing else that a run finds blocks a source
+            values["block_reason_code"] = str(SourceBlock.ROBOTS_DENIED)
         sources_table.change(connection, run.source.id, values, now)
         if known.updated_at != run.source.updated_at:
             sources_table.forget_pages(connection, run.source.id)  # edited meanwhile: they were read by other rules

@@ -115,7 +115,7 @@ def not_requested(
             at,
         )
     )
-    return Refused(entry, trail, str(failure.kind), _there(entry, address, reason), at)
+    return Refused(entry, trail, str(failure.kind), _there(entry, address, reason), at, failure.address)
 
 
 def _there(entry: QueuedUrl, address: WebAddress, reason: str) -> str:
