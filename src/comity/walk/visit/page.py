@@ -117,7 +117,8 @@ async def _read(
 ) -> HtmlPage | None:
     """Read a page here if it is surely light, else in a child process; None, with evidence, if it cannot be read."""
     body = response.body
-    if host.hard_pages == 0 and is_light(body) and not context.reads_apart:
+    only_links = not (context.reads_text or context.reads_markdown or context.columns)
+    if host.hard_pages == 0 and not context.reads_apart and is_light(body, only_links=only_links):
         began_s = thread_time()
         page = read_html(
             body,
