@@ -24,7 +24,7 @@ LINKS_BYTES: Final = 1024 * 1024
 LINKS_TAGS: Final = 20_000
 # Up to here not even such markup takes a tenth of a second: to look for it would cost more than it saves.
 _SMALL_BYTES: Final = 64 * 1024
-_SMALL_PRODUCT: Final = 24_000_000
+_SMALL_PRODUCT: Final = 30_000_000
 # To reopen an element takes about as long as to copy 14 bytes of attributes, at most half as many attributes.
 _REOPENED_MOST: Final = 500_000
 _BYTES_LIKE_AN_ELEMENT: Final = 14
@@ -38,7 +38,8 @@ _USUAL_LINK: Final = rb"[^<>\"'=]{0,32}+(?:=\"[^\"<>]*+\"[^<>\"'=]{0,32}+){0,12}
 _USUAL_LINK_ELEMENTS: Final = 20  # what its attributes cost at most, in elements
 _GROWING: Final = re.compile(
     rb"<(?=[abcefhinstuABCEFHINSTU])(?:[aA][\s/](?!" + _USUAL_LINK + rb")|"
-    rb"([bcefhinstuBCEFHINSTU](?i:ig|ody|ode|m|ont|tml|obr|mall|trike|trong|t)?)(?=[\s/>])"
+    rb"([bcefhinstuBCEFHINSTU](?:[iI][gG]|[oO][dD][yYeE]|[mM](?:[aA][lL][lL])?|[oO][nN][tT]|[oO][bB][rR]|"
+    rb"[tT](?:[mM][lL]|[rR](?:[iI][kK][eE]|[oO][nN][gG]))?)?+)(?=[\s/>])"
     rb"((?:\s++[\w:.@-]++(?:=(?:\"[^\"]*+\"|'[^']*+'|[\w:./?#&%;,+-]++))?+)*+)\s*+/?(>)?)"
 )
 MAX_SECONDS: Final = 10.0
