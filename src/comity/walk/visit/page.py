@@ -275,6 +275,8 @@ def _canonical_elsewhere(
     host: LeasedHost, entry: QueuedUrl, said: str, base: str, answer: Answered, context: VisitContext
 ) -> Evidence | None:
     """Evidence that a page names another address as its canonical one; None if it names its own."""
+    if said == entry.url and not ("?" in said or ";" in said or "/(" in said):
+        return None  # as most pages do; what may be tracking is looked at
     own = resolve_link(said, base, collapse=context.scope.collapse_subdomains, tracking=context.tracking)
     if own is None or own.key == entry.key or own.url == answer.final_url:
         return None
