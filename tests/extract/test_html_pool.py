@@ -21,7 +21,7 @@ import uvloop
 from comity.extract import html_pool
 from comity.extract.decode import MAX_BODY_BYTES
 from comity.extract.html import MAX_LINKS, read_html
-from comity.extract.html_pool import LIGHT_BYTES, Hardship, HtmlPool, TooHard, is_light
+from comity.extract.html_pool import LIGHT_BYTES, LINKS_BYTES, LINKS_TAGS, Hardship, HtmlPool, TooHard, is_light
 from comity.model.page import HtmlPage
 from comity.offload.protocol import REQUEST
 
@@ -398,6 +398,46 @@ def test_what_is_read_on_the_spot_is_small_enough_not_to_hold_up_anybody(once: b
     assert is_light(body)
     assert len(body) > 4000
     assert min(_timed_ms(body) for _ in range(3)) < 200
+
+
+@pytest.mark.parametrize(
+    ("once", "again"),
+    [
+        (b"<p>" + b"".join(b"<b %s>" % name for name in NAMES[:20]), b"<p>x"),
+        (b"<p>" + b"".join(b"<B\n%s='>'>" % name for name in NAMES[:400]), b"<p>x"),
+        (b"<p>" + b"<b><i><u><s><em><tt><big><code><font><nobr><small><strike><strong>" * 3, b"<p>x"),
+        (b"<p><b " + b" ".join(NAMES) + b">", b"<p>x"),
+        (b"<p><a x='>' " + b" ".join(NAMES) + b">", b"<p>x"),
+        (b"<p><a " + b" ".join(b'%s=""' % name + b" a" * 12 for name in NAMES[:12]) + b">", b"<p>x"),
+        (b"<math>" * 9_000, b"</html>"),
+        (b"", b'<a href="/"><template>'),
+        (b"<html " + b" ".join(b"%s%d" % (name, at) for name in NAMES for at in range(10)) + b">", b"<br>"),
+    ],
+)
+def test_links_read_on_the_spot_hold_up_the_loop_no_longer_than_small_pages(once: bytes, again: bytes) -> None:
+    """The largest page of each hostile shape that counts as light where only links are read."""
+    low, high = 0, LINKS_TAGS + 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if is_light(once + again * middle, only_links=True) else (low, middle - 1)
+    assert min(_timed_ms(once + again * low) for _ in range(2)) < 200
+
+
+def test_an_attribute_heavy_page_is_not_light_however_few_tags_it_has() -> None:
+    attributes = b" ".join(b"%s%d" % (name, at) for name in NAMES for at in range(10))
+    assert not is_light(b"<p><b " + attributes + b">" + b"<p>x" * 1_000)
+    assert not is_light(b"<p><html " + attributes + b" " * 65_536 + b">")
+
+
+def test_ordinary_pages_are_light_where_only_links_are_read() -> None:
+    """As many formatting elements as pages have, also with attributes; text and expressions take longer to read."""
+    row = b'<div class="c"><a class="t" href="/x/%d">x</a> <b>y</b> <i class="icon">z</i><p>a <em>b</em></p></div>'
+    page = b"<html lang=en><body class=home>" + b"".join(row % at for at in range(500)) + b"</body></html>"
+    assert is_light(page, only_links=True)
+    assert not is_light(page)
+    assert not is_light("<p>x</p>".encode("utf-16le") * 9_000, only_links=True)
+    assert not is_light(b"<p>x</p>" * (LINKS_TAGS // 2 + 1), only_links=True)
+    assert not is_light(b" " * (LINKS_BYTES + 1), only_links=True)
 
 
 def _timed_ms(body: bytes) -> float:

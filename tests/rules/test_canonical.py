@@ -459,7 +459,18 @@ PIECES = (
         " ",
         "\t",
         "%7e",
+        "%20",
+        "%C3%A9",
+        "%2E",
+        "%2f",
+        "%",
+        "#",
         "ä",
+        "www.",
+        "com",
+        ".co.uk",
+        "xn--mnchen-3ya.de",
+        "xn--a",
         "http://",
         "https:",
         "HTTP://",
@@ -469,15 +480,23 @@ PIECES = (
         "[::1]",
     ),
 )
-BASES = (BASE, "http://h/a//b/../c?d/e", "http://127.0.0.1:8080", "https://H:443/x/y/")
+BASES = (
+    BASE,
+    "http://h/a//b/../c?d/e",
+    "http://127.0.0.1:8080",
+    "https://H:443/x/y/",
+    "https://h/f/a%20b/%C3%A9?q=%20",
+)
 written = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
 
 
 @settings(deadline=None, max_examples=sized(1000, 20_000))
-@given(
-    written, st.sampled_from([BASE, "http://h/a//b/../c?d/e", "http://127.0.0.1:8080", "https://H:443/x/y/"]) | written
-)
+@given(written, st.sampled_from(BASES) | written)
 @example("../../../../x", "http://h/a/b/")
+@example("./../a%20b?c=%C3%A9#d", BASES[-1])
+@example("//www.co.uk/x", BASE)
+@example("https://www.xn--a/x", BASE)
+@example("https://www.example.com/%2e%2E/x%2e?y=%2e", BASE)
 @example("../x", "http://h/a//b")
 @example("//other.example/x", BASE)
 @example("x:y", BASE)
@@ -489,6 +508,7 @@ def test_a_plain_link_is_joined_as_the_parser_joins_it(href: str, base: str) -> 
     found = resolve_link(href, base)
     if found is not None:
         assert found.url == normalize_escapes(joined)
+        assert found.host == canonical_host(found.url).authority
     elif joined.startswith(("http://", "https://")):
         with pytest.raises(BadAddress):
             web_address(joined)

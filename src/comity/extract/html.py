@@ -124,6 +124,7 @@ class _Reader:
 
     __slots__ = (
         "_agent_token",
+        "_is_trimmed",
         "_older_encoding",
         "base_href",
         "canonical_href",
@@ -142,6 +143,7 @@ class _Reader:
     def __init__(self, agent_token: str, older_encoding: str | None) -> None:
         self._agent_token = agent_token
         self._older_encoding = older_encoding
+        self._is_trimmed = False  # whether all addresses are written as `_address` gives them
         self.title: str | None = None
         self.base_href: str | None = None
         self.links: dict[str, None] = {}
@@ -182,7 +184,8 @@ class _Reader:
     def _only_nofollowed(self, nofollowed: list[str], hrefs: list[str]) -> Iterator[str]:
         """Those addresses that are linked with nofollow every time: one that is once linked without may be followed."""
         said = set(nofollowed)
-        linked = [address for href in hrefs if (address := self._address(href)) in said]
+        addresses = hrefs if self._is_trimmed else map(self._address, hrefs)
+        linked = [address for address in addresses if address in said]
         if len(linked) == len(said) == len(nofollowed):  # each is linked once
             return iter(said)
         times_linked, times_said = Counter(linked), Counter(nofollowed)
@@ -195,9 +198,12 @@ class _Reader:
         written = f"|{'|'.join(links)}|"
         is_long = len(written) > MAX_HREF_CHARACTERS and max(map(len, links)) > MAX_HREF_CHARACTERS
         is_older = self._older_encoding is not None and not written.isascii()
-        if is_long or is_older or " " in written or "|#" in written or "||" in written or not written.isprintable():
+        self._is_trimmed = not (is_long or is_older or " " in written or "||" in written or not written.isprintable())
+        if not self._is_trimmed:
             trimmed = map(self._address, links)
             links = dict.fromkeys(href for href in trimmed if href and href[0] != "#")
+        elif "|#" in written:
+            links = dict.fromkeys([href for href in links if href[0] != "#"])
         self.links = links
         if len(links) > MAX_LINKS:
             self.limits.add(PageLimit.LINKS)

@@ -7,6 +7,8 @@ loop's.
 
 import marshal
 import os
+import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,12 +17,31 @@ from comity.model.page import HtmlPage, PageLimit
 from comity.offload.child_handle import Failed, Failure
 from comity.offload.pool import ChildPool
 
-# What a page can cost at worst grows with the product of its tags and its size: elements that are reopened in every
-# paragraph, attributes that are copied each time (WHATWG HTML, "reconstruct the active formatting elements"). Within
-# these bounds the worst page found holds its reader for less than a tenth of a second.
 LIGHT_BYTES: Final = 256 * 1024
 LIGHT_TAGS: Final = 1500
-LIGHT_PRODUCT: Final = 64_000_000
+# Links and head alone are read in time linear in the page, but for the markup that `_grows_little` looks for.
+LINKS_BYTES: Final = 1024 * 1024
+LINKS_TAGS: Final = 20_000
+# Up to here not even such markup takes a tenth of a second: to look for it would cost more than it saves.
+_SMALL_BYTES: Final = 64 * 1024
+_SMALL_PRODUCT: Final = 30_000_000
+# To reopen an element takes about as long as to copy 14 bytes of attributes, at most half as many attributes.
+_REOPENED_MOST: Final = 500_000
+_BYTES_LIKE_AN_ELEMENT: Final = 14
+_ALIKE_MOST: Final = 3  # WHATWG HTML, "push onto the list of active formatting elements": the Noah's Ark clause
+_MERGED: Final = (b"html", b"body")
+_MERGED_MOST_BYTES: Final = 4096
+# Links that are not written as nearly all are, and start tags of formatting elements, of html and of body, with their
+# attributes; without the last group these are unusual, too. It may find a few other names, and tags in comments and
+# scripts, which is harmless. Nothing in it is tried twice.
+_USUAL_LINK: Final = rb"[^<>\"'=]{0,32}+(?:=\"[^\"<>]*+\"[^<>\"'=]{0,32}+){0,12}+>"
+_USUAL_LINK_ELEMENTS: Final = 20  # what its attributes cost at most, in elements
+_GROWING: Final = re.compile(
+    rb"<(?=[abcefhinstuABCEFHINSTU])(?:[aA][\s/](?!" + _USUAL_LINK + rb")|"
+    rb"([bcefhinstuBCEFHINSTU](?:[iI][gG]|[oO][dD][yYeE]|[mM](?:[aA][lL][lL])?|[oO][nN][tT]|[oO][bB][rR]|"
+    rb"[tT](?:[mM][lL]|[rR](?:[iI][kK][eE]|[oO][nN][gG]))?)?+)(?=[\s/>])"
+    rb"((?:\s++[\w:.@-]++(?:=(?:\"[^\"]*+\"|'[^']*+'|[\w:./?#&%;,+-]++))?+)*+)\s*+/?(>)?)"
+)
 MAX_SECONDS: Final = 10.0
 IDLE_SECONDS: Final = 60.0
 WAITING_BYTES: Final = 8 << 20
@@ -28,7 +49,6 @@ WAITING_BYTES: Final = 8 << 20
 SECONDS_FOR_ANY_PAGE: Final = 2.0
 # The slowest flat page takes a twentieth of this.
 SECONDS_PER_MEGABYTE: Final = 2.0
-_FRONT_BYTES: Final = 48 * 1024
 _MOST_CHILDREN: Final = 2  # they keep up with one event loop, whatever it fetches
 
 Hardship = Failure
@@ -42,15 +62,39 @@ class TooHard:
     reason: str
 
 
-def is_light(body: bytes) -> bool:
-    """Whether a page can be read on the event loop, whatever it is made of."""
+def is_light(body: bytes, *, only_links: bool = False) -> bool:
+    """Whether a page can be read on the event loop, whatever it is made of, without holding it for a tenth of a second.
+
+    With `only_links`, neither its text nor expressions are wanted, and far larger pages are light.
+    """
     size = len(body)
-    if size > LIGHT_BYTES:
+    if size > (LINKS_BYTES if only_links else LIGHT_BYTES):
         return False
-    most_tags = min(LIGHT_TAGS, LIGHT_PRODUCT // max(size, 1))
-    # To count them costs as much as to copy the page several times, and most pages with too many have them in front.
-    front = body.count(b"<", 0, _FRONT_BYTES)
-    return front <= most_tags and front + body.count(b"<", _FRONT_BYTES) <= most_tags
+    tags = body.count(b"<")
+    if tags > (LINKS_TAGS if only_links else LIGHT_TAGS):
+        return False
+    is_small = size <= _SMALL_BYTES and tags <= LIGHT_TAGS and size * tags <= _SMALL_PRODUCT
+    return is_small or _grows_little(body, tags)
+
+
+def _grows_little(body: bytes, tags: int) -> bool:
+    """Whether the tree of a page cannot be much larger than the page.
+
+    The HTML rules have two ways to make more of it. Formatting elements that are left open are opened again in every
+    paragraph, with all their attributes ("reconstruct the active formatting elements"); of `a` only one is open at a
+    time. And each attribute of a further html or body tag is compared with all that are there.
+    """
+    if b"\0" in body:  # UTF-16, where tags look different
+        return False
+    open_at_once, merged_bytes = float(_USUAL_LINK_ELEMENTS), 0
+    for (name, attributes, end), count in Counter(_GROWING.findall(body)).items():
+        if not end:
+            return False
+        if name.lower() in _MERGED:
+            merged_bytes += count * len(attributes)
+        else:
+            open_at_once += min(count, _ALIKE_MOST) * (1 + len(attributes) / _BYTES_LIKE_AN_ELEMENT)
+    return merged_bytes <= _MERGED_MOST_BYTES and open_at_once * tags <= _REOPENED_MOST
 
 
 class HtmlPool:

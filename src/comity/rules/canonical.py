@@ -37,13 +37,19 @@ _LABEL: Final = re.compile(r"(?=.*[a-z0-9])[a-z0-9_-]+")
 _ESCAPE: Final = re.compile("%[0-9A-Fa-f]{2}")
 _BARE_PERCENT: Final = re.compile("%(?![0-9A-Fa-f]{2})")
 _UNRESERVED: Final = frozenset(map(ord, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"))
+# Escapes that `normalize_escapes` changes, or that are none.
+_ODD_ESCAPE: Final = re.compile("%(?:(?![0-9A-F]{2})|2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])")
 # What the URL parser leaves as it is in a path and in a query (WHATWG URL §1.3), without the dots that begin a segment,
-# escapes, and whatever else needs a closer look. Most links of most pages are written so.
-_PLAIN_PATH: Final = re.compile(r"/(?!/)[A-Za-z0-9_~!$&()*+,;=:@/.-]*(?:\?[A-Za-z0-9_~!$&()*+,;=:@/.?-]*)?")
-_PLAIN_RELATIVE: Final = re.compile(
-    r"(?:\.\./)*[A-Za-z0-9_~-][A-Za-z0-9_~!$&()*+,;=@/.-]*(?:\?[A-Za-z0-9_~!$&()*+,;=:@/.?-]*)?"
-)
+# also escaped ones, and whatever else needs a closer look. Most links of most pages are written so.
+_PATH: Final = r"[A-Za-z0-9_~!$&()*+,;=:@/.-]*+(?:%(?!2[eE])[0-9A-Fa-f]{2}[A-Za-z0-9_~!$&()*+,;=:@/.-]*+)*+"
+_QUERY: Final = r"(?:\?[A-Za-z0-9_~!$&()*+,;=:@/.?-]*+(?:%[0-9A-Fa-f]{2}[A-Za-z0-9_~!$&()*+,;=:@/.?-]*+)*+)?+"
+_PLAIN_PATH: Final = re.compile(rf"/(?!/){_PATH}{_QUERY}")
+_PLAIN_RELATIVE: Final = re.compile(rf"(?:\./)?+(?:\.\./)*+[A-Za-z0-9_~-](?![A-Za-z0-9+.-]*:){_PATH}{_QUERY}")
 _PLAIN_ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.:-]+")
+# A name that is its own canonical form: no port, no address, no label in another script.
+_PLAIN_NAME: Final = re.compile(
+    r"https?://((?:(?!xn--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!xn--)[a-z](?:[a-z-]{0,61}[a-z])?)"
+)
 _UNSEEN: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\u3000\ufeff]")
 # The names of the Encoding Standard that Python has under others, or only as a narrower repertoire.
 _CODECS: Final = {
@@ -108,17 +114,22 @@ def resolve_link(
     """
     if len(href) > LONGEST_URL:
         return None
-    try:
-        url = _join_plain(href, base) or ada_url.join_url(base, href)
-    except ValueError:
-        return None
-    if not url.startswith(_WEB_PREFIXES) or len(url) > LONGEST_URL:
-        return None
     # The fragment is never sent. The parts are cut out of the canonical form: asking the parser for each costs more.
-    end = url.find("#")
-    if end >= 0:
-        url = url[:end]
-    if "%" in url:
+    end = href.find("#")
+    url = _join_plain(href if end < 0 else href[:end], base)
+    if url is None:
+        try:
+            url = ada_url.join_url(base, href)
+        except ValueError:
+            return None
+        if not url.startswith(_WEB_PREFIXES):
+            return None
+        end = url.find("#")
+        if end >= 0:
+            url = url[:end]
+    if len(url) > LONGEST_URL:
+        return None
+    if "%" in url and _ODD_ESCAPE.search(url) is not None:
         url = normalize_escapes(url)
     if tracking is not None and ("?" in url or ";" in url or "/(" in url):
         url = clean_query(url, tracking)
@@ -132,10 +143,12 @@ def resolve_link(
 def _join_plain(href: str, base: str) -> str | None:
     """Join an address that needs no parser to a base, in a third of its time; None if it may need one."""
     if href.startswith("/"):
-        if "/." in href or _PLAIN_PATH.fullmatch(href) is None:
-            return None
         origin = _plain_base(base)[0]
-        return origin + href if origin is not None else None
+        if origin is None:
+            return None
+        if not href.startswith("//"):
+            return None if "/." in href or _PLAIN_PATH.fullmatch(href) is None else origin + href
+        href = origin[: origin.index("/")] + href
     if href.startswith(_WEB_PREFIXES):
         path_at = href.find("/", 8)
         if path_at < 0 or "/." in href:
@@ -150,6 +163,8 @@ def _join_plain(href: str, base: str) -> str | None:
     folder = _plain_base(base)[1]
     if folder is None:
         return None
+    if href.startswith("./"):
+        href = href[2:]
     while href.startswith("../"):
         href = href[3:]
         above = folder.rfind("/", 8, -1)
@@ -173,6 +188,8 @@ def _plain_base(base: str) -> tuple[str | None, str | None]:
 @lru_cache(maxsize=8192)
 def _origin_as_written(written: str) -> str | None:
     """The origin that a plain beginning of an address stands for, in its canonical form."""
+    if _PLAIN_NAME.fullmatch(written) is not None:
+        return written
     if _PLAIN_ORIGIN.fullmatch(written) is None:
         return None
     try:
@@ -273,6 +290,9 @@ def _names_a_user(rest: str) -> bool:
 @lru_cache(maxsize=8192)
 def _host_of_origin(origin: str, collapse: bool) -> str | None:
     """The canonical host of an origin that the parser gave; pages name the same few over and over."""
+    plain = _PLAIN_NAME.fullmatch(origin) if not collapse else None
+    if plain is not None and len(plain[1]) <= _LONGEST_NAME:
+        return _without_www(plain[1])
     if "@" in origin:
         return None
     parsed = ada_url.URL(origin)
@@ -292,14 +312,20 @@ def _canonical_authority(shown: str, hostname: str, port: str, collapse: bool) -
         return CanonicalHost(name + kept_port, None)
     _require_dns_name(shown, name)
     suffixes = _public_suffixes()
-    # Only once: `www.www.example.com` is the www of another host, `www.example.com`. Where `www` is the
-    # registered name itself (`www.com`, `www.co.uk`), it stays.
-    if name.startswith("www.") and suffixes.privatesuffix(name[4:]) is not None:
-        name = name[4:]
+    name = _without_www(name)
     parent = suffixes.privatesuffix(name)
     if collapse and parent:
         name = parent
     return CanonicalHost(name + kept_port, parent)
+
+
+def _without_www(name: str) -> str:
+    """A name without its `www.`, once: `www.www.example.com` is the www of another host, `www.example.com`.
+
+    Where `www` is the registered name itself (`www.com`, `www.co.uk`), it stays.
+    """
+    is_www = name.startswith("www.") and _public_suffixes().privatesuffix(name[4:]) is not None
+    return name[4:] if is_www else name
 
 
 def _require_dns_name(shown: str, name: str) -> None:

@@ -117,7 +117,8 @@ async def _read(
 ) -> HtmlPage | None:
     """Read a page here if it is surely light, else in a child process; None, with evidence, if it cannot be read."""
     body = response.body
-    if host.hard_pages == 0 and is_light(body) and not context.reads_apart:
+    only_links = not (context.reads_text or context.reads_markdown or context.columns)
+    if host.hard_pages == 0 and not context.reads_apart and is_light(body, only_links=only_links):
         began_s = thread_time()
         page = read_html(
             body,
@@ -274,6 +275,8 @@ def _canonical_elsewhere(
     host: LeasedHost, entry: QueuedUrl, said: str, base: str, answer: Answered, context: VisitContext
 ) -> Evidence | None:
     """Evidence that a page names another address as its canonical one; None if it names its own."""
+    if said == entry.url and not ("?" in said or ";" in said or "/(" in said):
+        return None  # as most pages do; what may be tracking is looked at
     own = resolve_link(said, base, collapse=context.scope.collapse_subdomains, tracking=context.tracking)
     if own is None or own.key == entry.key or own.url == answer.final_url:
         return None
