@@ -35,9 +35,10 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from _crawlers import MemoryWatch, refuse_if_busy  # noqa: E402
 from _site import host_address, pinned  # noqa: E402
-from sqlalchemy import insert  # noqa: E402
+from sqlalchemy import Table, insert  # noqa: E402
 from sqlalchemy.engine import make_url  # noqa: E402
 
+from comity.database.bulk import Encoding, insert_rows  # noqa: E402
 from comity.database.connection import open_database  # noqa: E402
 from comity.database.schema import upgrade  # noqa: E402
 from comity.database.tables import domain_frontier, domains  # noqa: E402
@@ -75,36 +76,61 @@ def host_name(number: int) -> str:
 
 
 def fill(url: str | Path, hosts: int, urls: int) -> None:
-    """Make a state: one URL for each host that does not answer, and the rest of the queue for those that do."""
+    """Make a state: one URL for each host that does not answer, and the rest of the queue for those that do.
+
+    Its indexes are made last, and nothing is synced or checked meanwhile: the set-up is not what is measured.
+    """
     database = open_database(url)
     upgrade(database)
     answering = min(ANSWERING, hosts)
     each = max((urls - (hosts - answering)) // answering, 1)
-    queue: list[dict[str, Any]] = []
-    for first in range(0, hosts, BATCH):
-        batch = []
-        for number in range(first, min(first + BATCH, hosts)):
-            count = each if number < answering else 1
-            # Higher is better; those that answer come first.
-            row = {"id": uuid4(), "domain": host_name(number), "priority_score": 2_000_000 - number}
-            batch.append({**row, "parent_domain": row["domain"], "frontier_size": count, "pages_discovered": count})
-        with database.write() as connection:
+    with database.engine.connect() as connection:
+        unchecked = "SET session_replication_role = replica" if database.is_shared else "PRAGMA foreign_keys=OFF"
+        connection.exec_driver_sql("COMMIT")  # SQLite changes these outside of transactions only
+        connection.exec_driver_sql(unchecked)
+        if not database.is_shared:
+            connection.exec_driver_sql("PRAGMA synchronous=OFF")
+        connection.exec_driver_sql("BEGIN")
+        for index in domain_frontier.indexes:
+            index.drop(connection)
+        encoding, queue = Encoding(connection), []
+        columns = ("domain_id", "url", "url_key", "depth")
+        for first in range(0, hosts, BATCH):
+            batch = []
+            for number in range(first, min(first + BATCH, hosts)):
+                count = each if number < answering else 1
+                # Higher is better; those that answer come first.
+                row = {"id": uuid4(), "domain": host_name(number), "priority_score": 2_000_000 - number}
+                batch.append({**row, "parent_domain": row["domain"], "frontier_size": count, "pages_discovered": count})
             connection.execute(insert(domains), batch)
-        for row in batch:
-            for page in range(row["frontier_size"]):
-                address = f"http://{row['domain']}/p/{page}"
-                queue.append({"domain_id": row["id"], "url": address, "url_key": url_key(address), "depth": 1})
-                if len(queue) == BATCH:
-                    _insert(database, queue)
-    _insert(database, queue)
+            for row in batch:
+                host_id, start = encoding.uuid(row["id"]), f"http://{row['domain']}/p/"
+                for page in range(row["frontier_size"]):
+                    address = f"{start}{page}"
+                    queue.append((host_id, address, url_key(address), 1))
+                    if len(queue) == BATCH:
+                        copy_rows(connection, domain_frontier, columns, queue)
+                        queue.clear()
+        copy_rows(connection, domain_frontier, columns, queue)
+        for index in domain_frontier.indexes:
+            index.create(connection)
+        connection.exec_driver_sql("COMMIT")
+        if not database.is_shared:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    if database.is_shared:  # as a server does by itself, sooner or later
+        with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.exec_driver_sql("VACUUM ANALYZE domains, domain_frontier")
     database.close()
 
 
-def _insert(database: Any, queue: list[dict[str, Any]]) -> None:
-    if queue:
-        with database.write() as connection:
-            connection.execute(insert(domain_frontier), queue)
-        queue.clear()
+def copy_rows(connection: Any, table: Table, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
+    """Insert rows of encoded values, by COPY on PostgreSQL."""
+    if connection.dialect.name != "postgresql":
+        insert_rows(connection, table, columns, rows)
+        return
+    with connection.connection.cursor().copy(f"COPY {table.name} ({', '.join(columns)}) FROM STDIN") as copy:
+        for row in rows:
+            copy.write_row(row)
 
 
 class Answering(asyncio.Protocol):
