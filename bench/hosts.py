@@ -28,7 +28,7 @@ from pathlib import Path
 
 from _crawlers import MemoryWatch, tree_of
 from _origin import nginx
-from _site import build_pages, host_address, pinned
+from _site import CORES, build_pages, host_address, pinned
 
 PORT = 18643
 ON_A_CERTIFICATE = 25  # with more hosts on one, its size would be what is measured
@@ -58,7 +58,8 @@ http {{
 {servers}
 }}
 """
-SERVER = "  server {{ {listen} ssl_certificate {work}/{group}.pem; ssl_certificate_key {work}/host.key; }}"
+SERVER = "  server {{ {listen} {tls} }}"
+TLS = "ssl_certificate {work}/{group}.pem; ssl_certificate_key {work}/host.key;"
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,9 @@ class Figures:
     pages: int
 
 
-def write_pages(work: Path, pages: int) -> None:
+def write_pages(work: Path, made: dict[bytes, bytes]) -> None:
     """The pages of every host: they are the same on all, which this question does not care about."""
-    for path, response in build_pages(pages).items():
+    for path, response in made.items():
         if path == b"/":
             continue
         file = work / "www" / path.decode().lstrip("/")
@@ -106,27 +107,29 @@ def certify(work: Path, hosts: int) -> Path:
 
 
 @contextmanager
-def origin(work: Path, hosts: int, pages: int, *, plain: bool) -> Iterator[Path]:
-    """nginx on the first core; gives its access log."""
+def origin(
+    work: Path, hosts: int, made: dict[bytes, bytes], *, plain: bool, cores: set[int]
+) -> Iterator[tuple[Path, int]]:
+    """nginx on some cores; gives its access log and its process."""
     program = nginx()
     if program is None:
         raise SystemExit("nginx is not installed (Debian, Ubuntu: apt install nginx-light).")
-    write_pages(work, pages)
+    write_pages(work, made)
     servers = []
     for group, first in enumerate(range(0, hosts, ON_A_CERTIFICATE)):
         numbers = range(first, min(first + ON_A_CERTIFICATE, hosts))
         listen = " ".join(f"listen {host_address(n)}:{PORT}{'' if plain else ' ssl http2'};" for n in numbers)
-        servers.append(SERVER.format(listen=listen, work=work, group=group))
+        servers.append(SERVER.format(listen=listen, tls="" if plain else TLS.format(work=work, group=group)))
     (work / "nginx.conf").write_text(CONFIGURATION.format(work=work, servers="\n".join(servers)))
     command = [program, "-e", str(work / "error.log"), "-c", str(work / "nginx.conf")]
-    process = subprocess.Popen(command, preexec_fn=pinned(0), stderr=subprocess.PIPE)
+    process = subprocess.Popen(command, preexec_fn=lambda: os.sched_setaffinity(0, cores), stderr=subprocess.PIPE)
     log, until = work / "access.log", time.monotonic() + START_S
     try:
         while not log.exists():
             if process.poll() is not None or time.monotonic() > until:
                 raise SystemExit(f"nginx does not start: {(work / 'error.log').read_text()[-600:]}")
             time.sleep(0.05)
-        yield log
+        yield log, process.pid
     finally:
         process.terminate()
         process.wait(15)
@@ -157,7 +160,8 @@ def measure(hosts: int, pages: int, delay_s: float, concurrency: int, *, plain: 
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         environment["SSL_CERT_FILE"] = str(authority)
         said, errors = work / "said.txt", work / "errors.txt"
-        with origin(work, hosts, pages, plain=plain) as log, said.open("w") as out, errors.open("w") as err:
+        served = origin(work, hosts, build_pages(pages), plain=plain, cores={CORES[0]})
+        with served as (log, _nginx), said.open("w") as out, errors.open("w") as err:
             crawl = subprocess.Popen(command, stdout=out, stderr=err, env=environment, preexec_fn=pinned(1))
             limit = threading.Timer(RUN_S_MOST, crawl.kill)
             limit.start()
