@@ -7,7 +7,8 @@ Queued URLs: 50 hosts share the queue, and `comity crawl` continues them. Hosts:
 `comity work` takes the best of them. Each run is ended after `--pages` pages, and starts from the same state. Prints
 the time of a page (between the first and the last of them), its CPU (with a share of the start), the time from the
 start of the command to its first request, and the peak memory. It decides whether anything that is done for a page, or
-at the start, looks at the whole state. `--small` takes about a minute; `--write` draws docs/images/growth.svg.
+at the start, looks at the whole state. `--small` takes about a minute; `--write` puts the plot and a table into
+docs/sizing.md, with what earlier runs found for other sizes and stores.
 """
 
 from __future__ import annotations
@@ -51,6 +52,9 @@ SHARING = 50  # hosts that share the queue where its length is measured
 BATCH = 10_000
 RUN_S_MOST = 300.0
 IMAGE = HERE.parent / "docs" / "images" / "growth.svg"
+PAGE = HERE.parent / "docs" / "sizing.md"
+MARKS = ("<!-- bench/growth.py writes below this line -->", "<!-- bench/growth.py writes above this line -->")
+RESULTS = HERE / "results" / "growth.json"
 COMITY = Path(sys.executable).parent / "comity"
 LIMITS = ("--delay", "0", "--per-host", "16", "--concurrency", "64", "--allow-network", "127.0.0.0/8")
 
@@ -330,7 +334,7 @@ def main() -> None:
     options.add_argument(
         "--small", action="store_true", help="10,000 and 100,000 URLs, 1,000 and 10,000 hosts, one run"
     )
-    options.add_argument("--write", action="store_true", help="draw docs/images/growth.svg")
+    options.add_argument("--write", action="store_true", help="write plot and table into docs/sizing.md")
     chosen = options.parse_args()
     if chosen.write:
         refuse_if_busy()
@@ -346,11 +350,36 @@ def main() -> None:
             figures.append(each)
             row = f"{each.page_us:>11.0f}{each.cpu_us:>9.0f}{each.first_request_s:>9.2f}{each.memory_mb:>7.0f}"
             print(f"{store:<10}{grown:<7}{size:>12,}{row}", flush=True)
-    results = HERE / "results" / "growth.json"
-    results.parent.mkdir(exist_ok=True)
-    results.write_text(json.dumps([asdict(each) for each in figures], indent=1))
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps([asdict(each) for each in merged(figures)], indent=1))
     if chosen.write:
-        IMAGE.write_text(draw(figures))
+        write(merged(figures))
+
+
+def merged(figures: list[Figures]) -> list[Figures]:
+    """These figures, and those of earlier runs for other sizes and stores."""
+    found = {}
+    if RESULTS.exists():
+        found = {(each["store"], each["grown"], each["size"]): each for each in json.loads(RESULTS.read_text())}
+    found |= {(each.store, each.grown, each.size): asdict(each) for each in figures}
+    return [Figures(**found[key]) for key in sorted(found)]
+
+
+def write(figures: list[Figures]) -> None:
+    """Put the plot and the table into docs/sizing.md."""
+    IMAGE.write_text(draw(figures))
+    lines = [
+        "| state | grown | size | µs a page | CPU µs a page | first request, s | peak MB |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    lines += [
+        f"| {each.store} | {each.grown} | {each.size:,} | {each.page_us:,.0f} | {each.cpu_us:,.0f} | "
+        f"{each.first_request_s:.1f} | {each.memory_mb:.0f} |"
+        for each in sorted(figures, key=lambda each: (each.store, each.grown != "URLs", each.size))
+    ]
+    before, _, rest = PAGE.read_text().partition(MARKS[0])
+    _, _, after = rest.partition(MARKS[1])
+    PAGE.write_text(f"{before}{MARKS[0]}\n" + "\n".join(lines) + f"\n{MARKS[1]}{after}")
 
 
 if __name__ == "__main__":

@@ -28,17 +28,22 @@ class Thread:
         return "settled"
 
 
+class Host:
+    """Stands for a leased host that has nothing besides its outcomes."""
+
+    lease = None
+    gate = SimpleNamespace(memory=lambda: None)
+    tally = SimpleNamespace(errors_in_a_row=0)
+    refresh_began_at = None
+    may_know_pages = has_too_deep = False
+
+    def __init__(self) -> None:
+        self.unsettled = Unsettled()
+
+
 @pytest.fixture
 def host() -> Any:
-    return SimpleNamespace(
-        lease=None,
-        gate=SimpleNamespace(memory=lambda: None),
-        tally=SimpleNamespace(errors_in_a_row=0),
-        unsettled=Unsettled(),
-        refresh_began_at=None,
-        may_know_pages=False,
-        has_too_deep=False,
-    )
+    return Host()
 
 
 async def settled(events: list[BatchSettled]) -> None:

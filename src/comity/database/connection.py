@@ -260,12 +260,12 @@ def _begin_to_write(connection: Connection) -> None:
     late is served before one that has slept for long, which then sleeps longer still.
     """
     raw = connection.connection
-    raw.execute(f"PRAGMA busy_timeout={_LOOK_EVERY_MS}")  # type: ignore[attr-defined]
+    raw.execute(f"PRAGMA busy_timeout={_LOOK_EVERY_MS}")
     try:
         until = monotonic() + _WAIT_FOR_WRITER_S
         while monotonic() < until:
             try:
-                raw.execute("BEGIN IMMEDIATE")  # type: ignore[attr-defined]
+                raw.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
                     break
@@ -273,7 +273,7 @@ def _begin_to_write(connection: Connection) -> None:
                 return
         connection.exec_driver_sql("BEGIN IMMEDIATE")  # says what is wrong as every statement does
     finally:
-        raw.execute(f"PRAGMA busy_timeout={_WAIT_FOR_WRITER_S * 1000}")  # type: ignore[attr-defined]
+        raw.execute(f"PRAGMA busy_timeout={_WAIT_FOR_WRITER_S * 1000}")
 
 
 @contextmanager
