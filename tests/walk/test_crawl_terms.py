@@ -6,6 +6,9 @@ import resource
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -16,6 +19,7 @@ from comity.model.gate import DOOR_PROFILES, Door
 from comity.model.run import Budget, CrawlScope
 from comity.model.sitemap import SitemapBounds
 from comity.settings import read_settings
+from comity.walk.crawl.host_opening import COUNTED_MOST, HostOpener
 from comity.walk.crawl.terms import CrawlTerms
 
 
@@ -89,3 +93,28 @@ def test_the_limit_of_open_files_is_raised_as_far_as_it_may(tmp_path: Path) -> N
     assert soft == (65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536))
     assert raise_connection_limit(1_000_000) == soft - 256
     assert raise_connection_limit(10) == 10
+
+
+def opener(tmp_path: Path, hosts_at_once: int) -> HostOpener:
+    chosen = terms(delay_s=1.0, concurrency=64)
+    with open_state(read_settings(state=str(tmp_path / "state.db"))) as state:
+        leases = state.leases()
+        return HostOpener(state.database, state.frontier, leases, state.clock, uuid4(), chosen, hosts_at_once)
+
+
+def test_the_more_hosts_are_open_the_less_of_each_is_in_memory(tmp_path: Path) -> None:
+    assert [opener(tmp_path, hosts).window for hosts in (1, 400, 2000, 8192)] == [500, 500, 100, 50]
+
+
+def test_the_queue_of_a_host_is_not_counted_to_its_end_when_it_is_opened(tmp_path: Path) -> None:
+    class Reads:
+        asked: ClassVar[list[int]] = []
+
+        def queued_up_to(self, _host_id: UUID, most: int) -> int:
+            self.asked.append(most)
+            return most
+
+    row = SimpleNamespace(frontier_size=200_000, pages_crawled=7)
+    reads: Any = Reads()
+    assert opener(tmp_path, 50)._known(reads, uuid4(), row, set()) == (None, 200_000)
+    assert Reads.asked == [COUNTED_MOST]
