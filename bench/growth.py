@@ -7,7 +7,8 @@ Queued URLs: 50 hosts share the queue, and `comity crawl` continues them. Hosts:
 `comity work` takes the best of them. Each run is ended after `--pages` pages, and starts from the same state. Prints
 the time of a page (between the first and the last of them), its CPU (with a share of the start), the time from the
 start of the command to its first request, and the peak memory. It decides whether anything that is done for a page, or
-at the start, looks at the whole state. `--small` takes about a minute; `--write` draws docs/images/growth.svg.
+at the start, looks at the whole state. `--small` takes about a minute; `--write` puts the plot and a table into
+docs/sizing.md, with what earlier runs found for other sizes and stores.
 """
 
 from __future__ import annotations
@@ -35,9 +36,10 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from _crawlers import MemoryWatch, refuse_if_busy  # noqa: E402
 from _site import host_address, pinned  # noqa: E402
-from sqlalchemy import insert  # noqa: E402
+from sqlalchemy import Table, insert  # noqa: E402
 from sqlalchemy.engine import make_url  # noqa: E402
 
+from comity.database.bulk import Encoding, insert_rows  # noqa: E402
 from comity.database.connection import open_database  # noqa: E402
 from comity.database.schema import upgrade  # noqa: E402
 from comity.database.tables import domain_frontier, domains  # noqa: E402
@@ -50,6 +52,9 @@ SHARING = 50  # hosts that share the queue where its length is measured
 BATCH = 10_000
 RUN_S_MOST = 300.0
 IMAGE = HERE.parent / "docs" / "images" / "growth.svg"
+PAGE = HERE.parent / "docs" / "sizing.md"
+MARKS = ("<!-- bench/growth.py writes below this line -->", "<!-- bench/growth.py writes above this line -->")
+RESULTS = HERE / "results" / "growth.json"
 COMITY = Path(sys.executable).parent / "comity"
 LIMITS = ("--delay", "0", "--per-host", "16", "--concurrency", "64", "--allow-network", "127.0.0.0/8")
 
@@ -75,36 +80,61 @@ def host_name(number: int) -> str:
 
 
 def fill(url: str | Path, hosts: int, urls: int) -> None:
-    """Make a state: one URL for each host that does not answer, and the rest of the queue for those that do."""
+    """Make a state: one URL for each host that does not answer, and the rest of the queue for those that do.
+
+    Its indexes are made last, and nothing is synced or checked meanwhile: the set-up is not what is measured.
+    """
     database = open_database(url)
     upgrade(database)
     answering = min(ANSWERING, hosts)
     each = max((urls - (hosts - answering)) // answering, 1)
-    queue: list[dict[str, Any]] = []
-    for first in range(0, hosts, BATCH):
-        batch = []
-        for number in range(first, min(first + BATCH, hosts)):
-            count = each if number < answering else 1
-            # Higher is better; those that answer come first.
-            row = {"id": uuid4(), "domain": host_name(number), "priority_score": 2_000_000 - number}
-            batch.append({**row, "parent_domain": row["domain"], "frontier_size": count, "pages_discovered": count})
-        with database.write() as connection:
+    with database.engine.connect() as connection:
+        unchecked = "SET session_replication_role = replica" if database.is_shared else "PRAGMA foreign_keys=OFF"
+        connection.exec_driver_sql("COMMIT")  # SQLite changes these outside of transactions only
+        connection.exec_driver_sql(unchecked)
+        if not database.is_shared:
+            connection.exec_driver_sql("PRAGMA synchronous=OFF")
+        connection.exec_driver_sql("BEGIN")
+        for index in domain_frontier.indexes:
+            index.drop(connection)
+        encoding, queue = Encoding(connection), []
+        columns = ("domain_id", "url", "url_key", "depth")
+        for first in range(0, hosts, BATCH):
+            batch = []
+            for number in range(first, min(first + BATCH, hosts)):
+                count = each if number < answering else 1
+                # Higher is better; those that answer come first.
+                row = {"id": uuid4(), "domain": host_name(number), "priority_score": 2_000_000 - number}
+                batch.append({**row, "parent_domain": row["domain"], "frontier_size": count, "pages_discovered": count})
             connection.execute(insert(domains), batch)
-        for row in batch:
-            for page in range(row["frontier_size"]):
-                address = f"http://{row['domain']}/p/{page}"
-                queue.append({"domain_id": row["id"], "url": address, "url_key": url_key(address), "depth": 1})
-                if len(queue) == BATCH:
-                    _insert(database, queue)
-    _insert(database, queue)
+            for row in batch:
+                host_id, start = encoding.uuid(row["id"]), f"http://{row['domain']}/p/"
+                for page in range(row["frontier_size"]):
+                    address = f"{start}{page}"
+                    queue.append((host_id, address, url_key(address), 1))
+                    if len(queue) == BATCH:
+                        copy_rows(connection, domain_frontier, columns, queue)
+                        queue.clear()
+        copy_rows(connection, domain_frontier, columns, queue)
+        for index in domain_frontier.indexes:
+            index.create(connection)
+        connection.exec_driver_sql("COMMIT")
+        if not database.is_shared:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    if database.is_shared:  # as a server does by itself, sooner or later
+        with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.exec_driver_sql("VACUUM ANALYZE domains, domain_frontier")
     database.close()
 
 
-def _insert(database: Any, queue: list[dict[str, Any]]) -> None:
-    if queue:
-        with database.write() as connection:
-            connection.execute(insert(domain_frontier), queue)
-        queue.clear()
+def copy_rows(connection: Any, table: Table, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
+    """Insert rows of encoded values, by COPY on PostgreSQL."""
+    if connection.dialect.name != "postgresql":
+        insert_rows(connection, table, columns, rows)
+        return
+    with connection.connection.cursor().copy(f"COPY {table.name} ({', '.join(columns)}) FROM STDIN") as copy:
+        for row in rows:
+            copy.write_row(row)
 
 
 class Answering(asyncio.Protocol):
@@ -304,7 +334,7 @@ def main() -> None:
     options.add_argument(
         "--small", action="store_true", help="10,000 and 100,000 URLs, 1,000 and 10,000 hosts, one run"
     )
-    options.add_argument("--write", action="store_true", help="draw docs/images/growth.svg")
+    options.add_argument("--write", action="store_true", help="write plot and table into docs/sizing.md")
     chosen = options.parse_args()
     if chosen.write:
         refuse_if_busy()
@@ -320,11 +350,36 @@ def main() -> None:
             figures.append(each)
             row = f"{each.page_us:>11.0f}{each.cpu_us:>9.0f}{each.first_request_s:>9.2f}{each.memory_mb:>7.0f}"
             print(f"{store:<10}{grown:<7}{size:>12,}{row}", flush=True)
-    results = HERE / "results" / "growth.json"
-    results.parent.mkdir(exist_ok=True)
-    results.write_text(json.dumps([asdict(each) for each in figures], indent=1))
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps([asdict(each) for each in merged(figures)], indent=1))
     if chosen.write:
-        IMAGE.write_text(draw(figures))
+        write(merged(figures))
+
+
+def merged(figures: list[Figures]) -> list[Figures]:
+    """These figures, and those of earlier runs for other sizes and stores."""
+    found = {}
+    if RESULTS.exists():
+        found = {(each["store"], each["grown"], each["size"]): each for each in json.loads(RESULTS.read_text())}
+    found |= {(each.store, each.grown, each.size): asdict(each) for each in figures}
+    return [Figures(**found[key]) for key in sorted(found)]
+
+
+def write(figures: list[Figures]) -> None:
+    """Put the plot and the table into docs/sizing.md."""
+    IMAGE.write_text(draw(figures))
+    lines = [
+        "| state | grown | size | µs a page | CPU µs a page | first request, s | peak MB |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    lines += [
+        f"| {each.store} | {each.grown} | {each.size:,} | {each.page_us:,.0f} | {each.cpu_us:,.0f} | "
+        f"{each.first_request_s:.1f} | {each.memory_mb:.0f} |"
+        for each in sorted(figures, key=lambda each: (each.store, each.grown != "URLs", each.size))
+    ]
+    before, _, rest = PAGE.read_text().partition(MARKS[0])
+    _, _, after = rest.partition(MARKS[1])
+    PAGE.write_text(f"{before}{MARKS[0]}\n" + "\n".join(lines) + f"\n{MARKS[1]}{after}")
 
 
 if __name__ == "__main__":

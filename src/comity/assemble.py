@@ -171,6 +171,7 @@ class State:
             budget=Budget(pages_per_run=settings.max_pages, minutes_per_run=settings.max_minutes),
             agent=settings.identity,
             concurrency=settings.concurrency,
+            connections=self._connections(),
             max_redirects=settings.max_redirects,
             max_errors_in_a_row=settings.max_domain_errors,
             per_host_budget=settings.enable_per_domain_budget,
@@ -411,10 +412,16 @@ class State:
             timeouts=self._fetch_limits(settings.max_response_bytes),
         )
 
+    def _connections(self) -> int:
+        """How many connections can be kept, with the limit of open files as high as it may be."""
+        from comity.fetch.settings import WANTED_CONNECTIONS, raise_connection_limit
+
+        return max(raise_connection_limit(WANTED_CONNECTIONS), self.settings.concurrency)
+
     def fetcher(self) -> CurlFetcher:
         """The HTTP client, with our identity and the networks it may use."""
         from comity.fetch.fetcher import CurlFetcher
-        from comity.fetch.settings import WANTED_CONNECTIONS, FetchSettings, raise_connection_limit
+        from comity.fetch.settings import FetchSettings
 
         settings = self.settings
         return CurlFetcher(
@@ -422,7 +429,7 @@ class State:
                 user_agent=settings.identity,
                 contact=settings.contact,
                 max_concurrency=settings.concurrency,
-                max_connections=max(raise_connection_limit(WANTED_CONNECTIONS), settings.concurrency),
+                max_connections=self._connections(),
                 max_connections_per_host=max(6, settings.per_host),
                 allowed_networks=tuple(str(network) for network in settings.allow_networks),
                 proxy=self._proxy(),

@@ -208,3 +208,35 @@ def test_the_file_is_kept_safe_against_a_power_cut(embedded_database: Database) 
         pragmas = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous")]
         assert pragmas == ["wal", 2]
         assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
+
+
+def test_a_writer_waits_for_the_one_before_it_and_reads_wait_as_before(tmp_path: Path) -> None:
+    first, second = open_database(tmp_path / "state.db"), open_database(tmp_path / "state.db")
+    ensure_current(first)
+    began, done = threading.Event(), threading.Event()
+
+    def write_second() -> None:
+        began.set()
+        with second.write() as connection:
+            assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one() == 60_000
+            done.set()
+
+    with first.write():
+        waiting = threading.Thread(target=write_second)
+        waiting.start()
+        assert began.wait(30)
+        assert not done.wait(0.1), "two wrote at once"
+    assert done.wait(30)
+    waiting.join(30)
+    for database in (first, second):
+        database.close()
+
+
+def test_a_writer_that_never_gets_its_turn_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("comity.database.connection._WAIT_FOR_WRITER_S", 0)
+    first, second = open_database(tmp_path / "state.db"), open_database(tmp_path / "state.db")
+    ensure_current(first)
+    with first.write(), pytest.raises(StateUnavailable, match="locked"), second.write():
+        pass
+    for database in (first, second):
+        database.close()

@@ -7,9 +7,11 @@ import gc
 import os
 import time
 import warnings
+from contextlib import closing, suppress
 
 import pytest
 
+from comity.fetch.connections import Ends
 from comity.fetch.fetcher import CurlFetcher
 from comity.model.fetch import FailureKind, FetchLimits, FetchRequest, Response
 from tests.fetch.conftest import MakeFetcher
@@ -251,3 +253,49 @@ async def _until(met: object, seconds: float = 60.0) -> None:
     while not met():
         assert time.monotonic() < deadline, "it did not happen"
         await asyncio.sleep(0.005)
+
+
+async def test_a_connection_is_known_by_both_ends_not_by_its_local_port(make_fetcher: MakeFetcher) -> None:
+    """The kernel gives one local port to connections to different addresses: with thousands of hosts it often does."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        accepted.append(writer)
+        with suppress(asyncio.IncompleteReadError, ConnectionResetError), closing(writer):
+            while await reader.readuntil(b"\r\n\r\n"):
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+
+    accepted: list[asyncio.StreamWriter] = []
+    servers = [await asyncio.start_server(answer, f"127.0.0.{n}", 0) for n in (71, 72)]
+    ports = [server.sockets[0].getsockname()[1] for server in servers]
+    urls = [f"http://127.0.0.{n}:{port}/" for n, port in zip((71, 72), ports, strict=True)]
+    fetcher = make_fetcher(allowed_networks=("127.0.0.0/8",))
+    for url in urls:
+        assert answered(await fetcher.get(FetchRequest(url))).body == b"ok"
+    gone, kept = (writer.get_extra_info("peername")[1] for writer in accepted)
+    assert fetcher.forget_host(f"127.0.0.71:{ports[0]}") == 1
+    connections = fetcher._connections
+    assert [ends.local_port for ends in connections.dead] == [gone]
+    connections.dead[Ends("127.0.0.71", ports[0], kept)] = None  # as if both had the port of the second
+    assert answered(await fetcher.get(FetchRequest(urls[1]))).body == b"ok"
+    assert len(accepted) == 2, "the second connection was kept"
+    assert answered(await fetcher.get(FetchRequest(urls[0]))).body == b"ok"
+    assert len(accepted) == 3
+    fetcher.close()
+    for server in servers:
+        server.close()
+    for writer in accepted:
+        writer.close()
+        with suppress(ConnectionResetError):
+            await writer.wait_closed()
+
+
+async def test_forgetting_a_host_looks_at_its_own_connections_only(make_fetcher: MakeFetcher, web: HostileWeb) -> None:
+    names = [f"h{number}.test" for number in range(5)]
+    fetcher = make_fetcher(resolve=web.resolve(*names))
+    for name in names:
+        assert answered(await fetcher.get(FetchRequest(web.url("/ok", host=name)))).status == 200
+    looked: list[int] = []
+    connections = fetcher._connections
+    assert connections.shut(f"h3.test:{web.port}", lambda descriptor: bool(looked.append(descriptor)) or True) == 1
+    assert len(looked) == 1
+    assert fetcher.open_connections == 4

@@ -64,3 +64,15 @@ def test_the_policies_of_many_hosts_come_at_once(state: State) -> None:
         assert {host: row.max_pages for host, row in found.items()} == {"h1.example": 1, "h2.example": 2}
         assert policies.get_many(connection, []) == {}
         assert len(policies.get_many(connection, [f"h{number}.example" for number in range(70_000)])) == 3
+
+
+def test_a_long_table_of_policies_is_searched_and_a_short_one_is_read(state: State) -> None:
+    """Both give the same: the policies of the hosts that are named, and no others."""
+    names = [f"h{number}.example" for number in range(300)]
+    for policies_made in (3, 150):
+        with state.database.write() as connection:
+            for name in names[:policies_made]:
+                policies.put(connection, name, {"max_pages": 5}, state.clock.now())
+        with state.database.read() as connection:
+            assert set(policies.get_many(connection, names[1:])) == set(names[1:policies_made])
+            assert set(policies.get_many(connection, names[1:2])) == {names[1]}

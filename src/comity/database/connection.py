@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from threading import Event
+from time import monotonic
 from typing import Any, Final, Protocol
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -30,6 +31,8 @@ _MAX_NAMES: Final = 3
 _DAMAGED_OR_FULL: Final = frozenset({8, 10, 11, 13, 14, 26})  # READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB
 _SERVER_TROUBLE: Final = ("53", "57", "58", "XX")  # classes of SQLSTATE: resources, intervention, system, corruption
 _WAIT_FOR_WRITER_S: Final = 60
+_LOOK_EVERY_MS: Final = 3
+_PAGES_IN_LOG: Final = 8_000  # of 4 KiB, in the write-ahead log before they are copied to the file
 _WAL_TRIES: Final = 200
 _WAL_PAUSE_S: Final = 0.05
 _POSTGRESQL_OPTIONS: Final = (
@@ -235,15 +238,42 @@ def _sqlite_engine(url: URL) -> Engine:
         cursor.execute("PRAGMA synchronous=FULL")  # measured: no slower than NORMAL, and survives a power cut
         cursor.execute("PRAGMA foreign_keys=ON")
         cursor.execute("PRAGMA temp_store=MEMORY")
+        # Seldom: a checkpoint syncs the whole file, and copies a page once for all the commits that rewrote it.
+        cursor.execute(f"PRAGMA wal_autocheckpoint={_PAGES_IN_LOG}")
         cursor.execute("PRAGMA cache_size=-64000")  # KiB, taken as it is needed: a long queue's index stays at hand
         cursor.close()
 
     @event.listens_for(engine, "begin")
     def _on_begin(connection: Connection) -> None:
-        reads = connection.get_execution_options().get("comity_reads", False)
-        connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+        if connection.get_execution_options().get("comity_reads", False):
+            connection.exec_driver_sql("BEGIN")
+        else:
+            _begin_to_write(connection)
 
     return engine
+
+
+def _begin_to_write(connection: Connection) -> None:
+    """Wait for the one writer that SQLite allows, looking every few milliseconds.
+
+    SQLite itself sleeps up to 100 ms between two looks: of several processes that write all the time, one that came
+    late is served before one that has slept for long, which then sleeps longer still.
+    """
+    raw = connection.connection
+    raw.execute(f"PRAGMA busy_timeout={_LOOK_EVERY_MS}")
+    try:
+        until = monotonic() + _WAIT_FOR_WRITER_S
+        while monotonic() < until:
+            try:
+                raw.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                    break
+            else:
+                return
+        connection.exec_driver_sql("BEGIN IMMEDIATE")  # says what is wrong as every statement does
+    finally:
+        raw.execute(f"PRAGMA busy_timeout={_WAIT_FOR_WRITER_S * 1000}")
 
 
 @contextmanager

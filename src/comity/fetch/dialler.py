@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import pycurl
 
-from comity.fetch.connections import Connections
+from comity.fetch.connections import Connections, Ends
 from comity.rules.address_guard import AddressVerdict, Network, decide
 
 _REFUSE: Final[int] = pycurl.SOCKET_BAD
@@ -27,10 +27,11 @@ class Dialler:
     """Opens the sockets of one transfer. `url`, `refused` and `dialled` are set anew for each request."""
 
     __slots__ = (
+        "_address",
         "_allowed_networks",
         "_connections",
         "_opened",
-        "dead_ports",
+        "dead",
         "dialled",
         "proxied",
         "refused",
@@ -42,7 +43,8 @@ class Dialler:
         self._allowed_networks = allowed_networks
         self._connections = connections
         self.proxied = proxied  # by the proxy of the present request
-        self.dead_ports = connections.dead_ports
+        self.dead = connections.dead
+        self._address = ("", 0)  # that is being dialled
         self._opened: socket.socket | None = None
         self.url = ""
         self.refused = ""  # why, if an address was refused
@@ -54,12 +56,12 @@ class Dialler:
         easy.setopt(pycurl.OPENSOCKETFUNCTION, self._on_open_socket)
         easy.setopt(pycurl.SOCKOPTFUNCTION, self._on_socket)
 
-    def is_dead(self, local_port: int) -> bool:
-        """Whether the kept connection from this port is known to have ended."""
-        if local_port not in self.dead_ports:
+    def is_dead(self, ends: Ends) -> bool:
+        """Whether the kept connection between these ends is known to have ended."""
+        if ends not in self.dead:
             return False
-        if self.dialled:  # the number has been given to a new connection
-            self.dead_ports.discard(local_port)
+        if self.dialled:  # this is a new connection between the same ends
+            del self.dead[ends]
             return False
         return True
 
@@ -76,6 +78,7 @@ class Dialler:
             self._opened = socket.socket(address.family, address.socktype, address.protocol)
         except OSError:
             return _REFUSE
+        self._address = address.addr[:2]
         return self._opened
 
     def _on_socket(self, descriptor: int, _purpose: int) -> int:
@@ -84,7 +87,7 @@ class Dialler:
             self._opened = None
         os.set_inheritable(descriptor, False)
         self.dialled = True
-        self._connections.note(descriptor, self.url)
+        self._connections.note(descriptor, self.url, self._address)
         return int(pycurl.SOCKOPT_OK)
 
 

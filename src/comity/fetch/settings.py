@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from comity.fetch.inflate import ACCEPT_ENCODING
 
-WANTED_CONNECTIONS: Final = 4096
+WANTED_CONNECTIONS: Final = 8192
 """Kept open at most: a new TLS connection costs more CPU than all other work on a page."""
 _FILES_FOR_OTHERS: Final = 256  # databases, parts, child processes
 _MOST_FILES: Final = 65_536

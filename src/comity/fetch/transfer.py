@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import pycurl
 
+from comity.fetch.connections import Ends
 from comity.fetch.dialler import Dialler
 from comity.fetch.head import content_length, final_head, parse_date, parse_fields, parse_status_line
 from comity.fetch.inflate import StreamInflater, Undecodable, inflate_whole, parse_codings
@@ -323,9 +324,9 @@ class Transfer:
             return _STOP
         return None
 
-    def _on_ready_to_send(self, remote: str, _local: str, _remote_port: int, local_port: int) -> int:
+    def _on_ready_to_send(self, remote: str, _local: str, remote_port: int, local_port: int) -> int:
         dialler = self._dialler
-        if dialler.dead_ports and dialler.is_dead(local_port):
+        if dialler.dead and dialler.is_dead(Ends(remote, remote_port, local_port)):
             self.stale = True  # nothing has been sent: the fetcher begins anew
             return _ABORT
         if self.sent:

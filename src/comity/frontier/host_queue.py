@@ -20,13 +20,20 @@ class HostQueue:
     """What can be handed out next, what is put off, and what is out and not yet settled."""
 
     def __init__(
-        self, known_keys: Iterable[int], *, knows_all: bool, is_whole: bool, keys_most: int = KEYS_MOST
+        self,
+        known_keys: Iterable[int],
+        *,
+        knows_all: bool,
+        is_whole: bool,
+        keys_most: int = KEYS_MOST,
+        at_hand_most: int = AT_HAND_MOST,
     ) -> None:
         self._ready: list[tuple[int, int, int, QueuedUrl]] = []
         self._later: list[tuple[float, int, QueuedUrl]] = []
         self._number = 0
         self._keys = set(known_keys)
         self._keys_most = keys_most
+        self._at_hand_most = at_hand_most
         self._knows_all = knows_all  # whether a key that is not here was never met
         self.has_more = not is_whole  # whether the database has queued URLs that are not here
         self.has_images = False  # whether it has images, which wait there until no page is left
@@ -99,7 +106,7 @@ class HostQueue:
     def found(self, entries: Iterable[FrontierEntry]) -> None:
         """Links that are about to be settled: at hand if they are certainly new and there is room."""
         for entry in entries:
-            if self.has_more or not self._knows_all or len(self._ready) >= AT_HAND_MOST:
+            if self.has_more or not self._knows_all or len(self._ready) >= self._at_hand_most:
                 self.has_more = True
                 return
             self._push(QueuedUrl(entry.url, entry.key, entry.depth, 0, entry.priority))

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from comity.walk.crawl.worker import News
 
 STOPPING: Final = "finishing the requests in flight (send the signal again to exit at once)"
-MOST_HOSTS: Final = 100_000
 _RUN_MINUTES: Final = 30.0  # a run lasts no longer, so that upkeep comes between
 _RECHECK_EVERY_S: Final = 15.0  # a frontier that did not answer
 _RUN_FIELDS: Final = ("run_id", "status", "code", "reason", "pages", "unchanged", "errors", "refused", "bytes_received")
@@ -171,9 +170,8 @@ class WorkerProcess:
             self._meter.add(metric, 1, value)
 
     def _hooks(self, state: State) -> CrawlHooks:
-        most = MOST_HOSTS if self._limits.hosts is None else self._limits.hosts
         # Other workers learn from the table which hosts are finished.
-        share = HostShare(most, tuple, leave=_do_nothing, take_back=_do_nothing, report=self._on_host)
+        share = HostShare(self._limits.hosts, tuple, leave=_do_nothing, take_back=_do_nothing, report=self._on_host)
         on_visits = self._view.on_visits
         duty = Duty(_RECHECK_EVERY_S, partial(self._stores.recheck_frontier, state))
         return CrawlHooks(

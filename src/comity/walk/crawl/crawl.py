@@ -93,6 +93,9 @@ class Crawl:
         self._named = hosts
         self._hooks = hooks
         self.progress = Progress(clock.seconds())
+        share = hooks.hosts.most if hooks.hosts else None
+        if (warning := terms.connection_warning(share or len(hosts or ()))) is not None:
+            self.progress.warnings.append(warning)
         self._html_pool = HtmlPool()
         self._record = RunRecord(
             session.database, session.leases, store, clock, self.run_id, terms.door, is_part=hooks.run_id is not None
@@ -116,9 +119,11 @@ class Crawl:
             read_sitemaps=sitemaps.read,
             emit=self.handle,
         )
+        most = terms.hosts_at_once(is_named=hosts is not None, share=share)
+        open_at_most = most if hosts is None else max(1, min(most, len(hosts)))
         self._hosts = OpenHosts(
             session,
-            HostOpener(session.database, frontier, session.leases, clock, self.run_id, terms, hosts),
+            HostOpener(session.database, frontier, session.leases, clock, self.run_id, terms, open_at_most),
             HostCloser(session.database, frontier, session.leases, clock, self.run_id, terms, hosts),
             self._retrying,
             self._settling,
@@ -128,6 +133,7 @@ class Crawl:
             self.progress,
             hosts,
             hooks.hosts,
+            most,
             self.handle,
             context,
         )

@@ -24,8 +24,8 @@ def _never() -> bool:
 class HostShare:
     """How the processes of one run share its hosts: each is crawled by one of them, and once."""
 
-    most: int
-    """How many hosts one process may have open, so that some are left for the others."""
+    most: int | None
+    """How many hosts one process may have open, so that some are left for the others; None if none was set."""
     left: Callable[[], Collection[str]]
     """The hosts that the run is done with, in any process."""
     leave: Callable[[str], None]

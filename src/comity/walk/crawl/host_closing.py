@@ -27,7 +27,7 @@ from comity.model.host import HostEnding, HostError, HostStatus
 from comity.model.run import EndReason, Exhausted
 from comity.rules.canonical import address_of_host
 from comity.rules.endings import HostRecord, HostRunEnd, host_ending, host_reason
-from comity.walk.crawl.host_opening import checkpoint
+from comity.walk.crawl.host_opening import COUNTED_MOST, checkpoint
 from comity.walk.crawl.progress import HostSummary
 from comity.walk.crawl.summary import LEASE_LOST
 from comity.walk.crawl.terms import CrawlTerms
@@ -35,7 +35,6 @@ from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.session.leased_host import LeasedHost
 
 _MAKES_WAY_FOR: Final = timedelta(minutes=5)
-_COUNTED_MOST: Final = 10_000  # URLs that are counted one by one when a host is closed
 
 
 class HostCloser:
@@ -82,7 +81,7 @@ class HostCloser:
             lines = []
             for host, pages_before in hosts:
                 queued, due_at = left[host.lease.host_id]
-                if queued == _COUNTED_MOST and not self._has_own_list:
+                if queued == COUNTED_MOST and not self._has_own_list:
                     row = hosts_table.get(connection, host.name)
                     queued = max(queued, row.frontier_size if row is not None else 0)
                 few = unread.get(self._frontier.key_of(host.lease.host_id), 0)
@@ -99,7 +98,7 @@ class HostCloser:
         queued = reads.queued_of(short) if short else {}
         left: dict[UUID, tuple[int, datetime | None]] = {}
         for host_id, has_more in ((host.lease.host_id, host.work.has_more) for host in hosts):
-            urls = reads.queued_up_to(host_id, _COUNTED_MOST) if has_more else queued.get(host_id, 0)
+            urls = reads.queued_up_to(host_id, COUNTED_MOST) if has_more else queued.get(host_id, 0)
             left[host_id] = urls, reads.next_ready_at(host_id) if urls else None
         return left
 

@@ -33,8 +33,11 @@ from comity.walk.read_sitemaps import SITEMAPS_FRESH_FOR_S
 from comity.walk.refresh import plan_round, requeue_planned, with_seen
 from comity.walk.session.leased_host import LeasedHost
 
-_LINKS_LEAST: Final = 5_000  # remembered of each host, however many are open
-WINDOW: Final = 500  # how many URLs are read from the frontier at once
+_LINKS_LEAST: Final = 2_500  # remembered of each host, however many are open
+_WINDOW_MOST: Final = 500  # URLs of a host that are read from the frontier at once
+_WINDOW_LEAST: Final = 50
+_AT_HAND: Final = 200_000  # of all open hosts: what was read and not visited yet is kept in memory
+COUNTED_MOST: Final = 10_000  # URLs of a host that are counted when it is opened or released: longer takes too long
 _RECALLED: Final = 10_000  # pages of earlier runs from which the trap detection learns, over hosts opened together
 
 
@@ -49,7 +52,7 @@ class HostOpener:
         clock: Clock,
         run_id: UUID,
         terms: CrawlTerms,
-        hosts: Collection[str] | None,
+        hosts_at_once: int,
     ) -> None:
         self._database = database
         self._frontier = frontier
@@ -64,8 +67,8 @@ class HostOpener:
         self._refresh = terms.refresh
         self._images = terms.images
         self._left_out = terms.left_out
-        share = terms.most_hosts if hosts is None else max(1, min(terms.most_hosts, len(hosts)))
-        self._links_remembered = min(KEYS_MOST, max(_LINKS_LEAST, terms.links_remembered // share))
+        self._links_remembered = min(KEYS_MOST, max(_LINKS_LEAST, terms.links_remembered // hosts_at_once))
+        self.window = min(_WINDOW_MOST, max(_WINDOW_LEAST, _AT_HAND // hosts_at_once))
 
     def open_some(self, hosts: Sequence[LeasedHost]) -> list[tuple[int, int] | None]:
         """Mark hosts as being crawled, all in one transaction, and bring their URLs to hand.
@@ -175,8 +178,8 @@ class HostOpener:
                 return [], 0
             if host_id in deep and len(keys) < most:  # one of these that is found nearer to a seed counts as new
                 keys = list(set(keys).difference(reads.too_deep_keys(host_id, most)))
-        queued = reads.queued_up_to(host_id, KEYS_MOST)
-        if queued == KEYS_MOST and row is not None:  # or more: it is not counted further
+        queued = reads.queued_up_to(host_id, COUNTED_MOST)
+        if queued == COUNTED_MOST and row is not None:  # or more: it is not counted further
             queued = max(queued, row.frontier_size)
         return (None if keys is not None and len(keys) == most else keys), queued
 
@@ -230,7 +233,9 @@ class HostOpener:
             host.home = web_address(first).origin if first is not None else None
         most = self._links_remembered
         knows_all = keys is not None and not self._frontier.is_selective
-        host.work = HostQueue(keys or (), knows_all=knows_all, is_whole=False, keys_most=most)
+        host.work = HostQueue(
+            keys or (), knows_all=knows_all, is_whole=False, keys_most=most, at_hand_most=2 * self.window
+        )
         host.work.read(rows, is_whole=len(rows) == queued)
 
     def _begin_rounds(self, hosts: Sequence[LeasedHost]) -> None:
@@ -269,7 +274,7 @@ class HostOpener:
             return self._peek(reads, host), reads.next_ready_at(host.lease.host_id)
 
     def _peek(self, reads: FrontierReads, host: LeasedHost) -> list[QueuedUrl]:
-        urls = reads.peek(host.lease.host_id, WINDOW + len(host.work.out), self._clock.now())
+        urls = reads.peek(host.lease.host_id, self.window + len(host.work.out), self._clock.now())
         if host.refresh_began_at is None:
             return urls
         with self._database.read() as connection:

@@ -23,7 +23,7 @@ from comity.walk.crawl.dispatcher import Dispatcher
 from comity.walk.crawl.events import Emit, HostsChanged, WorkFailed
 from comity.walk.crawl.hooks import HostShare
 from comity.walk.crawl.host_closing import HostCloser
-from comity.walk.crawl.host_opening import WINDOW, HostOpener
+from comity.walk.crawl.host_opening import HostOpener
 from comity.walk.crawl.progress import HostSummary, Progress
 from comity.walk.crawl.retrying_thread import RetryingThread
 from comity.walk.crawl.settling import Settling
@@ -64,6 +64,7 @@ class OpenHosts:
         progress: Progress,
         hosts: Collection[str] | None,
         share: HostShare | None,
+        most: int,
         emit: Emit,
         context: VisitContext,
     ) -> None:
@@ -82,10 +83,7 @@ class OpenHosts:
         self._emit = emit
         self._context = context
         self._share = share
-        # A host that waits for its delay holds no connection, so more hosts than connections can be open.
-        self._most = terms.most_hosts
-        if share is not None:
-            self._most = min(self._most, share.most)
+        self._most = most
         self._open: dict[LeasedHost, int] = {}  # pages that each had before this run
         self._busy: dict[LeasedHost, asyncio.Task[None]] = {}  # being read on, or released
         self._opened_at: dict[LeasedHost, float] = {}
@@ -284,6 +282,7 @@ class OpenHosts:
         if host.is_stopped or self.is_ending:
             self.release(host)
         elif self._settling.is_waiting(host):
+            self._settling.hurry()
             return  # its links may still come; settling brings it back
         elif host.work.turn_to_images():
             self._begin_task(host, self._read_on(host))
@@ -299,7 +298,7 @@ class OpenHosts:
         rows, later = await self._thread.run(self._opener.read_on, host)
         # From here on it may run dry again, also between the end of this task and `_after`.
         del self._busy[host]
-        if not host.work.read(rows, is_whole=len(rows) < WINDOW and later is None):
+        if not host.work.read(rows, is_whole=len(rows) < self._opener.window and later is None):
             postponed = [at for at in (host.work.next_at(), later.timestamp() if later else None) if at is not None]
             if postponed and min(postponed) - self._clock.seconds() <= MAX_HOST_WAIT_S and not host.is_stopped:
                 self._dispatcher.ready_at(host, min(postponed))

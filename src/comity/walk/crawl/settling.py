@@ -1,8 +1,13 @@
-"""Collects outcomes and settles them in batches beside the event loop: at 200, at 12 MB of bodies, or after 50 ms."""
+"""Collects outcomes and settles them in batches beside the event loop: at 200, at 12 MB of bodies, or after a pause.
+
+The pause is 50 ms, and longer where a commit takes long: a slow disk, or other processes that write to the same file.
+Then fewer and larger batches leave the file to others; with eight processes, small ones kept it busy all the time.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from time import perf_counter
 from typing import Final
 
@@ -14,6 +19,8 @@ from comity.walk.settle.settler import HostBatch, Settler
 
 BATCH: Final = 200
 INTERVAL_S: Final = 0.05
+_INTERVAL_MOST_S: Final = 0.5
+_PAUSE_FOR_COMMIT: Final = 9.0  # times as long as the last batch took: a tenth of the time is spent on commits
 _MOST_WAITING: Final = 5 * BATCH
 _BATCH_BYTES: Final = 12 << 20  # of bodies; a batch is in memory until its pages are written
 _MOST_BYTES: Final = 2 * _BATCH_BYTES
@@ -34,6 +41,7 @@ class Settling:
         self.took_s = 0.0  # the last batch, to be stored and committed
         self.bytes_held = 0  # of bodies that are not yet settled
         self._some = asyncio.Event()
+        self._enough = asyncio.Event()  # for a batch, or a host waits for what it found
         self._turn = asyncio.Lock()
         self._is_over = False
 
@@ -56,11 +64,17 @@ class Settling:
         self._count += 1
         self.bytes_held += _body_bytes(outcome)
         self._some.set()
+        if self._count >= BATCH or self.bytes_held >= _BATCH_BYTES:
+            self._enough.set()
 
     def put_news(self, host: LeasedHost) -> None:
         """Have a host settled that has something besides the outcomes of visits."""
         self._waiting.setdefault(host, [])
         self._some.set()
+
+    def hurry(self) -> None:
+        """Settle what waits soon: a host has nothing else to do until then."""
+        self._enough.set()
 
     def is_waiting(self, host: LeasedHost) -> bool:
         """Whether outcomes of a host are not yet settled."""
@@ -72,10 +86,19 @@ class Settling:
             while True:
                 await self._some.wait()
                 if self._count < BATCH and self.bytes_held < _BATCH_BYTES:
-                    await asyncio.sleep(INTERVAL_S)
+                    await self._pause()
                 await self.flush()
         finally:
             self._give_up()
+
+    async def _pause(self) -> None:
+        """Let more outcomes come."""
+        await asyncio.sleep(INTERVAL_S)
+        rest_s = min(self.took_s * _PAUSE_FOR_COMMIT, _INTERVAL_MOST_S) - INTERVAL_S
+        if rest_s > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(rest_s):
+                    await self._enough.wait()
 
     def _give_up(self) -> None:
         """The run is over: what still waits is visited again, but its requests were made and must be recorded."""
@@ -98,6 +121,7 @@ class Settling:
 
     async def _settle_some(self) -> None:
         taken = self._under_way = self._take()
+        self._enough.clear()
         begun = self._begun_at = perf_counter()
         batches = [_batch(host, taken[host]) for host in taken]
         try:

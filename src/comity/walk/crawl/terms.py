@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from comity.model.fetch import DEFAULT_LIMITS, FetchLimits
 from comity.model.gate import DoorProfile
@@ -16,6 +16,10 @@ from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.tracking import TrackingRules
 from comity.rules.url_patterns import PatternRules
 from comity.walk.left_out import LeftOutTerms
+
+_HOSTS_LEAST: Final = 64
+_HOSTS_FOR_A_REQUEST: Final = 4  # open hosts for each request in flight
+_HOSTS_WITH_DELAY: Final = 32  # the same where each waits after a request: a delay of 1 s, answers within 30 ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,8 @@ class CrawlTerms:
     sitemap_bounds: SitemapBounds
     agent: str
     concurrency: int
+    connections: int = 8192
+    """Connections that can be kept: a host that is open keeps one."""
     max_redirects: int = 5
     max_errors_in_a_row: int = 10
     per_host_budget: bool = True
@@ -65,8 +71,35 @@ class CrawlTerms:
 
     @property
     def most_hosts(self) -> int:
-        """How many hosts are open at once: more than connections, because one that waits for its delay needs none."""
-        return max(64, self.concurrency * 4)
+        """How many hosts are open at once: more than requests in flight, because most wait for their delay."""
+        least = self.fewest_hosts
+        if not self.profile.interval_s:
+            return least
+        return max(least, min(self.concurrency * _HOSTS_WITH_DELAY, self.connections))
+
+    @property
+    def fewest_hosts(self) -> int:
+        """How many hosts keep all requests busy where none waits for long."""
+        return max(_HOSTS_LEAST, self.concurrency * _HOSTS_FOR_A_REQUEST)
+
+    def hosts_at_once(self, *, is_named: bool, share: int | None) -> int:
+        """How many hosts this process has open at most; `share` is its part of the hosts, if several have one.
+
+        A run of whatever the table offers leaves hosts to other workers, unless an operator said how many to take.
+        """
+        if share is not None:
+            return min(self.most_hosts, share)
+        return self.most_hosts if is_named else self.fewest_hosts
+
+    def connection_warning(self, hosts: int) -> str | None:
+        """A sentence if fewer of so many hosts are open at once than could be with more connections."""
+        wanted = min(hosts, self.concurrency * _HOSTS_WITH_DELAY)
+        if not self.profile.interval_s or wanted <= self.most_hosts:
+            return None
+        return (
+            f"the limit of open files leaves room for {self.connections:,} connections, so that {self.most_hosts:,} of "
+            f"{hosts:,} hosts are crawled at once; raise the limit (ulimit -n, or LimitNOFILE= of systemd)."
+        )
 
     @property
     def reads_sitemaps(self) -> bool:

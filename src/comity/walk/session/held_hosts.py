@@ -183,8 +183,7 @@ class HeldHosts:
         """How many crawled hosts are rate-limited, and how many only wait for their delay."""
         blocked = waiting = 0
         for host in self.crawled.values():
-            until = host.gate.memory().blocked_until
-            if until is not None and until > now:
+            if host.gate.blocked_until > now:
                 blocked += 1
             elif not host.gate.in_flight:
                 waiting += 1
