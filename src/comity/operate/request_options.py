@@ -152,6 +152,21 @@ class RequestOptions:
         return self._parts.keys()
 
     @property
+    def unaddressed(self) -> str | None:
+        """The kind of an option that is sent nowhere: it names no host, and there are no seeds; None if there is none.
+
+        A proxy is for all hosts, and a login names its page.
+        """
+        if self._texts.origins:
+            return None
+        texts = self._texts
+        if any(read_header("headers", text).origin is None for text in texts.headers):
+            return "headers"
+        if any(read_cookie_option("cookies", text).origin is None for text in texts.cookies):
+            return "cookies"
+        return "auth" if any(read_auth("auth", text).origin is None for text in texts.auth) else None
+
+    @property
     def logins(self) -> dict[str, str]:
         """The page of each login, by host."""
         return {host: parts.login.page for host, parts in self._parts.items() if parts.login is not None}
