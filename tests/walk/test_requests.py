@@ -6,6 +6,7 @@ import base64
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from tests.hostile.proxy import LoopbackProxy
 from tests.hostile.web import CERTIFICATES, server_context
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import Place, line_of
-from tests.walk.login_site import PASSWORD, SESSION, USER, behind_login, login_file
+from tests.walk.login_site import PASSWORD, SESSION, USER, behind_login, login_file, login_form
 from tests.walk.pictures import png
 from tests.walk.site import Answer, Asked, Site, Web, page, redirect
 
@@ -249,6 +250,71 @@ def test_a_session_that_ends_is_renewed_and_a_logout_is_not_visited_for_ever(
     assert {url for url, row in kept.items() if row["redirect_count"] == 0} == inside
     assert {url for url, row in kept.items() if row["redirect_count"]} <= {site.url("/logout")}
     assert 2 <= len([seen for seen in site.log if seen.method == "POST"]) <= 6
+    assert place.comity("verify-politeness").code == 0
+
+
+LARGE = "<p>Text</p>" * 2_000  # too many tags to be parsed on the event loop
+
+
+@pytest.mark.parametrize(
+    ("outside", "ended"),
+    [
+        (Answer(401), ""),
+        (Answer(403, body="<p>Forbidden</p>"), ""),
+        (Answer(403, body=b"{}", type="application/json"), ""),
+        (Answer(440), ""),
+        (Answer(200, body=page(title="Sign in", body=login_form())), ""),
+        (Answer(200, body=page(title="News", body=LARGE + login_form())), ""),
+        (Answer(200, body=page(title="Welcome", body="<p class=timeout>Your time is up</p>")), 'text = "time is up"'),
+        (Answer(200, body=page(title="Welcome", body="<p class=timeout>.</p>")), 'selector = ".timeout"'),
+        (Answer(418), "statuses = [418]"),
+    ],
+    ids=["401", "403", "403-json", "440", "form", "large-form", "text", "selector", "status"],
+)
+def test_the_end_of_a_session_is_noticed_whatever_the_site_answers(
+    web: Web, place: Place, outside: Answer, ended: str
+) -> None:
+    site = behind_login(web, pages=16, outside=outside, ends_after=7)
+    told = place.comity("crawl", site.url(), *login_options(place, site, ended=ended), "--json")
+    assert told.code == 0, told
+    kept = place.kept()
+    inside = {site.url("/" if number == 0 else f"/p{number}") for number in range(16)}
+    assert {url for url, row in kept.items() if "Signed in" in (row["body"] or "")} == inside
+    assert set(kept) == inside
+    assert 3 <= len([seen for seen in site.log if seen.method == "POST"]) <= 5
+    assert place.comity("verify-politeness").code == 0
+
+
+@pytest.mark.parametrize("sign", [Answer(403), Answer(body=page(body=login_form()))], ids=["403", "form"])
+def test_a_page_that_only_looks_logged_out_costs_few_logins(web: Web, place: Place, sign: Answer) -> None:
+    """Pages that no one may see, or a form on every page: after three logins in vain, pages are taken as they are."""
+    site = behind_login(web, pages=4)
+    site.routes["/p3"] = page(*(f"/closed{number}" for number in range(8)), body='<p class="account">Signed in</p>')
+    site.routes |= {f"/closed{number}": sign for number in range(8)}
+    told = place.comity("crawl", site.url(), *login_options(place, site), "--json")
+    assert told.json["summary"]["code"] in ("nothing_left", "already_done"), told
+    assert len([seen for seen in site.log if seen.method == "POST"]) == 4
+    closed = [path for path in site.paths if path.startswith("/closed")]
+    assert (len(set(closed)), len(closed)) == (8, 11)
+
+
+def test_a_login_by_tickets_leaves_none_of_them_in_the_state(web: Web, place: Place) -> None:
+    """Single sign-on (CAS) puts a ticket into the URL that the form leads to."""
+    ticket = "ST-4711-t1cket"
+    site = behind_login(web, pages=3)
+    enter = site.routes["/login?next=/"]
+
+    def with_ticket(asked: Any) -> Any:
+        answer = enter(asked)  # type: ignore[operator]
+        return replace(answer, headers={**answer.headers, "Location": f"/?ticket={ticket}"})
+
+    site.routes["/login?next=/"] = with_ticket
+    site.routes[f"/?ticket={ticket}"] = site.routes["/"]
+    told = place.comity("crawl", site.url(), *login_options(place, site), "--log-requests", place.folder / "log.jsonl")
+    assert told.code == 0, told
+    assert len(place.kept()) == 3
+    assert f"/?ticket={ticket}" in site.paths
+    assert_nowhere(place.folder, [ticket, PASSWORD, SESSION])
     assert place.comity("verify-politeness").code == 0
 
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from comity.model.fetch import Cookie, Proxy
 
 Pairs = tuple[tuple[str, str], ...]
+LOGGED_OUT_STATUSES: Final = frozenset({401, 403, 419, 440})
+"""Statuses that pages have for a client whose session has ended; the last two are those of Laravel and IIS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,9 @@ class FormLogin:
     check: LoginCheck
     form: str | None = None
     """A CSS selector, where the form cannot be recognized by its fields."""
+    ended: LoginCheck | None = None
+    """How to recognize a page that is served because the session has ended, besides what every site does."""
+    ended_statuses: frozenset[int] = LOGGED_OUT_STATUSES
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Any, Final
 from comity.model.errors import BadInput
 from comity.model.fetch import Cookie, Proxy
 from comity.model.host import HostPolicy
-from comity.model.request_identity import FormLogin, LoginCheck, RequestIdentity
+from comity.model.request_identity import LOGGED_OUT_STATUSES, FormLogin, LoginCheck, RequestIdentity
 from comity.rules.canonical import origin_of, web_address
 from comity.rules.cookies import own_cookie, read_cookie_file
 from comity.rules.request_options import (
@@ -44,7 +44,7 @@ from comity.rules.request_options import (
 
 _MOST_BYTES: Final = 65_536
 _MOST_LIST_BYTES: Final = 1 << 20
-_LOGIN_KEYS: Final = frozenset({"page", "form", "fields", "check"})
+_LOGIN_KEYS: Final = frozenset({"page", "form", "fields", "check", "ended"})
 _CHECK_KEYS: Final = frozenset({"selector", "text", "url"})
 _POLICY_LISTS: Final = ("headers", "cookies", "auth", "proxy", "login")
 
@@ -355,7 +355,9 @@ def read_login(field: str, text: str, secrets: Secrets) -> FormLogin:
     if not isinstance(page, str) or not isinstance(fields, Mapping) or not fields:
         raise BadInput(field, "a login needs the URL of its page and a table of fields")
     if unknown := set(document) - _LOGIN_KEYS:
-        raise BadInput(field, f"{min(unknown)} is not a key of a login file; the keys are page, form, fields and check")
+        raise BadInput(
+            field, f"{min(unknown)} is not a key of a login file; the keys are page, form, fields, check and ended"
+        )
     if form is not None and not (isinstance(form, str) and is_selector(form)):
         raise BadInput(field, "form must be a CSS selector")
     pairs = []
@@ -368,7 +370,10 @@ def read_login(field: str, text: str, secrets: Secrets) -> FormLogin:
     check = _login_check(field, document.get("check"))
     if check.selector is not None and not is_selector(check.selector):
         raise BadInput(field, f"{check.selector[:100]} is not a CSS selector")
-    return FormLogin(web_address(page).url, tuple(pairs), check, form)
+    ended, statuses = _login_ended(field, document.get("ended"))
+    if ended is not None and ended.selector is not None and not is_selector(ended.selector):
+        raise BadInput(field, f"{ended.selector[:100]} is not a CSS selector")
+    return FormLogin(web_address(page).url, tuple(pairs), check, form, ended, statuses)
 
 
 def _login_document(field: str, text: str) -> Mapping[str, Any]:
@@ -392,3 +397,16 @@ def _login_check(field: str, check: Any) -> LoginCheck:
     if not all(isinstance(value, str) and value for value in check.values()):
         raise BadInput(field, "selector, text and url of a check must be strings")
     return LoginCheck(**check)
+
+
+def _login_ended(field: str, ended: Any) -> tuple[LoginCheck | None, frozenset[int]]:
+    """How to recognize that the session has ended: a check of pages, and statuses."""
+    if ended is None:
+        return None, LOGGED_OUT_STATUSES
+    if not isinstance(ended, Mapping) or not ended or not set(ended) <= {*_CHECK_KEYS, "statuses"}:
+        raise BadInput(field, "the end of a session is recognized by selector, text, url or statuses")
+    statuses = ended.get("statuses", list(LOGGED_OUT_STATUSES))
+    if not isinstance(statuses, list) or not all(type(each) is int and 400 <= each <= 499 for each in statuses):
+        raise BadInput(field, "statuses must be a list of numbers from 400 to 499, such as [401, 403]")
+    check = {name: value for name, value in ended.items() if name != "statuses"}
+    return (_login_check(field, check) if check else None), frozenset(statuses)

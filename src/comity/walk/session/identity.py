@@ -15,6 +15,7 @@ from comity.rules.canonical import origin_of
 from comity.rules.cookies import cookie_field, cookies_after
 
 _RENEWALS_MOST: Final = 20  # logins in one lease after the first
+_IN_VAIN_MOST: Final = 3  # logins that changed nothing: the signs mean something else on this host
 LogIn = Callable[[], Awaitable[object]]
 IdentityOf = Callable[[str, HostPolicy | None], RequestIdentity | None]
 """What requests to a host carry, by its name and policy; None for nothing besides the usual."""
@@ -48,6 +49,7 @@ class HostIdentity:
     """
 
     __slots__ = (
+        "_in_vain",
         "_loaded",
         "_logging_in",
         "_login_page",
@@ -67,6 +69,7 @@ class HostIdentity:
         self._logging_in = asyncio.Lock()
         self._suspects: set[int] = set()  # keys of URLs that ended a session
         self._renewals = 0
+        self._in_vain = 0
         self._renewed_at = -inf
         self.jar: tuple[Cookie, ...] = _joined(kept, terms.cookies)
         self._loaded = kept
@@ -101,8 +104,17 @@ class HostIdentity:
         """Whether a redirect to a URL means that the session has ended."""
         return self._login_page is not None and url.partition("?")[0] == self._login_page
 
+    @property
+    def watches_for_logout(self) -> bool:
+        """Whether the answer to a page can still mean that the session has ended."""
+        return self.terms.login is not None and self._in_vain < _IN_VAIN_MOST
+
+    def note_login(self, *, was_needed: bool) -> None:
+        """Note whether a page that looked as if the session had ended looks different after another login."""
+        self._in_vain = 0 if was_needed else self._in_vain + 1
+
     async def renew(self, key: int, asked_at: float, clock: Callable[[], float]) -> bool:
-        """Log in once more because a URL, asked for at a time, led to the login; say whether to ask for it again.
+        """Log in once more because of the answer to a URL, asked for at a time; say whether to ask for it again.
 
         A URL that ends a fresh session twice is the logout, or is not for us: it is taken as it is. Such a host gets
         one request at a time, so that the one that ends its session is the first to notice.
@@ -124,6 +136,7 @@ class HostIdentity:
         changed = HostIdentity(terms)
         changed.jar, changed._loaded = _joined(self.jar, terms.cookies), self._loaded
         changed.log_in, changed._suspects, changed._renewals = self.log_in, self._suspects, self._renewals
+        changed._in_vain, changed._renewed_at = self._in_vain, self._renewed_at
         return changed
 
     @property
