@@ -217,7 +217,10 @@ class Settings(BaseSettings):
         (), "Cookies to send, one per line: name=value, or file:PATH for a Netscape cookie file.", "COOKIES", repr=False
     )
     auth: Annotated[tuple[str, ...], NoDecode] = _set(
-        (), "Credentials, one per line: basic USER env:PASSWORD, or bearer env:TOKEN.", "AUTH", repr=False
+        (),
+        "Credentials, one per line: basic USER env:PASSWORD, digest USER env:PASSWORD, or bearer env:TOKEN.",
+        "AUTH",
+        repr=False,
     )
     login: Annotated[tuple[str, ...], NoDecode] = _set(
         (),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,7 +24,7 @@ from tests.servers.waiting import wait_until
 from tests.walk.crawling import Place, line_of
 from tests.walk.login_site import PASSWORD, SESSION, USER, behind_login, login_file, login_form
 from tests.walk.pictures import png
-from tests.walk.site import Answer, Asked, Site, Web, page, redirect
+from tests.walk.site import Answer, Asked, Site, Web, page, redirect, tree
 
 DEAD = "http://127.0.0.1:4"
 HEADER, COOKIE, TOKEN = "header-s3cret", "cookie-s3cret", "token-s3cret"
@@ -360,6 +362,89 @@ def test_a_form_that_would_give_the_password_away_is_not_sent(web: Web, place: P
     assert (line["code"], reason in line["reason"]) == ("login_failed", True), line
     assert {seen.method for seen in site.log} == {"GET"}
     assert_nowhere(place.folder, [PASSWORD, "pa55-word%26secret"])
+
+
+class DigestSite:
+    """A site that wants digest authentication, and a new nonce after some requests."""
+
+    def __init__(self, web: Web, *, algorithm: str = "SHA-256", uses: int = 1000, user: str = "me") -> None:
+        self.algorithm, self.uses, self.user = algorithm, uses, user
+        self.count, self.used, self.replays = 0, 0, 0
+        self.counts: set[str] = set()
+        routes = {path: partial(self.answer, body) for path, body in tree(8).items()}
+        self.site = web.site(routes, robots=partial(self.answer, "User-agent: *\nDisallow: /p3\n"))  # type: ignore[arg-type]
+
+    @property
+    def nonce(self) -> str:
+        return f"nonce-{self.count}"
+
+    def answer(self, body: str, asked: Asked) -> Answer:
+        said = asked.headers.get("authorization", "")
+        found = dict(re.findall(r'(\w+)="?([^",]*)', said.removeprefix("Digest ")))
+        is_known = found.get("nonce") == self.nonce
+        if is_known and self.used < self.uses and found.get("response") == self.response(found, asked):
+            self.used += 1
+            self.replays += found["nc"] in self.counts
+            self.counts.add(found["nc"])
+            return Answer(body=body, type="text/plain" if asked.path == "/robots.txt" else "text/html")
+        is_stale = bool(said) and self.used >= self.uses
+        if not said or is_stale:
+            self.count, self.used, self.counts = self.count + 1, 0, set()
+        stale = ", stale=true" if is_stale else ""
+        challenge = f'Digest realm="r", nonce="{self.nonce}", algorithm={self.algorithm}, qop="auth"{stale}'
+        return Answer(401, body="Who are you?", headers={"WWW-Authenticate": challenge})
+
+    def response(self, found: dict[str, str], asked: Asked) -> str:
+        hashed = {"MD5": hashlib.md5, "SHA-256": hashlib.sha256}[self.algorithm]
+
+        def digest(*parts: str) -> str:
+            return hashed(":".join(parts).encode()).hexdigest()
+
+        secret = digest(self.user, "r", TOKEN)
+        request = digest(asked.method, found["uri"] if found["uri"] == asked.path else "another page")
+        return digest(secret, found["nonce"], found["nc"], found["cnonce"], "auth", request)
+
+
+@pytest.mark.parametrize(("algorithm", "uses"), [("MD5", 1000), ("SHA-256", 1000), ("SHA-256", 3)])
+def test_digest_authentication_takes_a_second_request_only_for_a_new_nonce(
+    web: Web, place: Place, algorithm: str, uses: int
+) -> None:
+    origin = DigestSite(web, algorithm=algorithm, uses=uses)
+    site = origin.site
+    place.env["T"] = TOKEN
+    told = place.comity("crawl", site.url(), "--auth", "digest me env:T")
+    assert told.code == 0, told
+    assert {url for url, row in place.kept().items() if row["http_status"] == 200} == {
+        site.url("/" if number == 0 else f"/p{number}") for number in range(8) if number != 3
+    }, "and robots.txt was read with the credentials"
+    assert origin.replays == 0
+    refused = len(site.log) - 8  # seven pages and robots.txt
+    assert refused == (1 if uses == 1000 else 3)
+    ledger = place.rows("SELECT status, url FROM politeness_ledger ORDER BY sequence")
+    assert len(ledger) == len(site.log), "every request has its row"
+    assert len([row for row in ledger if row["status"] == 401]) == refused
+    assert place.comity("verify-politeness").code == 0
+    assert_nowhere(place.folder, [TOKEN])
+
+
+def test_wrong_credentials_cost_no_second_request_for_each_page(web: Web, place: Place) -> None:
+    origin = DigestSite(web, user="someone else")
+    place.env["T"] = TOKEN
+    told = place.comity("crawl", origin.site.url(), "--auth", "digest me env:T", "--json")
+    assert told.code == 1, told
+    assert origin.site.paths.count("/robots.txt") == 2
+    assert origin.site.paths.count("/") == 1
+
+
+def test_a_challenge_of_another_host_is_not_answered(web: Web, place: Place) -> None:
+    origin = DigestSite(web)
+    other = DigestSite(web)
+    origin.site.routes["/p5"] = redirect(other.site.url("/p1"))
+    place.env["T"] = TOKEN
+    told = place.comity("crawl", origin.site.url(), "--auth", "digest me env:T")
+    assert told.code == 0, told
+    assert "/p1" in other.site.paths
+    assert [seen for seen in other.site.log if "authorization" in seen.headers] == []
 
 
 def test_hosts_keep_their_proxies(web: Web, place: Place) -> None:

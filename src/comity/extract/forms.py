@@ -81,7 +81,9 @@ def shows_logged_out(body: bytes, content_type: str | None, url: str, login: For
     Nearly every page is decided by a search for a few bytes. A page that costs too much to parse here is decided by
     the names of the form's fields alone.
     """
-    if login.ended is not None and may_parse and passes(login.ended, body, content_type, url):
+    ended = login.ended
+    is_cheap = may_parse or (ended is not None and ended.selector is None and ended.text is None)
+    if ended is not None and is_cheap and passes(ended, body, content_type, url):
         return True
     if b"assword" not in body and b"ASSWORD" not in body:  # every form that asks for one names the type of its field
         return False

@@ -42,6 +42,14 @@ class FormLogin:
 
 
 @dataclass(frozen=True, slots=True)
+class DigestLogin:
+    """A user name and a password that are sent only as a digest of a server's challenge (RFC 7616)."""
+
+    user: str = field(repr=False)
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class RequestIdentity:
     """What goes to one host. Headers go to exactly the origins they are for (scheme, name and port)."""
 
@@ -53,13 +61,15 @@ class RequestIdentity:
     """Whether cookies that the host sets are sent back for the length of the lease."""
     keeps_cookies: bool = False
     """Whether the jar is kept with the host between leases."""
+    digests: Mapping[str, DigestLogin] = field(default_factory=dict)
+    """By origin, as headers are."""
     problem: str | None = None
     """Why the host cannot be requested: a secret or file that it needs cannot be read. Then nothing is sent."""
 
     @property
     def is_personal(self) -> bool:
         """Whether answers may hold secrets of ours, such as the cookie of a session."""
-        return bool(self.headers or self.cookies or self.login or self.has_jar)
+        return bool(self.headers or self.cookies or self.login or self.has_jar or self.digests)
 
     @property
     def needs_a_step(self) -> bool:

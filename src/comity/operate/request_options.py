@@ -17,7 +17,7 @@ from typing import Any, Final
 from comity.model.errors import BadInput
 from comity.model.fetch import Cookie, Proxy
 from comity.model.host import HostPolicy
-from comity.model.request_identity import LOGGED_OUT_STATUSES, FormLogin, LoginCheck, RequestIdentity
+from comity.model.request_identity import LOGGED_OUT_STATUSES, DigestLogin, FormLogin, LoginCheck, RequestIdentity
 from comity.rules.canonical import origin_of, web_address
 from comity.rules.cookies import own_cookie, read_cookie_file
 from comity.rules.request_options import (
@@ -123,6 +123,7 @@ class _Parts:
 
     headers: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
     cookies: list[Cookie] = field(default_factory=list)
+    digests: dict[str, DigestLogin] = field(default_factory=dict)
     login: FormLogin | None = None
     wants_jar: bool = False
     keeps: bool = False
@@ -130,6 +131,10 @@ class _Parts:
     def add_header(self, origin: str, name: str, value: str) -> None:
         for reached in origins_reached(origin):
             self.headers.setdefault(reached, {})[name.lower()] = (name, value)
+
+    def add_digest(self, origin: str, digest: DigestLogin) -> None:
+        for reached in origins_reached(origin):
+            self.digests[reached] = digest
 
 
 class RequestOptions:
@@ -199,6 +204,7 @@ class RequestOptions:
             login=parts.login,
             has_jar=keeps or parts.wants_jar or self._texts.cookie_jar or own is not None,
             keeps_cookies=keeps,
+            digests=dict(parts.digests),
         )
 
 
@@ -286,6 +292,10 @@ def _read_parts(texts: OptionTexts, secrets: Secrets, now: float) -> dict[str, _
             parts.add_header(origin, header.name, value)
     for auth in (read_auth("auth", text) for text in texts.auth):
         user, secret = secrets.text("auth", auth.user), secrets.text("auth", auth.secret)
+        if auth.scheme == "digest":
+            for origin, parts in each(auth):
+                parts.add_digest(origin, DigestLogin(user, secret))
+            continue
         value = _sendable("auth", authorization(auth.scheme, user, secret), auth.secret)
         for origin, parts in each(auth):
             parts.add_header(origin, "Authorization", value)
@@ -340,6 +350,7 @@ def _joined(own: _Parts | None, ruled: _Parts | None) -> _Parts | None:
     return _Parts(
         headers,
         [*own.cookies, *ruled.cookies],
+        own.digests | ruled.digests,
         ruled.login or own.login,
         own.wants_jar or ruled.wants_jar,
         own.keeps or ruled.keeps,

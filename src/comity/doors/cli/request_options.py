@@ -57,7 +57,12 @@ CRAWL: Final[Mapping[str, Any]] = {
         str | None, _carried("--cookies", "FILE", "Send the cookies in a Netscape cookie file, each to its own host.")
     ],
     "auth": Annotated[
-        _Texts, _carried("--auth", "CREDENTIALS", "Send credentials: 'basic USER env:PASSWORD' or 'bearer env:TOKEN'.")
+        _Texts,
+        _carried(
+            "--auth",
+            "CREDENTIALS",
+            "Send credentials: 'basic USER env:PASSWORD', 'digest USER env:PASSWORD' or 'bearer env:TOKEN'.",
+        ),
     ],
     "proxy": Annotated[
         _Texts,
