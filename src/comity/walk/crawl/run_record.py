@@ -51,6 +51,7 @@ class RunRecord:
         run_id: UUID,
         *,
         is_part: bool = False,
+        columns_key: int = 0,
     ) -> None:
         self._database = database
         self._leases = leases
@@ -58,6 +59,7 @@ class RunRecord:
         self._clock = clock
         self._run_id = run_id
         self._is_part = is_part
+        self._columns_key = columns_key
 
     def open(self, settings: dict[str, Any]) -> None:
         """Take over what dead processes of this machine left, and record that the run starts."""
@@ -118,7 +120,9 @@ class RunRecord:
         idle: list[IdleHost] = []
         if named is not None and not self._is_part and end.reason not in FAILURES:
             untaken = sorted(set(named) - {line.host for line in lines})
-            idle = why_idle(self._database, self._clock, untaken[:_EXPLAINED_MOST], run_ended=end.reason is not None)
+            explained = untaken[:_EXPLAINED_MOST]
+            is_ended, key = end.reason is not None, self._columns_key
+            idle = why_idle(self._database, self._clock, explained, run_ended=is_ended, columns_key=key)
             rest = len(untaken) - _EXPLAINED_MOST
             if rest > 0:  # very many are not explained one by one
                 forgotten = {**(forgotten or {}), EndReason.NOT_TAKEN: rest}

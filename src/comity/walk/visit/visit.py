@@ -39,6 +39,7 @@ from comity.model.run import IMAGE_TYPES
 from comity.rules.admission import ROBOTS_UNKNOWN, Admitted, DenialCode, Denied, PatternCheck, admit, of_fetch
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
+from comity.rules.expressions.columns_key import has_columns
 from comity.rules.first_contact import without_tls
 from comity.rules.url_secrets import masked_url
 from comity.walk.evidence import robots_evidence
@@ -330,6 +331,8 @@ def _conditional(request: FetchRequest, entry: QueuedUrl, context: VisitContext)
         return request
     if context.finds_images and not seen.images_read and not entry.is_image:
         return request  # its images were not looked for yet
+    if context.columns_key and not entry.is_image and not has_columns(seen.columns_key, context.columns_key):
+        return request  # an answer without a body would leave its new columns empty
     return request._replace(etag=seen.etag, last_modified=seen.last_modified)
 
 
