@@ -275,6 +275,20 @@ def test_the_names_of_page_columns_are_reserved() -> None:
     assert set(PAGE_NAMES) <= set(RESERVED_NAMES)
 
 
+def test_the_setting_names_a_file_too(web: Web, place: Place) -> None:
+    site = web.site({"/": page(title="A")})
+    file = place.folder / "columns.txt"
+    file.write_text("css 'title::text' AS heading  -- the title\n")
+    for written in (str(file), f"@{file}"):
+        place.env["COMITY_EXTRACT"] = written
+        assert place.comity("crawl", site.url(), "--refresh", "--into", place.folder / "a.jsonl").code == 0
+    lines = (place.folder / "a.jsonl").read_text().splitlines()
+    assert [json.loads(line)["heading"] for line in lines] == ["A", "A"]
+    place.env["COMITY_EXTRACT"] = "@nowhere.txt"
+    told = place.comity("crawl", site.url())
+    assert (told.code, told.err) == (2, "comity: COMITY_EXTRACT: cannot read nowhere.txt: No such file or directory\n")
+
+
 def unchanging(web: Web) -> Site:
     """Pages that are answered with 304 to anyone who has them."""
     pages = {path: Answer(body=body, etag='"1"') for path, body in (("/", page("/a")), ("/a", page(title="A")))}
