@@ -186,9 +186,11 @@ def test_only_xpath_has_no_bound() -> None:
     assert not is_unbounded("COALESCE(og.title, css 'a') AS x")
 
 
-ITEMREF = """<div itemscope itemtype="https://schema.org/Product" itemref="price seller nowhere price"><b itemprop=name>Cup</b>
+ITEMREF = """<div itemscope itemtype="https://schema.org/Product" itemref="price seller nowhere price">
+<b itemprop=name>Cup</b>
 <div itemprop=offers itemscope itemtype="https://schema.org/Offer" itemref="seller"><i itemprop=sku>7</i></div></div>
-<p id=price><span itemprop=price>3.50</span></p><p id=seller itemprop=seller>Ann</p><p id=price><b itemprop=price>9</b></p>
+<p id=price><span itemprop=price>3.50</span></p><p id=seller itemprop=seller>Ann</p>
+<p id=price><b itemprop=price>9</b></p>
 <div id=loop itemscope itemtype="https://schema.org/Thing" itemref="loop"><u itemprop=name>Loop</u></div>"""
 
 

@@ -38,8 +38,8 @@ def read_item(
 
     def parts_of(item: Element) -> list[Element]:
         parts = [child for child in item.children if isinstance(child, Element)]
-        for name in (item.attr("itemref") or "").split()[:_MOST_REFERENCES] if by_id is not None else ():
-            named = by_id(name)
+        for name in (item.attr("itemref") or "").split()[:_MOST_REFERENCES]:
+            named = by_id(name) if by_id is not None else None
             if named is not None and (item, named) not in followed:
                 followed.add((item, named))
                 parts.append(named)
