@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
 from comity.clock import Clock
+from comity.database import hosts as hosts_table
 from comity.database import records, runs
 from comity.database.connection import Database
 from comity.database.types import from_seconds
@@ -126,9 +127,17 @@ class RunRecord:
             rest = len(untaken) - _EXPLAINED_MOST
             if rest > 0:  # very many are not explained one by one
                 forgotten = {**(forgotten or {}), EndReason.NOT_TAKEN: rest}
+        if not self._is_part:
+            lines = self._with_totals(lines)
         summary = summary_of(progress, str(self._run_id), end, lines, idle, self._clock.seconds(), forgotten)
         self.close(summary.status, summary.code, summary.reason)
         return summary
+
+    def _with_totals(self, lines: Collection[HostSummary]) -> list[HostSummary]:
+        """The lines with the pages of all runs; a state that does not track hosts knows only those of this run."""
+        with self._database.read() as connection:
+            totals = hosts_table.pages_crawled(connection, [line.host for line in lines])
+        return [replace(line, pages_in_all=max(line.pages, totals.get(line.host, 0))) for line in lines]
 
     def close(self, status: str, code: str, detail: str) -> None:
         """Record how the run ended: by a code, and in words."""
