@@ -249,11 +249,15 @@ class State:
 
     def run_record(self, run_id: UUID) -> RunRecord:
         """The record of a run that several processes share."""
+        from comity.rules.expressions.columns_key import columns_key
         from comity.store.pages import open_sink
         from comity.walk.crawl.run_record import RunRecord
 
         leases = self.leases()
-        return RunRecord(self.database, leases, open_sink(self.settings.pages, leases.holder), self.clock, run_id)
+        settings = self.settings
+        key = columns_key(settings.extract, text=settings.text, markdown=settings.markdown, has_extractor=False)
+        sink = open_sink(settings.pages, leases.holder)
+        return RunRecord(self.database, leases, sink, self.clock, run_id, columns_key=key)
 
     def _fetch_limits(self, most_bytes: int) -> FetchLimits:
         settings = self.settings

@@ -18,12 +18,12 @@ def test_the_end_of_a_crawl_is_told_to_people(web: Web, place: Place) -> None:
     good, bad = web.site(tree(4)), web.site(fallback=Answer(403))
     told = place.comity("crawl", good.url(), bad.url())
     assert told.code == 0
-    assert told.out.startswith("4 pages in ")
+    assert told.out.startswith("This run: 4 pages in ")
     assert "1 error" in told.out
     assert "Ended: the host refused us (1 of 2 hosts); 1 host: nothing left to visit." in told.out
     lines = {line.split()[0]: line.split()[1:] for line in told.out.splitlines() if line.startswith("127.")}
-    assert lines[good.host] == ["exhausted", "4", "0"]
-    assert lines[bad.host] == ["blocked", "0", "0"]
+    assert lines[good.host] == ["exhausted", "4", "4", "0"]
+    assert lines[bad.host] == ["blocked", "0", "0", "0"]
     assert "the server answered 403" in told.out
     assert f"{place.pages}/*.parquet" in told.out
     assert str(place.state) in told.out
@@ -39,11 +39,24 @@ def test_the_end_of_a_crawl_is_told_to_programs(web: Web, place: Place) -> None:
     assert 0 <= line.pop("seconds") < 60
     assert datetime.fromisoformat(line.pop("next_run_at")) > datetime.now(UTC) + timedelta(days=1)  # a refresh
     told_of_host = {"host": site.host, "status": "exhausted", "pages": 4, "errors": 0, "queued": 0, "reason": None}
-    assert line == told_of_host | {"code": "nothing_left", "too_deep": 0}
+    assert line == told_of_host | {"code": "nothing_left", "too_deep": 0, "pages_in_all": 4}
     summary = document["summary"]
     assert (summary["code"], summary["reason"]) == ("nothing_left", "nothing left to visit")
     assert (summary["endings"], summary["faults"]) == ({"nothing_left": 1}, [])
     assert (document["idle"], document["taken_down"], document["state"]) == ([], [], str(place.state))
+
+
+def test_the_summary_has_the_pages_of_this_run_and_of_all(web: Web, place: Place) -> None:
+    site = web.site(tree(6))
+    first = place.comity("crawl", site.url(), "--max-pages", 2)
+    assert "In all" not in first.out, "there was no earlier run"
+    then = place.comity("crawl", site.url())
+    assert then.out.startswith("This run: 4 pages in ")
+    assert "\nIn all: 6 pages of 1 host.\n" in then.out
+    [line] = [line.split() for line in then.out.splitlines() if line.startswith(site.host)]
+    assert line == [site.host, "exhausted", "4", "6", "0"]
+    again = place.comity("crawl", site.url(), "--refresh", "--json").json["summary"]
+    assert (again["pages"], again["hosts"][0]["pages"], again["hosts"][0]["pages_in_all"]) == (6, 6, 6)
 
 
 def test_options_reach_the_crawl(web: Web, place: Place) -> None:

@@ -24,7 +24,7 @@ DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "requests.md").read_t
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
 SHELL = [block for language, block in BLOCKS if language == "sh"]
 PYTHON = [block for language, block in BLOCKS if language == "python"]
-(LOGIN,) = [block for language, block in BLOCKS if language == "toml"]
+LOGIN, ENDED = [block for language, block in BLOCKS if language == "toml"]
 SECRETS = {
     "SITE_TOKEN": "t0ken-of-site",
     "SITE_SESSION": "s3ssion-in-env",
@@ -63,7 +63,7 @@ def site(web: Web, request: pytest.FixtureRequest) -> Site:
 @pytest.fixture
 def place(tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Place:
     """A folder with the files that the examples name, and an environment with their secrets."""
-    (tmp_path / "login.toml").write_text(LOGIN.replace("https://example.com", site.url("")))
+    (tmp_path / "login.toml").write_text(LOGIN.replace("https://example.com", site.url("")) + ENDED)
     (tmp_path / "cookies.txt").write_text("127.0.0.1\tFALSE\t/\tFALSE\t0\tfiled\tc00kie\n")
     place = Place(tmp_path, partial(request.getfixturevalue, "fork_server"))
     place.env |= SECRETS

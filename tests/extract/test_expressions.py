@@ -183,3 +183,29 @@ def test_a_page_over_its_budget_is_left_to_a_child() -> None:
 def test_only_xpath_has_no_bound() -> None:
     assert is_unbounded("COALESCE(og.title, xpath '//a') AS x")
     assert not is_unbounded("COALESCE(og.title, css 'a') AS x")
+
+
+ITEMREF = """<div itemscope itemtype="https://schema.org/Product" itemref="price seller nowhere price">
+<b itemprop=name>Cup</b>
+<div itemprop=offers itemscope itemtype="https://schema.org/Offer" itemref="seller"><i itemprop=sku>7</i></div></div>
+<p id=price><span itemprop=price>3.50</span></p><p id=seller itemprop=seller>Ann</p>
+<p id=price><b itemprop=price>9</b></p>
+<div id=loop itemscope itemtype="https://schema.org/Thing" itemref="loop"><u itemprop=name>Loop</u></div>"""
+
+
+def test_microdata_takes_what_itemref_names() -> None:
+    """WHATWG HTML §5.2.2: elements elsewhere on the page that belong to an item; of two with one id, the first."""
+    text = (
+        "microdata.Product.name, microdata.Product.price, microdata.Product.seller, "
+        "microdata.Offer.seller AS nested, microdata.Offer.sku, microdata.Thing.name AS loop"
+    )
+    assert evaluate(parse(ITEMREF), columns_of(text)).values == ["Cup", "3.50", "Ann", "Ann", "7", "Loop"]
+
+
+def test_many_references_cost_no_more_than_the_budget() -> None:
+    inner = "".join(
+        f"<div id=i{n} itemscope itemprop=a itemref='{' '.join(f'i{m}' for m in range(40))}'>" for n in range(40)
+    )
+    document = parse(f"<div itemscope itemtype=P itemref=i0>{inner}")
+    with pytest.raises(OverBudget):
+        evaluate(document, columns_of("microdata.P.a.a"))

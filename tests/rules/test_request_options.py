@@ -117,7 +117,7 @@ def test_an_option_does_not_show_its_value() -> None:
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("digest me env:P", "digest"),
+        ("digest me", "digest USER"),
         ("basic me", "basic USER"),
         ("basic me:s3cret", "basic USER"),
         ("bearer", "bearer env"),

@@ -45,10 +45,10 @@ def test_the_end_is_told_to_people_as_one(web: Web, place: Place) -> None:
     told = place.comity("crawl", *(site.url() for site in sites), "--processes", 2)
     assert told.code == 0
     assert told.err == ""
-    assert told.out.startswith("15 pages in ")
+    assert told.out.startswith("This run: 15 pages in ")
     assert told.out.count("Ended: nothing left to visit.") == 1
     lines = {line.split()[0]: line.split()[1:] for line in told.out.splitlines() if line.startswith("127.")}
-    assert lines == {site.host: ["exhausted", "5", "0"] for site in sites}
+    assert lines == {site.host: ["exhausted", "5", "5", "0"] for site in sites}
 
 
 def test_more_processes_than_hosts_or_requests_are_of_no_use(web: Web, place: Place) -> None:

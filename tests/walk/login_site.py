@@ -24,10 +24,23 @@ def login_form(**attributes: str) -> str:
 
 
 def behind_login(
-    web: Web, pages: int = 12, *, robots: str | None = None, has_logout: bool = False, **options: Any
+    web: Web,
+    pages: int = 12,
+    *,
+    robots: str | None = None,
+    has_logout: bool = False,
+    outside: Answer | None = None,
+    ends_after: int = 0,
+    **options: Any,
 ) -> Site:
-    """A site whose pages lead to its login until the session's cookie is sent; a link may end the session."""
+    """A site whose pages lead to its login until the session's cookie is sent; a link may end the session.
+
+    Without a session its pages are answered by `outside`, by default with a redirect to the login. A session ends
+    after a number of pages, if that is set.
+    """
     sessions: set[str] = set()
+    refusal = outside or Answer(302, headers={"Location": "/login"})
+    served = [0]
 
     def is_in(asked: Asked) -> bool:
         return bool(sessions) and f"session={SESSION}" in asked.headers.get("cookie", "")
@@ -49,7 +62,11 @@ def behind_login(
     def inside(number: int) -> Any:
         def answer(asked: Asked) -> Answer | str:
             if not is_in(asked):
-                return Answer(302, headers={"Location": "/login"})
+                return refusal
+            served[0] += 1
+            if served[0] == ends_after:
+                served[0] = 0
+                sessions.clear()
             below = [f"/p{child}" for child in (2 * number + 1, 2 * number + 2) if child < pages]
             # Many sites send the session's cookie anew with every page.
             cookie = f"session={SESSION}; Path=/; HttpOnly"
@@ -64,7 +81,10 @@ def behind_login(
     return web.site(routes, robots=robots, **options)
 
 
-def login_file(url: str, *, user: str = "env:SITE_USER", password: str = "env:SITE_PASSWORD", check: str = "") -> str:
+def login_file(
+    url: str, *, user: str = "env:SITE_USER", password: str = "env:SITE_PASSWORD", check: str = "", ended: str = ""
+) -> str:
     """A login file for the site."""
     check = check or 'selector = ".account"'
-    return f'page = "{url}"\n\n[fields]\nuser = "{user}"\npass = "{password}"\n\n[check]\n{check}\n'
+    ended = f"\n[ended]\n{ended}\n" if ended else ""
+    return f'page = "{url}"\n\n[fields]\nuser = "{user}"\npass = "{password}"\n\n[check]\n{check}\n{ended}'

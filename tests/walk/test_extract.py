@@ -279,3 +279,61 @@ def test_two_options_cannot_make_one_column(web: Web, place: Place) -> None:
 
 def test_the_names_of_page_columns_are_reserved() -> None:
     assert set(PAGE_NAMES) <= set(RESERVED_NAMES)
+
+
+def test_the_setting_names_a_file_too(web: Web, place: Place) -> None:
+    site = web.site({"/": page(title="A")})
+    file = place.folder / "columns.txt"
+    file.write_text("css 'title::text' AS heading  -- the title\n")
+    for written in (str(file), f"@{file}"):
+        place.env["COMITY_EXTRACT"] = written
+        assert place.comity("crawl", site.url(), "--refresh", "--into", place.folder / "a.jsonl").code == 0
+    lines = (place.folder / "a.jsonl").read_text().splitlines()
+    assert [json.loads(line)["heading"] for line in lines] == ["A", "A"]
+    place.env["COMITY_EXTRACT"] = "@nowhere.txt"
+    told = place.comity("crawl", site.url())
+    assert (told.code, told.err) == (2, "comity: COMITY_EXTRACT: cannot read nowhere.txt: No such file or directory\n")
+
+
+def unchanging(web: Web) -> Site:
+    """Pages that are answered with 304 to anyone who has them."""
+    pages = {path: Answer(body=body, etag='"1"') for path, body in (("/", page("/a")), ("/a", page(title="A")))}
+    return web.site(pages)
+
+
+def conditional(site: Site, since: int) -> list[bool]:
+    """Which of the requests for pages since then had conditions."""
+    return ["if-none-match" in seen.headers for seen in site.log[since:] if seen.path != "/robots.txt"]
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ((), ("--extract", "css 'title::text' AS heading")),
+        ((), ("--text",)),
+        (("--text",), ("--text", "--markdown")),
+        (("--extract", "meta.title AS heading"), ("--extract", "css 'title::text' AS heading")),
+    ],
+    ids=["expressions", "text", "more", "changed"],
+)
+def test_pages_without_the_new_columns_are_requested_without_conditions_once(
+    web: Web, place: Place, first: tuple[str, ...], then: tuple[str, ...]
+) -> None:
+    site = unchanging(web)
+    assert place.comity("crawl", site.url(), *first).code == 0
+    told = place.comity("crawl", site.url(), *then)
+    assert "--refresh` reads all its pages again, for the columns that they do not have yet" in told.out, told.out
+    since = len(site.log)
+    assert place.comity("crawl", site.url(), *then, "--refresh").code == 0
+    assert conditional(site, since) == [False, False]
+    since = len(site.log)
+    assert place.comity("crawl", site.url(), *then, "--refresh").code == 0
+    assert conditional(site, since) == [True, True], "they have them now"
+    since = len(site.log)
+    assert place.comity("crawl", site.url(), "--refresh").code == 0
+    assert conditional(site, since) == [True, True], "a crawl without columns needs none"
+    since = len(site.log)
+    told = place.comity("crawl", site.url(), *then)
+    assert "--refresh` fetches what changed" in told.out, told.out
+    assert place.comity("crawl", site.url(), *then, "--refresh").code == 0
+    assert conditional(site, since) == [True, True], "an unchanged page keeps its columns"

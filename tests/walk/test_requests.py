@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,9 +22,9 @@ from tests.hostile.proxy import LoopbackProxy
 from tests.hostile.web import CERTIFICATES, server_context
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import Place, line_of
-from tests.walk.login_site import PASSWORD, SESSION, USER, behind_login, login_file
+from tests.walk.login_site import PASSWORD, SESSION, USER, behind_login, login_file, login_form
 from tests.walk.pictures import png
-from tests.walk.site import Answer, Asked, Site, Web, page, redirect
+from tests.walk.site import Answer, Asked, Site, Web, page, redirect, tree
 
 DEAD = "http://127.0.0.1:4"
 HEADER, COOKIE, TOKEN = "header-s3cret", "cookie-s3cret", "token-s3cret"
@@ -252,6 +255,71 @@ def test_a_session_that_ends_is_renewed_and_a_logout_is_not_visited_for_ever(
     assert place.comity("verify-politeness").code == 0
 
 
+LARGE = "<p>Text</p>" * 2_000  # too many tags to be parsed on the event loop
+
+
+@pytest.mark.parametrize(
+    ("outside", "ended"),
+    [
+        (Answer(401), ""),
+        (Answer(403, body="<p>Forbidden</p>"), ""),
+        (Answer(403, body=b"{}", type="application/json"), ""),
+        (Answer(440), ""),
+        (Answer(200, body=page(title="Sign in", body=login_form())), ""),
+        (Answer(200, body=page(title="News", body=LARGE + login_form())), ""),
+        (Answer(200, body=page(title="Welcome", body="<p class=timeout>Your time is up</p>")), 'text = "time is up"'),
+        (Answer(200, body=page(title="Welcome", body="<p class=timeout>.</p>")), 'selector = ".timeout"'),
+        (Answer(418), "statuses = [418]"),
+    ],
+    ids=["401", "403", "403-json", "440", "form", "large-form", "text", "selector", "status"],
+)
+def test_the_end_of_a_session_is_noticed_whatever_the_site_answers(
+    web: Web, place: Place, outside: Answer, ended: str
+) -> None:
+    site = behind_login(web, pages=16, outside=outside, ends_after=7)
+    told = place.comity("crawl", site.url(), *login_options(place, site, ended=ended), "--json")
+    assert told.code == 0, told
+    kept = place.kept()
+    inside = {site.url("/" if number == 0 else f"/p{number}") for number in range(16)}
+    assert {url for url, row in kept.items() if "Signed in" in (row["body"] or "")} == inside
+    assert set(kept) == inside
+    assert 3 <= len([seen for seen in site.log if seen.method == "POST"]) <= 5
+    assert place.comity("verify-politeness").code == 0
+
+
+@pytest.mark.parametrize("sign", [Answer(403), Answer(body=page(body=login_form()))], ids=["403", "form"])
+def test_a_page_that_only_looks_logged_out_costs_few_logins(web: Web, place: Place, sign: Answer) -> None:
+    """Pages that no one may see, or a form on every page: after three logins in vain, pages are taken as they are."""
+    site = behind_login(web, pages=4)
+    site.routes["/p3"] = page(*(f"/closed{number}" for number in range(8)), body='<p class="account">Signed in</p>')
+    site.routes |= {f"/closed{number}": sign for number in range(8)}
+    told = place.comity("crawl", site.url(), *login_options(place, site), "--json")
+    assert told.json["summary"]["code"] in ("nothing_left", "already_done"), told
+    assert len([seen for seen in site.log if seen.method == "POST"]) == 4
+    closed = [path for path in site.paths if path.startswith("/closed")]
+    assert (len(set(closed)), len(closed)) == (8, 11)
+
+
+def test_a_login_by_tickets_leaves_none_of_them_in_the_state(web: Web, place: Place) -> None:
+    """Single sign-on (CAS) puts a ticket into the URL that the form leads to."""
+    ticket = "ST-4711-t1cket"
+    site = behind_login(web, pages=3)
+    enter = site.routes["/login?next=/"]
+
+    def with_ticket(asked: Any) -> Any:
+        answer = enter(asked)  # type: ignore[operator]
+        return replace(answer, headers={**answer.headers, "Location": f"/?ticket={ticket}"})
+
+    site.routes["/login?next=/"] = with_ticket
+    site.routes[f"/?ticket={ticket}"] = site.routes["/"]
+    told = place.comity("crawl", site.url(), *login_options(place, site), "--log-requests", place.folder / "log.jsonl")
+    assert told.code == 0, told
+    assert len(place.kept()) == 3
+    assert f"/?ticket={ticket}" in site.paths
+    assert_nowhere(place.folder, [ticket, PASSWORD, SESSION])
+    assert place.comity("verify-politeness").code == 0
+
+
 @pytest.mark.parametrize(
     ("changes", "robots", "reason"),
     [
@@ -294,6 +362,89 @@ def test_a_form_that_would_give_the_password_away_is_not_sent(web: Web, place: P
     assert (line["code"], reason in line["reason"]) == ("login_failed", True), line
     assert {seen.method for seen in site.log} == {"GET"}
     assert_nowhere(place.folder, [PASSWORD, "pa55-word%26secret"])
+
+
+class DigestSite:
+    """A site that wants digest authentication, and a new nonce after some requests."""
+
+    def __init__(self, web: Web, *, algorithm: str = "SHA-256", uses: int = 1000, user: str = "me") -> None:
+        self.algorithm, self.uses, self.user = algorithm, uses, user
+        self.count, self.used, self.replays = 0, 0, 0
+        self.counts: set[str] = set()
+        routes = {path: partial(self.answer, body) for path, body in tree(8).items()}
+        self.site = web.site(routes, robots=partial(self.answer, "User-agent: *\nDisallow: /p3\n"))  # type: ignore[arg-type]
+
+    @property
+    def nonce(self) -> str:
+        return f"nonce-{self.count}"
+
+    def answer(self, body: str, asked: Asked) -> Answer:
+        said = asked.headers.get("authorization", "")
+        found = dict(re.findall(r'(\w+)="?([^",]*)', said.removeprefix("Digest ")))
+        is_known = found.get("nonce") == self.nonce
+        if is_known and self.used < self.uses and found.get("response") == self.response(found, asked):
+            self.used += 1
+            self.replays += found["nc"] in self.counts
+            self.counts.add(found["nc"])
+            return Answer(body=body, type="text/plain" if asked.path == "/robots.txt" else "text/html")
+        is_stale = bool(said) and self.used >= self.uses
+        if not said or is_stale:
+            self.count, self.used, self.counts = self.count + 1, 0, set()
+        stale = ", stale=true" if is_stale else ""
+        challenge = f'Digest realm="r", nonce="{self.nonce}", algorithm={self.algorithm}, qop="auth"{stale}'
+        return Answer(401, body="Who are you?", headers={"WWW-Authenticate": challenge})
+
+    def response(self, found: dict[str, str], asked: Asked) -> str:
+        hashed = {"MD5": hashlib.md5, "SHA-256": hashlib.sha256}[self.algorithm]
+
+        def digest(*parts: str) -> str:
+            return hashed(":".join(parts).encode()).hexdigest()
+
+        secret = digest(self.user, "r", TOKEN)
+        request = digest(asked.method, found["uri"] if found["uri"] == asked.path else "another page")
+        return digest(secret, found["nonce"], found["nc"], found["cnonce"], "auth", request)
+
+
+@pytest.mark.parametrize(("algorithm", "uses"), [("MD5", 1000), ("SHA-256", 1000), ("SHA-256", 3)])
+def test_digest_authentication_takes_a_second_request_only_for_a_new_nonce(
+    web: Web, place: Place, algorithm: str, uses: int
+) -> None:
+    origin = DigestSite(web, algorithm=algorithm, uses=uses)
+    site = origin.site
+    place.env["T"] = TOKEN
+    told = place.comity("crawl", site.url(), "--auth", "digest me env:T")
+    assert told.code == 0, told
+    assert {url for url, row in place.kept().items() if row["http_status"] == 200} == {
+        site.url("/" if number == 0 else f"/p{number}") for number in range(8) if number != 3
+    }, "and robots.txt was read with the credentials"
+    assert origin.replays == 0
+    refused = len(site.log) - 8  # seven pages and robots.txt
+    assert refused == (1 if uses == 1000 else 3)
+    ledger = place.rows("SELECT status, url FROM politeness_ledger ORDER BY sequence")
+    assert len(ledger) == len(site.log), "every request has its row"
+    assert len([row for row in ledger if row["status"] == 401]) == refused
+    assert place.comity("verify-politeness").code == 0
+    assert_nowhere(place.folder, [TOKEN])
+
+
+def test_wrong_credentials_cost_no_second_request_for_each_page(web: Web, place: Place) -> None:
+    origin = DigestSite(web, user="someone else")
+    place.env["T"] = TOKEN
+    told = place.comity("crawl", origin.site.url(), "--auth", "digest me env:T", "--json")
+    assert told.code == 1, told
+    assert origin.site.paths.count("/robots.txt") == 2
+    assert origin.site.paths.count("/") == 1
+
+
+def test_a_challenge_of_another_host_is_not_answered(web: Web, place: Place) -> None:
+    origin = DigestSite(web)
+    other = DigestSite(web)
+    origin.site.routes["/p5"] = redirect(other.site.url("/p1"))
+    place.env["T"] = TOKEN
+    told = place.comity("crawl", origin.site.url(), "--auth", "digest me env:T")
+    assert told.code == 0, told
+    assert "/p1" in other.site.paths
+    assert [seen for seen in other.site.log if "authorization" in seen.headers] == []
 
 
 def test_hosts_keep_their_proxies(web: Web, place: Place) -> None:

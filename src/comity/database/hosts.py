@@ -100,6 +100,16 @@ def get(connection: Connection, host: str) -> Row[Any] | None:
     return connection.execute(select(domains).where(domains.c.domain == host)).first()
 
 
+def pages_crawled(connection: Connection, hosts: Collection[str]) -> dict[str, int]:
+    """How many pages of each host were ever fetched; hosts that are not known are missing."""
+    found: dict[str, int] = {}
+    rest = iter(hosts)
+    while some := list(islice(rest, _BATCH)):
+        statement = select(domains.c.domain, domains.c.pages_crawled).where(domains.c.domain.in_(some))
+        found.update((row.domain, row.pages_crawled) for row in connection.execute(statement))
+    return found
+
+
 def get_some(connection: Connection, hosts: Collection[str]) -> dict[str, Any]:
     """What the rows of hosts say of when they may be crawled; those that are not known are missing."""
     column = domains.c

@@ -37,6 +37,7 @@ _FETCH = (
     "crawled_at",
     "discovery_type",
     "images_read",
+    "columns_key",
 )
 
 
@@ -67,6 +68,7 @@ def add_fetches(connection: Connection, run_id: UUID | None, rows: Iterable[Fetc
             encode.time(row.at),
             row.discovery_type,
             row.images_read,
+            row.columns_key,
         )
         for row in rows
     ]
@@ -127,6 +129,7 @@ def last_seen(connection: Connection, keys: Collection[int]) -> dict[int, SeenPa
                 column.final_url,
                 column.images_found,
                 column.images_read,
+                column.columns_key,
                 number.label("number"),
             )
             .where(column.url_key.in_(some), column.outcome.in_(_INFORMATIVE), column.discovery_type != _BY_SOURCE)
@@ -142,7 +145,20 @@ def last_seen(connection: Connection, keys: Collection[int]) -> dict[int, SeenPa
                 row.final_url,
                 row.images_found,
                 row.images_read,
+                row.columns_key,
             )
+    return found
+
+
+def last_columns_key(connection: Connection, host: str) -> int | None:
+    """Which columns were read from the page of a host that was fetched last; None for none."""
+    statement = (
+        select(fetches.c.columns_key)
+        .where(fetches.c.domain == host, fetches.c.outcome == "fetched", fetches.c.discovery_type != _BY_SOURCE)
+        .order_by(fetches.c.crawled_at.desc())
+        .limit(1)
+    )
+    found: int | None = connection.execute(statement).scalar()
     return found
 
 

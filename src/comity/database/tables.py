@@ -397,6 +397,8 @@ fetches: Final = Table(
     # "discovery" for the first visit of a URL, "refresh" where a known page was asked for again.
     Column("discovery_type", String(20), nullable=False, server_default=text("'discovery'")),
     Column("images_read", Boolean(), nullable=False, server_default=false()),
+    # Which columns were read from the page besides those of every page (`rules.expressions.columns_key`); NULL: none.
+    Column("columns_key", BigInteger()),
     # Settling the same outcome twice leaves one row.
     Index("uq_fetches_run_url", "run_id", "url_key", "crawled_at", unique=True),
     Index("idx_fetches_domain", "domain", "crawled_at"),

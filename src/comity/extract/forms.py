@@ -75,6 +75,32 @@ def passes(check: LoginCheck, body: bytes, content_type: str | None, url: str) -
     return check.text is None or check.text in document.text
 
 
+def shows_logged_out(body: bytes, content_type: str | None, url: str, login: FormLogin, *, may_parse: bool) -> bool:
+    """Whether a page is what a client without a session gets: it has the login form, or passes the `ended` check.
+
+    Nearly every page is decided by a search for a few bytes. A page that costs too much to parse here is decided by
+    the names of the form's fields alone.
+    """
+    ended = login.ended
+    is_cheap = may_parse or (ended is not None and ended.selector is None and ended.text is None)
+    if ended is not None and is_cheap and passes(ended, body, content_type, url):
+        return True
+    if b"assword" not in body and b"ASSWORD" not in body:  # every form that asks for one names the type of its field
+        return False
+    names = [name for name, _value in login.fields]
+    if not all(_is_named_in(body, name) for name in names):
+        return False
+    if not may_parse:
+        return True
+    form = _fitting(parse_html(body[:MAX_BODY_BYTES], content_type), names)
+    return form is not None and form.select_one("input[type=password]") is not None
+
+
+def _is_named_in(body: bytes, name: str) -> bool:
+    written = name.encode()
+    return any(each in body for each in (b'"%b"' % written, b"'%b'" % written, b"=%b" % written))
+
+
 def _is_at(wanted: str, url: str) -> bool:
     """Whether a URL is the wanted one, or below it: `/account` stands for `/account/orders` and `/account?tab=1`."""
     where = url if "://" in wanted else url[url.index("/", 8) :]

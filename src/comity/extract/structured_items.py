@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from turbohtml import Element
 
 _MOST_DEPTH: Final = 12
+_MOST_REFERENCES: Final = 50
 _VALUES: Final = {
     "meta": "content", "a": "href", "area": "href", "link": "href", "img": "src", "time": "datetime", "data": "value",
     "audio": "src", "embed": "src", "iframe": "src", "source": "src", "track": "src", "video": "src", "object": "data",
@@ -21,15 +23,29 @@ def types_of(node: dict[str, object]) -> set[str]:
     return {kind.replace(":", "/").rstrip("/").rpartition("/")[2] for kind in kinds if isinstance(kind, str)}
 
 
-def read_item(root: Element, names: tuple[str, str, str], room: list[int]) -> dict[str, object]:
-    """Read an item and the items in it; depth and number of elements are bounded."""
+def read_item(
+    root: Element, names: tuple[str, str, str], room: list[int], by_id: Callable[[str], Element | None] | None = None
+) -> dict[str, object]:
+    """Read an item and the items in it; depth and number of elements are bounded.
+
+    `by_id` finds the elements that an item of microdata names as further parts of it (`itemref`, WHATWG HTML §5.2.2).
+    """
     name_of, scope, kind = names
     top: dict[str, object] = {"@type": (root.attr(kind) or "").split()}
     if root.attr("itemid") or root.attr("resource"):
         top["@id"] = root.attr("itemid") or root.attr("resource")
-    waiting: list[tuple[Element, dict[str, object], int]] = [
-        (child, top, 0) for child in reversed(root.children) if isinstance(child, Element)
-    ]
+    followed: set[tuple[Element, Element]] = set()  # an item that names an element around itself gets it once
+
+    def parts_of(item: Element) -> list[Element]:
+        parts = [child for child in item.children if isinstance(child, Element)]
+        for name in (item.attr("itemref") or "").split()[:_MOST_REFERENCES]:
+            named = by_id(name) if by_id is not None else None
+            if named is not None and (item, named) not in followed:
+                followed.add((item, named))
+                parts.append(named)
+        return parts
+
+    waiting: list[tuple[Element, dict[str, object], int]] = [(part, top, 0) for part in reversed(parts_of(root))]
     while waiting and room[0] > 0:
         element, owner, depth = waiting.pop()
         room[0] -= 1
@@ -42,9 +58,8 @@ def read_item(root: Element, names: tuple[str, str, str], room: list[int]) -> di
             value: object = inner if is_scope else _value(element)
             for name in said.split()[:4]:
                 _add(owner, name.rpartition(":")[2].rpartition("/")[2], value)
-        waiting.extend(
-            (child, inner, depth + is_scope) for child in reversed(element.children) if isinstance(child, Element)
-        )
+        parts = parts_of(element) if is_scope else [each for each in element.children if isinstance(each, Element)]
+        waiting.extend((part, inner, depth + is_scope) for part in reversed(parts))
     return top
 
 

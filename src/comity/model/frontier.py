@@ -109,6 +109,7 @@ class SeenPage(NamedTuple):
     final_url: str | None = None
     images_found: int = 0
     images_read: bool = False
+    columns_key: int | None = None
 
 
 class QueuedUrl(NamedTuple):

@@ -41,6 +41,7 @@ class FetchRow(NamedTuple):
     discovery_type: str = "discovery"
     images_found: int = 0
     images_read: bool = False
+    columns_key: int | None = None
 
 
 class Answered(NamedTuple):
@@ -103,6 +104,7 @@ class Fetched(NamedTuple):
     skipped: Mapping[str, SkippedLinks] | None = None  # links that were not queued, by reason; None if no one asked
     extracted: list[Any] | None = None  # the values of the run's further columns
     unconverted: int = 0  # how many of them could not be converted
+    columns_key: int | None = None  # which columns were read from it
 
 
 class ImageFetched(NamedTuple):

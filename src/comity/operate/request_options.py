@@ -17,7 +17,7 @@ from typing import Any, Final
 from comity.model.errors import BadInput
 from comity.model.fetch import Cookie, Proxy
 from comity.model.host import HostPolicy
-from comity.model.request_identity import FormLogin, LoginCheck, RequestIdentity
+from comity.model.request_identity import LOGGED_OUT_STATUSES, DigestLogin, FormLogin, LoginCheck, RequestIdentity
 from comity.rules.canonical import origin_of, web_address
 from comity.rules.cookies import own_cookie, read_cookie_file
 from comity.rules.request_options import (
@@ -44,7 +44,7 @@ from comity.rules.request_options import (
 
 _MOST_BYTES: Final = 65_536
 _MOST_LIST_BYTES: Final = 1 << 20
-_LOGIN_KEYS: Final = frozenset({"page", "form", "fields", "check"})
+_LOGIN_KEYS: Final = frozenset({"page", "form", "fields", "check", "ended"})
 _CHECK_KEYS: Final = frozenset({"selector", "text", "url"})
 _POLICY_LISTS: Final = ("headers", "cookies", "auth", "proxy", "login")
 
@@ -123,6 +123,7 @@ class _Parts:
 
     headers: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
     cookies: list[Cookie] = field(default_factory=list)
+    digests: dict[str, DigestLogin] = field(default_factory=dict)
     login: FormLogin | None = None
     wants_jar: bool = False
     keeps: bool = False
@@ -130,6 +131,10 @@ class _Parts:
     def add_header(self, origin: str, name: str, value: str) -> None:
         for reached in origins_reached(origin):
             self.headers.setdefault(reached, {})[name.lower()] = (name, value)
+
+    def add_digest(self, origin: str, digest: DigestLogin) -> None:
+        for reached in origins_reached(origin):
+            self.digests[reached] = digest
 
 
 class RequestOptions:
@@ -150,6 +155,21 @@ class RequestOptions:
     def hosts(self) -> Collection[str]:
         """The hosts that have something of their own."""
         return self._parts.keys()
+
+    @property
+    def unaddressed(self) -> str | None:
+        """The kind of an option that is sent nowhere: it names no host, and there are no seeds; None if there is none.
+
+        A proxy is for all hosts, and a login names its page.
+        """
+        if self._texts.origins:
+            return None
+        texts = self._texts
+        if any(read_header("headers", text).origin is None for text in texts.headers):
+            return "headers"
+        if any(read_cookie_option("cookies", text).origin is None for text in texts.cookies):
+            return "cookies"
+        return "auth" if any(read_auth("auth", text).origin is None for text in texts.auth) else None
 
     @property
     def logins(self) -> dict[str, str]:
@@ -184,6 +204,7 @@ class RequestOptions:
             login=parts.login,
             has_jar=keeps or parts.wants_jar or self._texts.cookie_jar or own is not None,
             keeps_cookies=keeps,
+            digests=dict(parts.digests),
         )
 
 
@@ -271,6 +292,10 @@ def _read_parts(texts: OptionTexts, secrets: Secrets, now: float) -> dict[str, _
             parts.add_header(origin, header.name, value)
     for auth in (read_auth("auth", text) for text in texts.auth):
         user, secret = secrets.text("auth", auth.user), secrets.text("auth", auth.secret)
+        if auth.scheme == "digest":
+            for origin, parts in each(auth):
+                parts.add_digest(origin, DigestLogin(user, secret))
+            continue
         value = _sendable("auth", authorization(auth.scheme, user, secret), auth.secret)
         for origin, parts in each(auth):
             parts.add_header(origin, "Authorization", value)
@@ -325,6 +350,7 @@ def _joined(own: _Parts | None, ruled: _Parts | None) -> _Parts | None:
     return _Parts(
         headers,
         [*own.cookies, *ruled.cookies],
+        own.digests | ruled.digests,
         ruled.login or own.login,
         own.wants_jar or ruled.wants_jar,
         own.keeps or ruled.keeps,
@@ -340,7 +366,9 @@ def read_login(field: str, text: str, secrets: Secrets) -> FormLogin:
     if not isinstance(page, str) or not isinstance(fields, Mapping) or not fields:
         raise BadInput(field, "a login needs the URL of its page and a table of fields")
     if unknown := set(document) - _LOGIN_KEYS:
-        raise BadInput(field, f"{min(unknown)} is not a key of a login file; the keys are page, form, fields and check")
+        raise BadInput(
+            field, f"{min(unknown)} is not a key of a login file; the keys are page, form, fields, check and ended"
+        )
     if form is not None and not (isinstance(form, str) and is_selector(form)):
         raise BadInput(field, "form must be a CSS selector")
     pairs = []
@@ -353,7 +381,10 @@ def read_login(field: str, text: str, secrets: Secrets) -> FormLogin:
     check = _login_check(field, document.get("check"))
     if check.selector is not None and not is_selector(check.selector):
         raise BadInput(field, f"{check.selector[:100]} is not a CSS selector")
-    return FormLogin(web_address(page).url, tuple(pairs), check, form)
+    ended, statuses = _login_ended(field, document.get("ended"))
+    if ended is not None and ended.selector is not None and not is_selector(ended.selector):
+        raise BadInput(field, f"{ended.selector[:100]} is not a CSS selector")
+    return FormLogin(web_address(page).url, tuple(pairs), check, form, ended, statuses)
 
 
 def _login_document(field: str, text: str) -> Mapping[str, Any]:
@@ -377,3 +408,16 @@ def _login_check(field: str, check: Any) -> LoginCheck:
     if not all(isinstance(value, str) and value for value in check.values()):
         raise BadInput(field, "selector, text and url of a check must be strings")
     return LoginCheck(**check)
+
+
+def _login_ended(field: str, ended: Any) -> tuple[LoginCheck | None, frozenset[int]]:
+    """How to recognize that the session has ended: a check of pages, and statuses."""
+    if ended is None:
+        return None, LOGGED_OUT_STATUSES
+    if not isinstance(ended, Mapping) or not ended or not set(ended) <= {*_CHECK_KEYS, "statuses"}:
+        raise BadInput(field, "the end of a session is recognized by selector, text, url or statuses")
+    statuses = ended.get("statuses", list(LOGGED_OUT_STATUSES))
+    if not isinstance(statuses, list) or not all(type(each) is int and 400 <= each <= 499 for each in statuses):
+        raise BadInput(field, "statuses must be a list of numbers from 400 to 499, such as [401, 403]")
+    check = {name: value for name, value in ended.items() if name != "statuses"}
+    return (_login_check(field, check) if check else None), frozenset(statuses)

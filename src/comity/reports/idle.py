@@ -11,9 +11,11 @@ from comity.clock import Clock
 from comity.database import hosts as hosts_table
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
+from comity.database.records import last_columns_key
 from comity.model.host import HostStatus
 from comity.model.run import EndReason
 from comity.model.wording import Action, Words, action
+from comity.rules.expressions.columns_key import has_columns
 from comity.rules.takedown import Takedowns
 
 
@@ -29,17 +31,27 @@ class IdleHost:
     code: str = EndReason.NOT_TAKEN
 
 
-def why_idle(database: Database, clock: Clock, hosts: Collection[str], *, run_ended: bool = False) -> list[IdleHost]:
-    """Explain every host of a run that was not crawled; `run_ended` where the run was ended before they came to it."""
+def why_idle(
+    database: Database, clock: Clock, hosts: Collection[str], *, run_ended: bool = False, columns_key: int = 0
+) -> list[IdleHost]:
+    """Explain every host of a run that was not crawled; `run_ended` where the run was ended before they came to it.
+
+    `columns_key` says what the run reads from pages, which earlier ones may not have done.
+    """
     if not hosts:
         return []
     with database.read() as connection:
         rows = hosts_table.get_some(connection, sorted(hosts))
         down = Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
-    return [_explain(host, rows[host], clock.now(), down, run_ended) for host in sorted(rows)]
+        unread = {
+            host for host in rows if columns_key and not has_columns(last_columns_key(connection, host), columns_key)
+        }
+    return [
+        _explain(host, rows[host], clock.now(), down, run_ended, lacks_columns=host in unread) for host in sorted(rows)
+    ]
 
 
-def _explain(host: str, row: Any, now: datetime, down: Takedowns, run_ended: bool) -> IdleHost:
+def _explain(host: str, row: Any, now: datetime, down: Takedowns, run_ended: bool, *, lacks_columns: bool) -> IdleHost:
     status = row.status
     due_at = row.next_crawl_after
     held_until = row.claim_expires_at
@@ -54,7 +66,8 @@ def _explain(host: str, row: Any, now: datetime, down: Takedowns, run_ended: boo
         remedy = action(Action.CRAWL_DEEPER, host, row.left_at_depth) + " follows them; " + again
         return IdleHost(host, EndReason.TOO_DEEP.sentence, due_at, remedy, EndReason.TOO_DEEP)
     if status is HostStatus.EXHAUSTED:
-        remedy = action(Action.REFRESH, host) + " fetches what changed; " + again
+        done = "reads all its pages again, for the columns that they do not have yet" if lacks_columns else None
+        remedy = action(Action.REFRESH, host) + f" {done or 'fetches what changed'}; " + again
         return IdleHost(host, EndReason.ALREADY_DONE.sentence, due_at, remedy, EndReason.ALREADY_DONE)
     if status in (HostStatus.BLOCKED, HostStatus.UNREACHABLE):
         code = row.block_reason_code

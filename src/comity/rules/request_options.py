@@ -3,7 +3,7 @@
     X-Token: env:TOKEN                       a header, for the hosts of the seeds
     https://example.com: X-Token: env:TOKEN  the same, for one origin
     session=file:session.txt                 a cookie; `file:cookies.txt` alone is a Netscape cookie file
-    basic me env:PASSWORD                    credentials; or `bearer env:TOKEN`
+    basic me env:PASSWORD                    credentials; or `digest me env:PASSWORD`, `bearer env:TOKEN`
     http://me:env:PASSWORD@proxy:3128        a proxy; `file:proxies.txt` alone is a list, one per line
 
 A value is text, or a reference to a secret: `env:NAME` and `file:PATH`, alone or as the last word. Every option has
@@ -135,7 +135,7 @@ class CookieOption:
 
 @dataclass(frozen=True, slots=True)
 class AuthOption:
-    """Credentials: `basic` with a user, or `bearer`."""
+    """Credentials: `basic` or `digest` with a user, or `bearer`."""
 
     origin: str | None
     scheme: str
@@ -220,19 +220,19 @@ def is_cookie_value(text: str) -> bool:
 
 
 def read_auth(field: str, text: str) -> AuthOption:
-    """Read `basic USER env:PASSWORD` or `bearer env:TOKEN`, with a host in front for one host."""
+    """Read `basic USER env:PASSWORD`, the same with `digest`, or `bearer env:TOKEN`; with a host for one host."""
     origin, rest = split_scope(text)
     scheme, _, rest = rest.strip().partition(" ")
     if scheme.lower() == "bearer" and rest.strip():
         return AuthOption(origin, "bearer", Value(""), read_value(field, rest.strip()))
-    if scheme.lower() == "basic":
+    if scheme.lower() in ("basic", "digest"):
         user, _, secret = rest.strip().partition(" ")
         read = read_value(field, user)
         if user and secret.strip() and (read.reference is not None or ":" not in user):
-            return AuthOption(origin, "basic", read, read_value(field, secret.strip()))
-    if scheme.lower() == "digest":
-        raise BadInput(field, "digest authentication is not supported; use basic or bearer")
-    raise BadInput(field, "credentials are written as 'basic USER env:PASSWORD' or 'bearer env:TOKEN'")
+            return AuthOption(origin, scheme.lower(), read, read_value(field, secret.strip()))
+    raise BadInput(
+        field, "credentials are written as 'basic USER env:PASSWORD', 'digest USER env:PASSWORD' or 'bearer env:TOKEN'"
+    )
 
 
 def authorization(scheme: str, user: str, secret: str) -> str:

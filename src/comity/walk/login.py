@@ -21,6 +21,7 @@ from comity.model.run import EndReason
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.politeness.backoff import retry_delay
 from comity.rules.request_options import origins_reached
+from comity.rules.url_secrets import masked_url
 from comity.walk.evidence import robots_evidence
 from comity.walk.request import NotStarted
 from comity.walk.session.leased_host import LeasedHost
@@ -104,7 +105,7 @@ async def _attempt(
         return _refused(answer, "the login form")
     if not passes(login.check, answer.body, answer.content_type, answer.url):
         return LoginFailed(
-            f"the login led to {answer.url}, which does not pass the check; check the values of the fields"
+            f"the login led to {masked_url(answer.url)}, which does not pass the check; check the values of the fields"
         )
     return None
 
@@ -145,13 +146,13 @@ async def _ask(
     entry = QueuedUrl(address.url, address.key, 0)
     granted = await grant(host, entry, address, trail, context, leads="the login leads to")
     if isinstance(granted, Refused):
-        return LoginFailed(f"{address.url} may not be requested: {granted.reason}")
+        return LoginFailed(f"{masked_url(address.url)} may not be requested: {granted.reason}")
     if isinstance(granted, Postponed):
         if host.stopped_by is not None:
             return LoginFailed(host.stopped_by[1])
         return LoginFailed("robots.txt could not be read", may_work_later=True)
     assert isinstance(granted, Granted)
-    trail.evidence.append(robots_evidence(host, address, granted.verdict, context.clock()))
+    trail.evidence.append(robots_evidence(host, _masked(address), granted.verdict, context.clock()))
     request = FetchRequest(address.url, limits=host.fetch_limits(context.limits))
     if form is not None:
         request = request._replace(method="POST", body=form.body, headers=(("Content-Type", form.content_type),))
@@ -166,15 +167,20 @@ async def _ask(
     if isinstance(asked, NotStarted):
         is_block = isinstance(asked.why, Wait) and asked.why.reason is WaitReason.BLOCK
         return LoginPutOff(asked.why.until if is_block and isinstance(asked.why, Wait) else None)
-    trail.requests.append(asked.row)
+    trail.requests.append(asked.row._replace(url=masked_url(asked.row.url)))
     if isinstance(asked.result, FetchFailure):
         failure = asked.result
         if failure.kind.is_ours:
             host.note_our_failure(failure.kind, failure.detail)
         may_work_later = failure.kind.is_network and failure.kind is not FailureKind.CREDENTIALS_MISSING
-        return LoginFailed(f"{address.url} could not be fetched: {failure.detail}", may_work_later)
+        return LoginFailed(f"{masked_url(address.url)} could not be fetched: {failure.detail}", may_work_later)
     return asked.result
 
 
 def _refused(response: Response, what: str) -> LoginFailed:
     return LoginFailed(f"{what} was answered with {response.status}", response.status == 429 or response.status >= 500)
+
+
+def _masked(address: WebAddress) -> WebAddress:
+    """An address for records: single sign-on puts tickets into the URLs of its redirects (`?ticket=…`)."""
+    return address._replace(url=masked_url(address.url))

@@ -69,6 +69,7 @@ class Requests:
         robots_version: str | None = None,
         may_go: Callable[[], bool] | None = None,
         send: Send | None = None,
+        answers_challenge: bool = True,
     ) -> Exchange | NotStarted:
         """Wait for the host's next start, make the request, and report the answer to the gate.
 
@@ -84,7 +85,14 @@ class Requests:
             return NotStarted(None)
         try:
             return await self.send(
-                host, slot, request, purpose, verdict=verdict, robots_version=robots_version, send=send
+                host,
+                slot,
+                request,
+                purpose,
+                verdict=verdict,
+                robots_version=robots_version,
+                send=send,
+                answers_challenge=answers_challenge,
             )
         finally:
             self.on_end(host)
@@ -104,19 +112,23 @@ class Requests:
         verdict: RobotsVerdict | None = None,
         robots_version: str | None = None,
         send: Send | None = None,
-    ) -> Exchange:
-        """Use a start that the gate has granted just now; `send` makes the request, by default the fetcher's `get`."""
+        answers_challenge: bool = True,
+    ) -> Exchange | NotStarted:
+        """Use a start that the gate has granted just now; `send` makes the request, by default the fetcher's `get`.
+
+        A challenge for a user name and a password is answered by a second request, with a start and a row of its own.
+        """
         self._capacity.take()
         # The limits at the start: an edit while the request is under way does not bind it.
         started = _Started(host.lease, host.next_request_number(), host.gate.limits.max_concurrency, host.policy)
-        seen, status, retry_after_s, is_over = _NOTHING, None, None, False
+        seen, status, retry_after_s, is_over, is_challenged = _NOTHING, None, None, False, False
         result: Response | FetchFailure
         try:
             on_sent = partial(self._note_sent, host, slot) if host.gate.needs_sent_time(slot) else None
             if host.identity is None:
                 result = await (send or self.fetcher.get)(request, on_sent)
             else:
-                result = await self._send_as(host.identity, request, send or self.fetcher.get, on_sent)
+                result, is_challenged = await self._send_as(host.identity, request, send or self.fetcher.get, on_sent)
             status = result.status
             if status == 429 or status == 503:
                 server_date = result.server_date if isinstance(result, Response) else None
@@ -151,21 +163,34 @@ class Requests:
                 retry_after_s,
                 host.gate.memory().blocked_until if blocked else None,
             )
-            if not is_over:  # cancelled, or our own code failed: the request was still made
+            is_challenged = is_challenged and answers_challenge and not host.is_closed
+            if not is_over or is_challenged:  # cancelled, or our own code failed: the request was still made
                 host.unsettled.requests.append(row)
             if self.on_request is not None:
                 self.on_request(row, result if is_over else None)
+        if is_challenged:
+            return await self.ask(
+                host,
+                request,
+                purpose,
+                verdict=verdict,
+                robots_version=robots_version,
+                send=send,
+                answers_challenge=False,
+            )
         return Exchange(result, retry_after_s, row)
 
     async def _send_as(
         self, identity: HostIdentity, request: FetchRequest, send: Send, on_sent: OnSent | None
-    ) -> Response | FetchFailure:
-        """Send a request with what its host has to get besides the usual."""
+    ) -> tuple[Response | FetchFailure, bool]:
+        """Send a request with what its host has to get besides the usual; say whether it must be made once more."""
         problem = identity.terms.problem
         if problem is not None:
-            return FetchFailure(request.url, FailureKind.CREDENTIALS_MISSING, problem, self._clock(), 0.0)
-        result = await send(identity.fill(request, self._clock()), on_sent)
-        return identity.received(result, self._clock()) if isinstance(result, Response) else result
+            return FetchFailure(request.url, FailureKind.CREDENTIALS_MISSING, problem, self._clock(), 0.0), False
+        filled = identity.fill(request, self._clock())
+        result = await send(filled, on_sent)
+        is_challenged = identity.is_challenged(filled, result)
+        return identity.received(result, self._clock()) if isinstance(result, Response) else result, is_challenged
 
     def poll(self) -> None:
         """Send requests and note answers before the next page is read: hosts' delays count from these."""

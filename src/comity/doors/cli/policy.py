@@ -10,9 +10,10 @@ import typer
 from comity.doors.cli.domains.commands import HostArgument
 from comity.doors.cli.domains.rendering import policy_pairs
 from comity.doors.cli.help_text import command, group
+from comity.doors.cli.option_groups import takes
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, name_options_in_errors, read_invocation
 from comity.doors.cli.output import Cell, write_json, write_line, write_pairs
-from comity.doors.cli.request_options import POLICY, policy_changes, takes
+from comity.doors.cli.request_options import POLICY, policy_changes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +68,7 @@ ExcludeOption = Annotated[
         "comity policy set example.com --header 'X-Token: env:SITE_TOKEN'",
     ),
 )
-@takes(POLICY)
+@takes(requests=POLICY)
 def change(
     context: typer.Context,
     host: HostArgument,

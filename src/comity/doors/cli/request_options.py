@@ -1,14 +1,9 @@
-"""Options about how pages are requested: of `crawl`, and of a host's policy.
-
-They are many, so a command takes them as one argument: `takes` puts them into its signature, where typer finds them,
-and hands their values over together.
-"""
+"""Options about how pages are requested: of `crawl` and `work`, and of a host's policy."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final, get_type_hints
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -45,6 +40,7 @@ CRAWL: Final[Mapping[str, Any]] = {
     "retries": RetriesOption,
     "max_retry_backoff": MaxRetryBackoffOption,
     "max_redirects": MaxRedirectsOption,
+    "user_agent": Annotated[str | None, _carried("--user-agent", "UA", "Send this User-Agent header.")],
     "headers": Annotated[
         _Texts,
         _carried(
@@ -61,7 +57,12 @@ CRAWL: Final[Mapping[str, Any]] = {
         str | None, _carried("--cookies", "FILE", "Send the cookies in a Netscape cookie file, each to its own host.")
     ],
     "auth": Annotated[
-        _Texts, _carried("--auth", "CREDENTIALS", "Send credentials: 'basic USER env:PASSWORD' or 'bearer env:TOKEN'.")
+        _Texts,
+        _carried(
+            "--auth",
+            "CREDENTIALS",
+            "Send credentials: 'basic USER env:PASSWORD', 'digest USER env:PASSWORD' or 'bearer env:TOKEN'.",
+        ),
     ],
     "proxy": Annotated[
         _Texts,
@@ -119,38 +120,6 @@ POLICY: Final[Mapping[str, Any]] = {
 }
 
 
-def takes(options: Mapping[str, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Let a command take options as its one argument `requests`, a dict."""
-
-    def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        def command(*arguments: Any, **given: Any) -> None:
-            requests = {name: given.pop(name) for name in options}
-            function(*arguments, **given, requests=requests)
-
-        hints = get_type_hints(function, include_extras=True)
-        parameters = []
-        for name, each in inspect.signature(function).parameters.items():
-            if name == "requests":
-                parameters += [
-                    inspect.Parameter(
-                        option,
-                        inspect.Parameter.KEYWORD_ONLY,
-                        default=False if option == "clear_requests" else None,
-                        annotation=annotation,
-                    )
-                    for option, annotation in options.items()
-                ]
-            else:
-                parameters.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name]))
-        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        command.__annotations__ = {each.name: each.annotation for each in parameters}
-        command.__name__, command.__doc__ = function.__name__, function.__doc__
-        command.__module__ = function.__module__
-        return command
-
-    return decorate
-
-
 def request_settings(requests: Mapping[str, Any]) -> dict[str, Any]:
     """Options of requests as settings; `BadInput` for a password in plain text, which every process could read."""
     from comity.rules.request_options import read_auth, read_proxy
@@ -177,6 +146,7 @@ def request_settings(requests: Mapping[str, Any]) -> dict[str, Any]:
         "max_redirects": requests["max_redirects"],
         "cookie_jar": requests["cookie_jar"],
         "keep_cookies": requests["keep_cookies"],
+        "user_agent": requests["user_agent"],
     }
 
 

@@ -9,35 +9,37 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from comity.doors.cli.crawl.options import (
+    SCOPE_OPTIONS,
     SPEED,
+    STORED_OPTIONS,
     AllowNetworkOption,
     ConcurrencyOption,
-    ConnectTimeoutOption,
     CrawlOutput,
     DelayOption,
-    FirstByteTimeoutOption,
-    ImagesOption,
     IntoOption,
     JsonLinesOption,
     LogRequestsOption,
-    MarkdownOption,
-    MaxImageBytesOption,
     MaxMinutesOption,
-    MaxRetryBackoffOption,
     OnlyStaleOption,
     PerHostOption,
     ProcessesOption,
     RefreshModeOption,
-    RetriesOption,
-    TextOption,
-    TimeoutOption,
     option,
-    stored_besides,
-    time_settings,
+    scope_settings,
+    stored_settings,
 )
 from comity.doors.cli.exit_codes import report_failure
 from comity.doors.cli.help_text import command
-from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_number, read_invocation
+from comity.doors.cli.option_groups import takes
+from comity.doors.cli.options import (
+    Invocation,
+    JsonOption,
+    StateOption,
+    check_number,
+    name_options_in_errors,
+    read_invocation,
+)
+from comity.doors.cli.request_options import CARRIED, CRAWL, request_settings
 from comity.model.errors import BadInput, ComityError
 
 if TYPE_CHECKING:
@@ -53,12 +55,15 @@ _EXAMPLES = (
     "comity work --metrics 127.0.0.1:9100",
     "comity work --idle-exit --json",
     "comity work --json-lines >> events.jsonl",
+    "comity work --exclude '*.pdf' --text --extract 'jsonld.Product.name'",
 )
 
 
 def register(root: typer.Typer) -> None:
     """Add the command of this file."""
-    command(root, "work", examples=_EXAMPLES, panel="Crawl")(work)
+    command(root, "work", examples=_EXAMPLES, panel="Crawl")(
+        takes(scope=SCOPE_OPTIONS, stored=STORED_OPTIONS, requests=CRAWL)(work)
+    )
 
 
 def work(
@@ -74,15 +79,9 @@ def work(
     max_minutes: MaxMinutesOption = None,
     refresh: RefreshModeOption = None,
     update_stale: OnlyStaleOption = None,
-    images: ImagesOption = None,
-    max_image_bytes: MaxImageBytesOption = None,
-    text: TextOption = None,
-    markdown: MarkdownOption = None,
-    timeout: TimeoutOption = None,
-    connect_timeout: ConnectTimeoutOption = None,
-    first_byte_timeout: FirstByteTimeoutOption = None,
-    retries: RetriesOption = None,
-    max_retry_backoff: MaxRetryBackoffOption = None,
+    scope: Any = None,
+    stored: Any = None,
+    requests: Any = None,
     allow_network: AllowNetworkOption = None,
     idle_exit: Annotated[bool, typer.Option("--idle-exit", help="Exit when there is nothing to crawl.")] = False,
     metrics: Annotated[
@@ -96,9 +95,10 @@ def work(
     """Crawl the hosts of the state, highest priority first, until stopped.
 
     Any number of workers on any number of machines can share one state; each host is crawled by one of them at a time.
-    Add hosts with comity seeds. SIGTERM or Ctrl-C finishes the requests in flight and releases every host. With --json,
-    each finished run is one line on stdout. Events are logged on stderr: as text on a terminal, as JSON lines elsewhere
-    (or as COMITY_LOG_FORMAT says).
+    Add hosts with comity seeds. A worker has no seeds of its own: headers, cookies and credentials must name a host, as
+    in 'https://example.com: X-Token: env:TOKEN'. SIGTERM or Ctrl-C finishes the requests in flight and releases
+    every host. With --json, each finished run is one line on stdout. Events are logged on stderr: as text on a
+    terminal, as JSON lines elsewhere (or as COMITY_LOG_FORMAT says).
     """
     if processes is not None:
         check_number("--processes", processes, 1, _MOST_PROCESSES)
@@ -119,9 +119,9 @@ def work(
         metrics=metrics,
         enable_refresh_mode=refresh,
         update_stale=update_stale,
-        **stored_besides(images, max_image_bytes, text, markdown),
-        retries=retries,
-        **time_settings(timeout, connect_timeout, first_byte_timeout, max_retry_backoff),
+        **scope_settings(scope),
+        **stored_settings(stored),
+        **request_settings(requests),
         allow_networks=tuple(allow_network) if allow_network else None,
     )
     invocation = CrawlOutput(0, json_lines, log_requests).applied(invocation)
@@ -179,11 +179,14 @@ def _run(invocation: Invocation, limits: WorkLimits, *, json_lines: bool) -> int
 
 def _check(invocation: Invocation) -> None:
     """Refuse impossible settings before anything is created."""
+    from comity.run.work.worker import check_worker_settings
     from comity.store.target import read_target
 
     if ":memory:" in invocation.settings.where:
         raise BadInput("a worker needs a state that other processes can open; a state in memory cannot be shared")
     read_target(invocation.settings.pages)
+    with name_options_in_errors(invocation.settings.model_dump(include=CARRIED | {"subdomains"})):
+        check_worker_settings(invocation.settings)
 
 
 def _write_json_line(figures: dict[str, Any]) -> None:

@@ -13,10 +13,9 @@ from comity.doors.python.user_code import Sink, UserExtractor, check_user_code, 
 from comity.model.errors import BadInput
 from comity.model.host import Seed
 from comity.rules.seed_list import read_seed
-from comity.run.crawl.columns import read_columns
 from comity.run.crawl.sites import with_page_limit, with_request_options, with_site
 from comity.run.remedies import with_remedies
-from comity.settings import Settings
+from comity.settings import Settings, read_columns
 from comity.store.target import read_target
 
 

@@ -16,7 +16,7 @@ Cookies = Mapping[str, str | Mapping[str, str]] | Path
 """The same for cookies, or the path of a Netscape cookie file."""
 Credentials = str | tuple[str, str]
 Auth = Credentials | Mapping[str, Credentials]
-"""`("user", "env:PASSWORD")`, `"bearer env:TOKEN"`, or a mapping of hosts to these."""
+"""`("user", "env:PASSWORD")`, `"digest user env:PASSWORD"`, `"bearer env:TOKEN"`, or a mapping of hosts to these."""
 Login = Path | Mapping[str, object]
 """The path of a login file, or its content as a mapping."""
 

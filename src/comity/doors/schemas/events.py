@@ -23,6 +23,9 @@ class CrawledHost(Schema):
     next_run_at: Instant | None
     code: str = Field(description="The end reason; see endings.md.")
     too_deep: int = Field(description="Queued links that are deeper than the depth limit.")
+    pages_in_all: int | None = Field(
+        description="Pages of this and earlier runs, each URL once; null in events before the summary."
+    )
 
 
 class FaultView(Schema):

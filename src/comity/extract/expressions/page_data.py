@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
-from turbohtml import Document
+from turbohtml import Document, Element
 
 from comity.extract.expressions.budget import Budget
 from comity.extract.expressions.javascript import assigned_values
@@ -22,6 +22,7 @@ from comity.model.expression import DataPath, EveryElement, PathRoot, PathStep
 MOST_SCRIPTS: Final = 500
 MOST_METAS: Final = 2_000
 MOST_ITEMS: Final = 5_000
+MOST_IDS: Final = 20_000
 _CHARACTERS_PER_STEP: Final = 500  # of JSON
 _LONGEST_VARIABLE: Final = 3  # names: window.App.config.shop
 _ITEM: Final = ("itemprop", "itemscope", "itemtype")
@@ -68,8 +69,20 @@ class PageData:
         for element in self._document.select("[itemscope]:not([itemprop])")[:MOST_ITEMS]:
             room = [self._budget.left]
             before = room[0]
-            found.append(read_item(element, _ITEM, room))
+            found.append(read_item(element, _ITEM, room, self._by_id))
             self._budget.spend(1 + before - room[0])
+        return found
+
+    def _by_id(self, name: str) -> Element | None:
+        return self._ids.get(name)
+
+    @cached_property
+    def _ids(self) -> dict[str, Element]:
+        """Elements by id, of pages that refer to them; of equal ids the first counts."""
+        found: dict[str, Element] = {}
+        for element in self._document.select("[id]")[:MOST_IDS]:
+            self._budget.spend()
+            found.setdefault(element.attr("id") or "", element)
         return found
 
     @cached_property

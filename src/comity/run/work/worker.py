@@ -12,8 +12,9 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from comity.assemble import open_state
-from comity.model.errors import StateUnavailable
+from comity.assemble import open_state, read_request_options
+from comity.clock import SystemClock
+from comity.model.errors import BadInput, StateUnavailable
 from comity.run.crawl.view import Visit, show_no_progress, visits_of
 from comity.run.logs import log_for, wait_logger
 from comity.run.observe import observed
@@ -43,6 +44,19 @@ STOPPING: Final = "finishing the requests in flight (send the signal again to ex
 _RUN_MINUTES: Final = 30.0  # a run lasts no longer, so that upkeep comes between
 _RECHECK_EVERY_S: Final = 15.0  # a frontier that did not answer
 _RUN_FIELDS: Final = ("run_id", "status", "code", "reason", "pages", "unchanged", "errors", "refused", "bytes_received")
+
+
+def check_worker_settings(settings: Settings) -> None:
+    """`BadInput` for settings that need seeds, which a worker does not have, and for secrets that cannot be read."""
+    if settings.subdomains and not settings.site_hosts:
+        raise BadInput("subdomains", "a worker has no seeds; name the hosts of the site (--site-hosts)")
+    field = read_request_options(settings, SystemClock().seconds).unaddressed
+    if field is not None:
+        raise BadInput(
+            field,
+            "a worker has no seeds, so this must name its host, as in 'https://example.com: …'; or set "
+            "COMITY_REQUEST_ORIGINS",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from comity.frontier.store import FrontierStore, FrontierUnavailable
 from comity.model.gate import WaitReason
 from comity.model.outcome import Fetched, Outcome, Postponed
 from comity.model.run import EndReason, Exhausted, HostLoad
+from comity.rules.expressions.columns_key import columns_key
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink
 from comity.walk.crawl.budget import RunBudget
@@ -98,7 +99,14 @@ class Crawl:
             self.progress.warnings.append(warning)
         self._html_pool = HtmlPool()
         self._record = RunRecord(
-            session.database, session.leases, store, clock, self.run_id, terms.door, is_part=hooks.run_id is not None
+            session.database,
+            session.leases,
+            store,
+            clock,
+            self.run_id,
+            terms.door,
+            is_part=hooks.run_id is not None,
+            columns_key=self._columns_key,
         )
         self._frontier_thread = DatabaseThread("comity-frontier") if frontier.has_own_server else session.thread
         self._retrying = RetryingThread(
@@ -203,8 +211,15 @@ class Crawl:
             seeds=self._hooks.seeds,
             site=terms.site,
             columns=terms.columns,
+            columns_key=self._columns_key,
             reads_apart=bool(terms.columns) and is_unbounded(terms.columns),
         )
+
+    @property
+    def _columns_key(self) -> int:
+        terms = self._terms
+        has_extractor = self._hooks.extract is not None
+        return columns_key(terms.columns, text=terms.text, markdown=terms.markdown, has_extractor=has_extractor)
 
     async def run(self) -> RunSummary:
         """Crawl until nothing is left, a budget is spent, or `stop` is called."""

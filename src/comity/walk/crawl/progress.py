@@ -103,6 +103,7 @@ class HostSummary:
     next_run_at: float | None = None  # when it is due again, if it waits
     code: str = EndReason.NOTHING_LEFT
     too_deep: int = 0  # links in the frontier that are deeper than the run follows
+    pages_in_all: int | None = None  # that were ever fetched, by this and earlier runs; known at the end of a run
 
 
 @dataclass(frozen=True, slots=True)

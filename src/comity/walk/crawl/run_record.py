@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
 from comity.clock import Clock
+from comity.database import hosts as hosts_table
 from comity.database import records, runs
 from comity.database.connection import Database
 from comity.database.types import from_seconds
@@ -52,6 +53,7 @@ class RunRecord:
         door: str = "crawl",
         *,
         is_part: bool = False,
+        columns_key: int = 0,
     ) -> None:
         self._database = database
         self._leases = leases
@@ -60,6 +62,7 @@ class RunRecord:
         self._run_id = run_id
         self._door = door
         self._is_part = is_part
+        self._columns_key = columns_key
 
     def open(self, settings: dict[str, Any]) -> None:
         """Take over what dead processes of this machine left, and record that the run starts."""
@@ -120,13 +123,23 @@ class RunRecord:
         idle: list[IdleHost] = []
         if named is not None and not self._is_part and end.reason not in FAILURES:
             untaken = sorted(set(named) - {line.host for line in lines})
-            idle = why_idle(self._database, self._clock, untaken[:_EXPLAINED_MOST], run_ended=end.reason is not None)
+            explained = untaken[:_EXPLAINED_MOST]
+            is_ended, key = end.reason is not None, self._columns_key
+            idle = why_idle(self._database, self._clock, explained, run_ended=is_ended, columns_key=key)
             rest = len(untaken) - _EXPLAINED_MOST
             if rest > 0:  # very many are not explained one by one
                 forgotten = {**(forgotten or {}), EndReason.NOT_TAKEN: rest}
+        if not self._is_part:
+            lines = self._with_totals(lines)
         summary = summary_of(progress, str(self._run_id), end, lines, idle, self._clock.seconds(), forgotten)
         self.close(summary.status, summary.code, summary.reason)
         return summary
+
+    def _with_totals(self, lines: Collection[HostSummary]) -> list[HostSummary]:
+        """The lines with the pages of all runs; a state that does not track hosts knows only those of this run."""
+        with self._database.read() as connection:
+            totals = hosts_table.pages_crawled(connection, [line.host for line in lines])
+        return [replace(line, pages_in_all=max(line.pages, totals.get(line.host, 0))) for line in lines]
 
     def close(self, status: str, code: str, detail: str) -> None:
         """Record how the run ended: by a code, and in words."""

@@ -396,6 +396,8 @@ class Settler:
         if isinstance(outcome, Fetched):
             rows.links += outcome.links
             rows.too_deep += outcome.too_deep
+            if outcome.columns_key is not None:
+                row = row._replace(columns_key=outcome.columns_key)
             if outcome.images_read:
                 rows.images.enter_page(outcome)
                 row = row._replace(images_found=len(outcome.images), images_read=True)
@@ -403,7 +405,10 @@ class Settler:
             row = row._replace(discovery_type="refresh")
             if isinstance(outcome, NotModified):
                 rows.images.enter_page(outcome)
-                row = row._replace(images_found=entry.seen.images_found, images_read=entry.seen.images_read)
+                seen = entry.seen
+                row = row._replace(
+                    images_found=seen.images_found, images_read=seen.images_read, columns_key=seen.columns_key
+                )
         rows.fetches.append(row)
         rows.received += row.wire_bytes
         if is_final:

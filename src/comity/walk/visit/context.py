@@ -42,6 +42,8 @@ class VisitContext:
     reads_markdown: bool = False
     columns: str = ""
     """Expressions that are evaluated on every page."""
+    columns_key: int = 0
+    """What is read from pages besides the pages themselves, for comparison with earlier visits."""
     reads_apart: bool = False
     """Whether every page is read in a child process, because the cost of an expression has no bound."""
     explains_links: bool = False

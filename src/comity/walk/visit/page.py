@@ -98,6 +98,7 @@ async def read_page(
         skipped=host.skipped.pop(entry.key, {}) if host.skipped is not None else None,
         extracted=extracted,
         unconverted=unconverted,
+        columns_key=context.columns_key or None,
     )
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
 
+from comity.extract.forms import shows_logged_out
+from comity.extract.html_pool import is_light
 from comity.extract.images import read_image
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import ANY_CONTENT_TYPE, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
@@ -37,16 +39,18 @@ from comity.model.run import IMAGE_TYPES
 from comity.rules.admission import ROBOTS_UNKNOWN, Admitted, DenialCode, Denied, PatternCheck, admit, of_fetch
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
+from comity.rules.expressions.columns_key import has_columns
 from comity.rules.first_contact import without_tls
 from comity.rules.url_secrets import masked_url
 from comity.walk.evidence import robots_evidence
 from comity.walk.request import Exchange, NotStarted
 from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.robots.keeper import NEVER_ASKED
+from comity.walk.session.identity import HostIdentity
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.fetch_page import FirstRequest, Granted, fetch_page, grant
-from comity.walk.visit.page import read_page, target_of
+from comity.walk.visit.page import is_html, read_page, target_of
 from comity.walk.visit.refusals import busy, denied, not_requested, postponed, unsent
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -127,6 +131,11 @@ async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Tr
         if isinstance(asked, NotStarted):
             return postponed(entry, trail, asked.why)
         response = asked.result
+        if host.identity is not None and host.identity.watches_for_logout:
+            step = await _with_session(host, entry, address, asked, trail, context)
+            if not isinstance(step, Exchange):
+                return step if not isinstance(step, NotStarted) else postponed(entry, trail, step.why)
+            asked, response = step, step.result
         if isinstance(response, FetchFailure):
             return _failure(host, entry, address, response, trail, context)
         location = response.headers.get("location") if response.status in REDIRECTS else None
@@ -156,6 +165,41 @@ async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Tr
             return step
         asked = step
     return Refused(entry, trail, "too_many_redirects", f"more than {context.max_redirects} redirects", context.clock())
+
+
+async def _with_session(
+    host: LeasedHost, entry: QueuedUrl, address: WebAddress, asked: Exchange, trail: Trail, context: VisitContext
+) -> Exchange | NotStarted | Outcome:
+    """The answer to a page; if the session had ended, the answer that the page gives after another login.
+
+    Many sites redirect to the login page, which is seen elsewhere. Others refuse the page, or serve the login form
+    in its place. If the page is answered in the same way after the login, that is its answer.
+    """
+    identity = host.identity
+    assert identity is not None
+    if entry.is_image or not _looks_logged_out(identity, asked.result):
+        return asked
+    if not await identity.renew(entry.key, trail.requests[0].started_at, context.clock):
+        return asked
+    if host.is_stopped:
+        return Postponed(entry, trail, "logged_out", context.clock())
+    again = await follow(host, entry, address, trail, context, purpose=Purpose.PAGE, as_page=True)
+    if isinstance(again, Exchange):
+        identity.note_login(was_needed=not _looks_logged_out(identity, again.result))
+    return again
+
+
+def _looks_logged_out(identity: HostIdentity, answer: Response | FetchFailure) -> bool:
+    """Whether the answer to a page may mean that the session has ended."""
+    login = identity.terms.login
+    if login is None or identity.leads_to_login(answer.url):
+        return False
+    if answer.status in login.ended_statuses:
+        return True
+    if not isinstance(answer, Response) or answer.status >= 300 or not is_html(answer.content_type, answer.body):
+        return False
+    may_parse = is_light(answer.body)
+    return shows_logged_out(answer.body, answer.content_type, answer.url, login, may_parse=may_parse)
 
 
 async def follow(
@@ -287,6 +331,8 @@ def _conditional(request: FetchRequest, entry: QueuedUrl, context: VisitContext)
         return request
     if context.finds_images and not seen.images_read and not entry.is_image:
         return request  # its images were not looked for yet
+    if context.columns_key and not entry.is_image and not has_columns(seen.columns_key, context.columns_key):
+        return request  # an answer without a body would leave its new columns empty
     return request._replace(etag=seen.etag, last_modified=seen.last_modified)
 
 

@@ -540,6 +540,7 @@ CREATE TABLE fetches (
     crawled_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
     discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL,
     images_read BOOLEAN DEFAULT 0 NOT NULL,
+    columns_key BIGINT,
     CONSTRAINT pk_fetches PRIMARY KEY (id),
     CONSTRAINT fk_fetches_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL,
     CONSTRAINT fk_fetches_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL

@@ -12,43 +12,30 @@ import typer
 
 from comity.doors.cli.crawl.options import (
     NO_LINES,
-    AcceptOption,
+    SCOPE_OPTIONS,
+    STORED_OPTIONS,
     AllowNetworkOption,
     ConcurrencyOption,
     CrawlOutput,
     DelayOption,
-    ExcludeOption,
-    ExtractOption,
-    FollowCanonicalOption,
-    FollowLinksOption,
-    ImagesOption,
-    IncludeOption,
     IntoOption,
     JsonLinesOption,
     LogRequestsOption,
-    MarkdownOption,
-    MaxDepthOption,
-    MaxImageBytesOption,
     MaxMinutesOption,
     MaxPagesOption,
     PerHostOption,
     ProcessesOption,
     RefreshOption,
-    RejectOption,
-    RespectNofollowOption,
-    SiteHostsOption,
-    SitemapsOption,
-    SubdomainsOption,
-    TextOption,
     UnderOption,
     UpdateStaleOption,
     VerboseOption,
     option,
-    stored_besides,
-    url_settings,
+    scope_settings,
+    stored_settings,
 )
 from comity.doors.cli.crawl.rendering import VisitLines, summary_document, write_idle, write_summary
 from comity.doors.cli.help_text import command
+from comity.doors.cli.option_groups import takes
 from comity.doors.cli.options import (
     Invocation,
     JsonOption,
@@ -59,7 +46,7 @@ from comity.doors.cli.options import (
     warn_missing_contact,
 )
 from comity.doors.cli.output import note, write_json
-from comity.doors.cli.request_options import CARRIED, CRAWL, PANEL, request_settings, takes
+from comity.doors.cli.request_options import CARRIED, CRAWL, request_settings
 from comity.model.errors import BadInput
 from comity.run.signals import INTERRUPTED
 
@@ -85,7 +72,9 @@ _EXAMPLES = (
 
 def register(root: typer.Typer) -> None:
     """Add the commands of this file."""
-    command(root, "crawl", examples=_EXAMPLES, panel="Crawl")(takes(CRAWL)(crawl))
+    command(root, "crawl", examples=_EXAMPLES, panel="Crawl")(
+        takes(scope=SCOPE_OPTIONS, stored=STORED_OPTIONS, requests=CRAWL)(crawl)
+    )
 
 
 def crawl(
@@ -93,33 +82,18 @@ def crawl(
     urls: Annotated[list[str] | None, typer.Argument(metavar="URL|HOST", help="Where to start.")] = None,
     seeds: Annotated[Path | None, option("--seeds", "FILE", "More seeds, one per line; - reads stdin.")] = None,
     into: IntoOption = None,
-    include: IncludeOption = None,
-    exclude: ExcludeOption = None,
+    scope: Any = None,
     under: UnderOption = False,
-    subdomains: SubdomainsOption = None,
-    site_hosts: SiteHostsOption = None,
     max_pages: MaxPagesOption = None,
-    max_depth: MaxDepthOption = None,
     max_minutes: MaxMinutesOption = None,
     delay: DelayOption = None,
     concurrency: ConcurrencyOption = None,
     per_host: PerHostOption = None,
     processes: ProcessesOption = None,
-    follow_links: FollowLinksOption = None,
-    respect_nofollow: RespectNofollowOption = None,
-    sitemaps: SitemapsOption = None,
-    follow_canonical: FollowCanonicalOption = None,
     refresh: RefreshOption = False,
     update_stale: UpdateStaleOption = False,
-    extract: ExtractOption = None,
-    images: ImagesOption = None,
-    max_image_bytes: MaxImageBytesOption = None,
-    text: TextOption = None,
-    markdown: MarkdownOption = None,
+    stored: Any = None,
     requests: Any = None,
-    accept: AcceptOption = None,
-    reject: RejectOption = None,
-    user_agent: Annotated[str | None, option("--user-agent", "UA", "Send this User-Agent header.", PANEL)] = None,
     allow_network: AllowNetworkOption = None,
     verbose: VerboseOption = 0,
     json_lines: JsonLinesOption = False,
@@ -137,39 +111,20 @@ def crawl(
         state,
         as_json,
         pages=into,
-        **url_settings(include, exclude, subdomains, site_hosts),
+        **scope_settings(scope),
         max_pages=max_pages,
-        max_depth=max_depth,
         max_minutes=max_minutes,
         delay_s=delay,
         concurrency=concurrency,
         per_host=per_host,
         processes=_checked(processes),
-        follow_links=follow_links,
-        respect_nofollow=respect_nofollow,
-        sitemaps=sitemaps,
-        follow_canonical=follow_canonical,
         update_stale=update_stale or None,
-        **stored_besides(images, max_image_bytes, text, markdown, _columns(extract)),
+        **stored_settings(stored),
         **request_settings(requests),
-        user_agent=user_agent,
-        **_listed(accept_types=accept, reject_types=reject, allow_networks=allow_network),
+        allow_networks=tuple(allow_network) if allow_network else None,
     )
     output = CrawlOutput(verbose, json_lines, log_requests)
     _begin(invocation, urls, seeds, max_pages, refresh or update_stale, output, under)
-
-
-def _listed(**options: list[str] | None) -> dict[str, Any]:
-    """Options that may be repeated, as settings; None for one that is not there."""
-    return {name: tuple(values) if values else None for name, values in options.items()}
-
-
-def _columns(extract: list[str] | None) -> str | None:
-    if not extract:
-        return None
-    from comity.run.crawl.columns import read_columns
-
-    return read_columns(extract, "--extract")
 
 
 def _begin(

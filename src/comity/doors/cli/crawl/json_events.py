@@ -104,6 +104,7 @@ def host_document(line: HostSummary) -> dict[str, Any]:
         "next_run_at": None if due is None else datetime.fromtimestamp(due, UTC),
         "code": line.code,
         "too_deep": line.too_deep,
+        "pages_in_all": line.pages_in_all,
     }
 
 

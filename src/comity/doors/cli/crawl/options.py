@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from comity.doors.cli.option_groups import OptionGroup
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -168,16 +170,44 @@ MaxRedirectsOption = Annotated[
 ]
 
 
-def stored_besides(
-    images: bool | None,
-    max_image_bytes: int | None,
-    text: bool | None,
-    markdown: bool | None,
-    columns: str | None = None,
-) -> dict[str, Any]:
-    """The settings for what is stored besides pages as they came."""
-    images_too = {"images": images, "max_image_bytes": max_image_bytes}
-    return {**images_too, "text": text, "markdown": markdown, "extract": columns}
+# The groups of options that `crawl` and `work` share.
+SCOPE_OPTIONS: Final[OptionGroup] = {
+    "include": IncludeOption,
+    "exclude": ExcludeOption,
+    "subdomains": SubdomainsOption,
+    "site_hosts": SiteHostsOption,
+    "max_depth": MaxDepthOption,
+    "accept": AcceptOption,
+    "reject": RejectOption,
+    "follow_links": FollowLinksOption,
+    "respect_nofollow": RespectNofollowOption,
+    "sitemaps": SitemapsOption,
+    "follow_canonical": FollowCanonicalOption,
+}
+STORED_OPTIONS: Final[OptionGroup] = {
+    "extract": ExtractOption,
+    "images": ImagesOption,
+    "max_image_bytes": MaxImageBytesOption,
+    "text": TextOption,
+    "markdown": MarkdownOption,
+}
+
+
+def scope_settings(scope: Mapping[str, Any]) -> dict[str, Any]:
+    """Which URLs are crawled, as settings."""
+    settings = dict(scope)
+    settings |= {"accept_types": settings.pop("accept") or None, "reject_types": settings.pop("reject") or None}
+    settings |= {name: settings[name] or None for name in ("include", "exclude", "site_hosts")}
+    return settings
+
+
+def stored_settings(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """What is stored besides pages as they came, as settings."""
+    if not stored["extract"]:
+        return {**stored, "extract": None}
+    from comity.settings import read_columns
+
+    return {**stored, "extract": read_columns(stored["extract"], "--extract")}
 
 
 # What is printed while a crawl runs.
@@ -226,27 +256,3 @@ class CrawlOutput:
 
 
 NO_LINES: Final = CrawlOutput()
-
-
-def url_settings(
-    include: list[str] | None, exclude: list[str] | None, subdomains: bool | None, site_hosts: list[str] | None
-) -> dict[str, Any]:
-    """Which URLs, as settings."""
-    return {
-        "include": tuple(include) if include else None,
-        "exclude": tuple(exclude) if exclude else None,
-        "subdomains": subdomains,
-        "site_hosts": ",".join(site_hosts) if site_hosts else None,
-    }
-
-
-def time_settings(
-    timeout: float | None, connect: float | None, first_byte: float | None, max_retry_backoff: float | None
-) -> dict[str, Any]:
-    """Limits of time, as settings."""
-    return {
-        "fetch_timeout_s": timeout,
-        "connect_timeout_s": connect,
-        "first_byte_timeout_s": first_byte,
-        "max_retry_backoff_seconds": max_retry_backoff,
-    }

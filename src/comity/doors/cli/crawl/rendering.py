@@ -46,11 +46,15 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
     rate = summary.pages / summary.seconds if summary.seconds > 0 else 0.0
     unchanged = f"{summary.unchanged:,} unchanged, " if summary.unchanged else ""
     write_line(
+        "This run: ",
         Cell(f"{counted(summary.pages, 'page')}", "bold"),
         f" in {summary.seconds:.1f} s ({rate:.1f}/s), {unchanged}{render_bytes(summary.bytes_received)} received, "
         f"{counted(summary.errors, 'error')}, {counted(summary.refused, 'URL')} refused. "
         f"Ended: {summary.reason.removesuffix('.')}.",
     )
+    in_all = sum(line.pages_in_all or 0 for line in summary.hosts)
+    if in_all > summary.pages - summary.unchanged:  # earlier runs fetched some
+        write_line(f"In all: {counted(in_all, 'page')} of {counted(len(summary.hosts), 'host')}.")
     if summary.left_out:
         write_line(f"{counted(summary.left_out, 'URL')} left out by patterns: {_patterns(summary.left_out_by)}.")
     if summary.images_found or summary.images_stored:
@@ -69,13 +73,15 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
                     line.host,
                     Cell(line.status, _STYLES.get(line.status, "")),
                     f"{line.pages:,}",
+                    f"{line.pages_in_all or line.pages:,}",
                     f"{line.queued:,}",
                 ],
                 line.reason,
             )
             for line in summary.hosts[:_MOST_HOSTS]
         ]
-        write_table([Column("HOST"), Column("STATUS"), Column("PAGES", True), Column("STILL QUEUED", True)], rows)
+        counts = [Column(name, True) for name in ("THIS RUN", "IN ALL", "STILL QUEUED")]
+        write_table([Column("HOST"), Column("STATUS"), *counts], rows)
         if len(summary.hosts) > _MOST_HOSTS:
             write_line(f"… and {counted(len(summary.hosts) - _MOST_HOSTS, 'host')} more: comity domains list")
     write_faults(summary)

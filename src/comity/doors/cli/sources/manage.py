@@ -10,6 +10,7 @@ import typer
 
 from comity.doors.cli.csv_output import CsvOption, check_one_format, column_names, write_csv
 from comity.doors.cli.help_text import command
+from comity.doors.cli.option_groups import takes, used
 from comity.doors.cli.options import (
     Invocation,
     JsonOption,
@@ -20,7 +21,7 @@ from comity.doors.cli.options import (
 )
 from comity.doors.cli.output import Cell, counted, note, write_json, write_line
 from comity.doors.cli.sources import app
-from comity.doors.cli.sources.options import SourceArgument, named_only, option, takes_columns
+from comity.doors.cli.sources.options import COLUMNS, SourceArgument, option, used_columns
 from comity.doors.cli.sources.rendering import source_document, write_import, write_source, write_sources
 from comity.model.errors import BadInput
 
@@ -45,7 +46,7 @@ _LIST: Final = "A list of sources"
         "comity sources add --from sources.csv --dry-run",
     ),
 )
-@takes_columns
+@takes(columns=COLUMNS)
 def add(
     context: typer.Context,
     columns: dict[str, Any],
@@ -83,6 +84,7 @@ def add(
     With --from, every row of the file is reported. If one row is refused, nothing is added. The first line names the
     columns: careers_url (or url), org_name, org_type, source_type, country … See docs/analysts.md.
     """
+    columns = used_columns(columns)
     if file is None:
         for name, is_used in (("--update", update), ("--skip-bad", skip_bad), ("--dry-run", dry_run)):
             if is_used:
@@ -194,7 +196,7 @@ def list_all(
         'comity sources edit https://example.org/careers --time-window ""',
     ),
 )
-@takes_columns
+@takes(columns=COLUMNS)
 def edit(
     context: typer.Context,
     columns: dict[str, Any],
@@ -208,7 +210,7 @@ def edit(
     from comity.operate.sources import check_columns, edit_source, ignored_settings
     from comity.reports.sources import find_source
 
-    changes = named_only(careers_url=url) | columns
+    changes = used({"careers_url": url}) | used_columns(columns)
     with name_options_in_errors(changes):
         check_columns(**changes)
     with invocation.open_existing() as opened:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
+from comity.doors.cli.option_groups import OptionGroup, used
 from comity.model.errors import BadInput
 
 
@@ -23,7 +23,7 @@ HintOption = Annotated[
     str | None, option("--parser-hint", "JSON|@FILE", "How to read the page, if it cannot be detected.")
 ]
 CountryOption = Annotated[str | None, option("--country", "XX", "The country of the organisation: two letters.")]
-_COLUMNS: Final[dict[str, Any]] = {
+COLUMNS: Final[OptionGroup] = {
     "org_name": Annotated[str | None, option("--org-name", "TEXT", "The organisation.")],
     "source_type": TypeOption,
     "org_type": Annotated[
@@ -50,33 +50,10 @@ _COLUMNS: Final[dict[str, Any]] = {
 }
 
 
-def takes_columns(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for each column; it gets those that were used as its parameter `columns`."""
-    own = inspect.signature(function, eval_str=True)
-    options = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-        for name, kind in _COLUMNS.items()
-    ]
-
-    def act(**given: Any) -> None:
-        columns = named_only(**{name: given.pop(name) for name in _COLUMNS})
-        if "parser_hint" in columns:
-            columns["parser_hint"] = read_hint(columns["parser_hint"])
-        function(columns=columns, **given)
-
-    parameters: list[inspect.Parameter] = []
-    for parameter in own.parameters.values():
-        is_columns = parameter.name == "columns"
-        parameters += options if is_columns else [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
-    act.__name__, act.__doc__ = function.__name__, function.__doc__
-    act.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]  # typer reads it
-    act.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return act
-
-
-def named_only(**options: Any) -> dict[str, Any]:
-    """The options that were used."""
-    return {name: value for name, value in options.items() if value is not None}
+def used_columns(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns that were named, with the content of a hint's file."""
+    named = used(columns)
+    return named | ({"parser_hint": read_hint(named["parser_hint"])} if "parser_hint" in named else {})
 
 
 def read_hint(text: str | None) -> str | None:

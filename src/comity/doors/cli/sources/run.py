@@ -8,6 +8,7 @@ import typer
 
 from comity.doors.cli.csv_output import CsvOption, check_one_format, column_names, write_csv
 from comity.doors.cli.help_text import command
+from comity.doors.cli.option_groups import used
 from comity.doors.cli.options import (
     JsonOption,
     StateOption,
@@ -24,7 +25,6 @@ from comity.doors.cli.sources.options import (
     HintOption,
     SourceArgument,
     TypeOption,
-    named_only,
     option,
     read_hint,
 )
@@ -219,7 +219,7 @@ def simulate(
     from comity.operate.sources import simulate_extract, source_to_try
     from comity.run.sources import with_source_runner
 
-    tried = named_only(source_type=source_type, parser_hint=read_hint(parser_hint), country=country)
+    tried = used({"source_type": source_type, "parser_hint": read_hint(parser_hint), "country": country})
     warn_missing_contact(invocation.settings)
     with invocation.open_or_make() as opened:
         with name_options_in_errors(tried):
