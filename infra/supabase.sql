@@ -24,6 +24,76 @@ BEGIN
 END
 $$;
 
+CREATE TABLE IF NOT EXISTS bots (
+    bot_id VARCHAR(100) NOT NULL,
+    key_hash VARCHAR(64),
+    status VARCHAR(20) DEFAULT 'active' NOT NULL,
+    max_jobs_in_hand INTEGER,
+    max_jobs_per_minute INTEGER,
+    consecutive_failures INTEGER DEFAULT 0 NOT NULL,
+    jobs_pulled BIGINT DEFAULT 0 NOT NULL,
+    jobs_done BIGINT DEFAULT 0 NOT NULL,
+    jobs_failed BIGINT DEFAULT 0 NOT NULL,
+    quarantined_until TIMESTAMP WITH TIME ZONE,
+    note TEXT,
+    last_seen_at TIMESTAMP WITH TIME ZONE,
+    minute_started_at TIMESTAMP WITH TIME ZONE,
+    pulled_this_minute INTEGER DEFAULT 0 NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_bots PRIMARY KEY (bot_id),
+    CONSTRAINT ck_bots_status CHECK (status IN ('active', 'quarantined', 'revoked')),
+    CONSTRAINT ck_bots_max_jobs_in_hand_at_least_1 CHECK (max_jobs_in_hand >= 1),
+    CONSTRAINT ck_bots_max_jobs_per_minute_at_least_1 CHECK (max_jobs_per_minute >= 1),
+    CONSTRAINT uq_bots_key_hash UNIQUE (key_hash)
+);
+
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS key_hash VARCHAR(64);
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS status VARCHAR(20) DEFAULT 'active' NOT NULL;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS max_jobs_in_hand INTEGER;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS max_jobs_per_minute INTEGER;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS consecutive_failures INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS jobs_pulled BIGINT DEFAULT 0 NOT NULL;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS jobs_done BIGINT DEFAULT 0 NOT NULL;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS jobs_failed BIGINT DEFAULT 0 NOT NULL;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS quarantined_until TIMESTAMP WITH TIME ZONE;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS note TEXT;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS last_seen_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS minute_started_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS pulled_this_minute INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_bots_max_jobs_in_hand_at_least_1' AND conrelid = 'bots'::regclass) THEN
+        ALTER TABLE bots ADD CONSTRAINT ck_bots_max_jobs_in_hand_at_least_1 CHECK (max_jobs_in_hand >= 1) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_bots_max_jobs_per_minute_at_least_1' AND conrelid = 'bots'::regclass) THEN
+        ALTER TABLE bots ADD CONSTRAINT ck_bots_max_jobs_per_minute_at_least_1 CHECK (max_jobs_per_minute >= 1) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_bots_status' AND conrelid = 'bots'::regclass) THEN
+        ALTER TABLE bots ADD CONSTRAINT ck_bots_status CHECK (status IN ('active', 'quarantined', 'revoked')) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'uq_bots_key_hash' AND conrelid = 'bots'::regclass) THEN
+        ALTER TABLE bots ADD CONSTRAINT uq_bots_key_hash UNIQUE (key_hash);
+    END IF;
+END
+$$;
+
 CREATE TABLE IF NOT EXISTS crawl_runs (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
     door VARCHAR(20) DEFAULT 'crawl' NOT NULL,
@@ -489,6 +559,30 @@ CREATE TABLE IF NOT EXISTS takedowns (
 ALTER TABLE takedowns ADD COLUMN IF NOT EXISTS reason TEXT;
 ALTER TABLE takedowns ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
 
+CREATE TABLE IF NOT EXISTS webhooks (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    url TEXT NOT NULL,
+    events JSONB NOT NULL,
+    secret TEXT NOT NULL,
+    enabled BOOLEAN DEFAULT true NOT NULL,
+    consecutive_failures INTEGER DEFAULT 0 NOT NULL,
+    disabled_reason TEXT,
+    note TEXT,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_webhooks PRIMARY KEY (id)
+);
+
+ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS url TEXT;
+ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS events JSONB;
+ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS secret TEXT;
+ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS enabled BOOLEAN DEFAULT true NOT NULL;
+ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS consecutive_failures INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS disabled_reason TEXT;
+ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS note TEXT;
+ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
 CREATE TABLE IF NOT EXISTS crawl_locks (
     source_id UUID NOT NULL,
     locked_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
@@ -618,6 +712,7 @@ CREATE TABLE IF NOT EXISTS domains (
     last_start_at TIMESTAMP WITH TIME ZONE,
     is_refresh_due BOOLEAN DEFAULT false NOT NULL,
     refresh_started_at TIMESTAMP WITH TIME ZONE,
+    queue_ready_at TIMESTAMP WITH TIME ZONE,
     CONSTRAINT pk_domains PRIMARY KEY (id),
     CONSTRAINT ck_domains_domain_not_empty CHECK (domain <> ''),
     CONSTRAINT ck_domains_lease_has_holder_and_end CHECK ((claimed_by IS NULL) = (claim_expires_at IS NULL)),
@@ -679,6 +774,7 @@ ALTER TABLE domains ADD COLUMN IF NOT EXISTS unclean_since TIMESTAMP WITH TIME Z
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS last_start_at TIMESTAMP WITH TIME ZONE;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS is_refresh_due BOOLEAN DEFAULT false NOT NULL;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS refresh_started_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS queue_ready_at TIMESTAMP WITH TIME ZONE;
 
 DO $$
 BEGIN
@@ -721,6 +817,7 @@ CREATE INDEX IF NOT EXISTS idx_domains_next_crawl ON domains (next_crawl_after) 
 CREATE INDEX IF NOT EXISTS idx_domains_not_due ON domains (status, next_crawl_after) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL AND next_crawl_after IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_domains_parent_domain ON domains (parent_domain);
 CREATE INDEX IF NOT EXISTS idx_domains_priority_score ON domains (priority_score DESC);
+CREATE INDEX IF NOT EXISTS idx_domains_queue_ready ON domains (queue_ready_at) WHERE queue_ready_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
 CREATE INDEX IF NOT EXISTS idx_domains_source ON domains (source);
 CREATE INDEX IF NOT EXISTS idx_domains_status ON domains (status);
@@ -910,6 +1007,170 @@ BEGIN
     END IF;
 END
 $$;
+
+CREATE TABLE IF NOT EXISTS webhook_deliveries (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    webhook_id UUID NOT NULL,
+    event VARCHAR(40) NOT NULL,
+    payload JSONB NOT NULL,
+    status VARCHAR(20) DEFAULT 'pending' NOT NULL,
+    attempts INTEGER DEFAULT 0 NOT NULL,
+    next_attempt_at TIMESTAMP WITH TIME ZONE,
+    last_status INTEGER,
+    last_error TEXT,
+    is_test BOOLEAN DEFAULT false NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    delivered_at TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT pk_webhook_deliveries PRIMARY KEY (id),
+    CONSTRAINT ck_webhook_deliveries_status CHECK (status IN ('pending', 'delivered', 'failed')),
+    CONSTRAINT fk_webhook_deliveries_webhook_id FOREIGN KEY(webhook_id) REFERENCES webhooks (id) ON DELETE CASCADE
+);
+
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS webhook_id UUID;
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS event VARCHAR(40);
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS payload JSONB;
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS status VARCHAR(20) DEFAULT 'pending' NOT NULL;
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS attempts INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS next_attempt_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS last_status INTEGER;
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS last_error TEXT;
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS is_test BOOLEAN DEFAULT false NOT NULL;
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS delivered_at TIMESTAMP WITH TIME ZONE;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_webhook_deliveries_status' AND conrelid = 'webhook_deliveries'::regclass) THEN
+        ALTER TABLE webhook_deliveries ADD CONSTRAINT ck_webhook_deliveries_status CHECK (status IN ('pending', 'delivered', 'failed')) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_webhook_deliveries_webhook_id' AND conrelid = 'webhook_deliveries'::regclass) THEN
+        ALTER TABLE webhook_deliveries ADD CONSTRAINT fk_webhook_deliveries_webhook_id FOREIGN KEY(webhook_id) REFERENCES webhooks (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_webhook_deliveries_due ON webhook_deliveries (next_attempt_at) WHERE status = 'pending';
+CREATE INDEX IF NOT EXISTS idx_webhook_deliveries_webhook ON webhook_deliveries (webhook_id, created_at);
+
+CREATE TABLE IF NOT EXISTS crawl_policies (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    url VARCHAR(2048) NOT NULL,
+    domain_id UUID,
+    frequency_hours INTEGER DEFAULT 24 NOT NULL,
+    priority INTEGER DEFAULT 5 NOT NULL,
+    max_retries INTEGER DEFAULT 3 NOT NULL,
+    retry_backoff_minutes INTEGER DEFAULT 5 NOT NULL,
+    timeout_minutes INTEGER DEFAULT 10 NOT NULL,
+    crawl_config JSONB,
+    enabled BOOLEAN DEFAULT true NOT NULL,
+    next_run_at TIMESTAMP WITH TIME ZONE,
+    failure_count INTEGER DEFAULT 0 NOT NULL,
+    last_success_at TIMESTAMP WITH TIME ZONE,
+    last_failed_at TIMESTAMP WITH TIME ZONE,
+    schedule VARCHAR(10) DEFAULT 'fixed' NOT NULL,
+    importance DOUBLE PRECISION DEFAULT 1 NOT NULL,
+    change_statistics JSONB,
+    last_price NUMERIC(18, 4),
+    last_currency VARCHAR(3),
+    last_in_stock BOOLEAN,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_crawl_policies PRIMARY KEY (id),
+    CONSTRAINT ck_crawl_policies_schedule CHECK (schedule IN ('fixed', 'adaptive')),
+    CONSTRAINT ck_crawl_policies_frequency_hours_at_least_1 CHECK (frequency_hours >= 1),
+    CONSTRAINT ck_crawl_policies_max_retries_at_least_0 CHECK (max_retries >= 0),
+    CONSTRAINT ck_crawl_policies_retry_backoff_minutes_at_least_0 CHECK (retry_backoff_minutes >= 0),
+    CONSTRAINT ck_crawl_policies_timeout_minutes_at_least_1 CHECK (timeout_minutes >= 1),
+    CONSTRAINT uq_crawl_policies_url UNIQUE (url),
+    CONSTRAINT fk_crawl_policies_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL
+);
+
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS url VARCHAR(2048);
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS domain_id UUID;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS frequency_hours INTEGER DEFAULT 24 NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS priority INTEGER DEFAULT 5 NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS max_retries INTEGER DEFAULT 3 NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS retry_backoff_minutes INTEGER DEFAULT 5 NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS timeout_minutes INTEGER DEFAULT 10 NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS crawl_config JSONB;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS enabled BOOLEAN DEFAULT true NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS next_run_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS failure_count INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS last_success_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS last_failed_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS schedule VARCHAR(10) DEFAULT 'fixed' NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS importance DOUBLE PRECISION DEFAULT 1 NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS change_statistics JSONB;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS last_price NUMERIC(18, 4);
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS last_currency VARCHAR(3);
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS last_in_stock BOOLEAN;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_crawl_policies_frequency_hours_at_least_1' AND conrelid = 'crawl_policies'::regclass) THEN
+        ALTER TABLE crawl_policies ADD CONSTRAINT ck_crawl_policies_frequency_hours_at_least_1 CHECK (frequency_hours >= 1) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_crawl_policies_max_retries_at_least_0' AND conrelid = 'crawl_policies'::regclass) THEN
+        ALTER TABLE crawl_policies ADD CONSTRAINT ck_crawl_policies_max_retries_at_least_0 CHECK (max_retries >= 0) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_crawl_policies_retry_backoff_minutes_at_least_0' AND conrelid = 'crawl_policies'::regclass) THEN
+        ALTER TABLE crawl_policies ADD CONSTRAINT ck_crawl_policies_retry_backoff_minutes_at_least_0 CHECK (retry_backoff_minutes >= 0) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_crawl_policies_schedule' AND conrelid = 'crawl_policies'::regclass) THEN
+        ALTER TABLE crawl_policies ADD CONSTRAINT ck_crawl_policies_schedule CHECK (schedule IN ('fixed', 'adaptive')) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_crawl_policies_timeout_minutes_at_least_1' AND conrelid = 'crawl_policies'::regclass) THEN
+        ALTER TABLE crawl_policies ADD CONSTRAINT ck_crawl_policies_timeout_minutes_at_least_1 CHECK (timeout_minutes >= 1) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_crawl_policies_domain_id' AND conrelid = 'crawl_policies'::regclass) THEN
+        ALTER TABLE crawl_policies ADD CONSTRAINT fk_crawl_policies_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'uq_crawl_policies_url' AND conrelid = 'crawl_policies'::regclass) THEN
+        ALTER TABLE crawl_policies ADD CONSTRAINT uq_crawl_policies_url UNIQUE (url);
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_crawl_policies_domain_id ON crawl_policies (domain_id);
+CREATE INDEX IF NOT EXISTS idx_crawl_policies_due ON crawl_policies (next_run_at, priority) WHERE enabled;
+CREATE INDEX IF NOT EXISTS idx_crawl_policies_next_run_at ON crawl_policies (next_run_at);
 
 CREATE TABLE IF NOT EXISTS domain_frontier (
     id BIGSERIAL NOT NULL,
@@ -1130,6 +1391,58 @@ BEGIN
     END IF;
 END
 $$;
+
+CREATE TABLE IF NOT EXISTS grants (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    domain_id UUID NOT NULL,
+    client VARCHAR(100) NOT NULL,
+    url TEXT NOT NULL,
+    slot_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    slot_ends_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    slot JSONB NOT NULL,
+    lease_token BIGINT NOT NULL,
+    expires_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    is_open BOOLEAN DEFAULT true NOT NULL,
+    outcome VARCHAR(20),
+    granted_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    ended_at TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT pk_grants PRIMARY KEY (id),
+    CONSTRAINT ck_grants_outcome CHECK (outcome IN ('reported', 'released', 'expired')),
+    CONSTRAINT fk_grants_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS domain_id UUID;
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS client VARCHAR(100);
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS url TEXT;
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS slot_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS slot_ends_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS slot JSONB;
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS lease_token BIGINT;
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS expires_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS is_open BOOLEAN DEFAULT true NOT NULL;
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS outcome VARCHAR(20);
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS granted_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS ended_at TIMESTAMP WITH TIME ZONE;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_grants_outcome' AND conrelid = 'grants'::regclass) THEN
+        ALTER TABLE grants ADD CONSTRAINT ck_grants_outcome CHECK (outcome IN ('reported', 'released', 'expired')) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_grants_domain_id' AND conrelid = 'grants'::regclass) THEN
+        ALTER TABLE grants ADD CONSTRAINT fk_grants_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_grants_expiry ON grants (expires_at) WHERE is_open;
+CREATE INDEX IF NOT EXISTS idx_grants_granted_at ON grants (granted_at);
+CREATE INDEX IF NOT EXISTS idx_grants_open ON grants (domain_id, expires_at) WHERE is_open;
 
 CREATE TABLE IF NOT EXISTS image_sightings (
     domain_id UUID NOT NULL,
@@ -1374,6 +1687,244 @@ BEGIN
     END IF;
 END
 $$;
+
+CREATE TABLE IF NOT EXISTS crawl_jobs (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    policy_id UUID,
+    domain_id UUID NOT NULL,
+    url VARCHAR(2048) NOT NULL,
+    status VARCHAR(20) DEFAULT 'pending' NOT NULL,
+    priority INTEGER DEFAULT 5 NOT NULL,
+    locked_by VARCHAR(100),
+    locked_at TIMESTAMP WITH TIME ZONE,
+    lock_ttl_seconds INTEGER DEFAULT 600 NOT NULL,
+    retry_count INTEGER DEFAULT 0 NOT NULL,
+    max_retries INTEGER DEFAULT 3 NOT NULL,
+    error_msg TEXT,
+    crawl_config JSONB,
+    not_before TIMESTAMP WITH TIME ZONE,
+    slot_at TIMESTAMP WITH TIME ZONE,
+    slot_ends_at TIMESTAMP WITH TIME ZONE,
+    slot JSONB,
+    lease_token BIGINT,
+    submitted_by VARCHAR(100),
+    submission_digest VARCHAR(32),
+    submission_answer JSONB,
+    finished_at TIMESTAMP WITH TIME ZONE,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_crawl_jobs PRIMARY KEY (id),
+    CONSTRAINT ck_crawl_jobs_status CHECK (status IN ('pending', 'locked', 'done', 'failed', 'expired')),
+    CONSTRAINT ck_crawl_jobs_lock_has_bot CHECK ((status = 'locked') = (locked_by IS NOT NULL)),
+    CONSTRAINT ck_crawl_jobs_lock_has_time CHECK ((locked_by IS NULL) = (locked_at IS NULL)),
+    CONSTRAINT ck_crawl_jobs_lock_ttl_seconds_at_least_1 CHECK (lock_ttl_seconds >= 1),
+    CONSTRAINT fk_crawl_jobs_policy_id FOREIGN KEY(policy_id) REFERENCES crawl_policies (id) ON DELETE CASCADE,
+    CONSTRAINT fk_crawl_jobs_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS policy_id UUID;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS domain_id UUID;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS url VARCHAR(2048);
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS status VARCHAR(20) DEFAULT 'pending' NOT NULL;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS priority INTEGER DEFAULT 5 NOT NULL;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS locked_by VARCHAR(100);
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS locked_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS lock_ttl_seconds INTEGER DEFAULT 600 NOT NULL;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS retry_count INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS max_retries INTEGER DEFAULT 3 NOT NULL;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS error_msg TEXT;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS crawl_config JSONB;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS not_before TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS slot_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS slot_ends_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS slot JSONB;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS lease_token BIGINT;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS submitted_by VARCHAR(100);
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS submission_digest VARCHAR(32);
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS submission_answer JSONB;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS finished_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_crawl_jobs_lock_has_bot' AND conrelid = 'crawl_jobs'::regclass) THEN
+        ALTER TABLE crawl_jobs ADD CONSTRAINT ck_crawl_jobs_lock_has_bot CHECK ((status = 'locked') = (locked_by IS NOT NULL)) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_crawl_jobs_lock_has_time' AND conrelid = 'crawl_jobs'::regclass) THEN
+        ALTER TABLE crawl_jobs ADD CONSTRAINT ck_crawl_jobs_lock_has_time CHECK ((locked_by IS NULL) = (locked_at IS NULL)) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_crawl_jobs_lock_ttl_seconds_at_least_1' AND conrelid = 'crawl_jobs'::regclass) THEN
+        ALTER TABLE crawl_jobs ADD CONSTRAINT ck_crawl_jobs_lock_ttl_seconds_at_least_1 CHECK (lock_ttl_seconds >= 1) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_crawl_jobs_status' AND conrelid = 'crawl_jobs'::regclass) THEN
+        ALTER TABLE crawl_jobs ADD CONSTRAINT ck_crawl_jobs_status CHECK (status IN ('pending', 'locked', 'done', 'failed', 'expired')) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_crawl_jobs_domain_id' AND conrelid = 'crawl_jobs'::regclass) THEN
+        ALTER TABLE crawl_jobs ADD CONSTRAINT fk_crawl_jobs_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_crawl_jobs_policy_id' AND conrelid = 'crawl_jobs'::regclass) THEN
+        ALTER TABLE crawl_jobs ADD CONSTRAINT fk_crawl_jobs_policy_id FOREIGN KEY(policy_id) REFERENCES crawl_policies (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_created_at ON crawl_jobs (created_at);
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_host ON crawl_jobs (domain_id, priority DESC, created_at) WHERE status IN ('pending', 'expired');
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_lock ON crawl_jobs (locked_by, locked_at);
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_locked ON crawl_jobs (domain_id, locked_at) WHERE status = 'locked';
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_priority ON crawl_jobs (priority DESC, status);
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_pull ON crawl_jobs (status, priority DESC, created_at);
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_url ON crawl_jobs (url);
+CREATE UNIQUE INDEX IF NOT EXISTS uq_crawl_jobs_open ON crawl_jobs (policy_id) WHERE status IN ('pending', 'locked', 'expired');
+
+CREATE TABLE IF NOT EXISTS crawl_job_moves (
+    id BIGSERIAL NOT NULL,
+    job_id UUID NOT NULL,
+    before VARCHAR(20),
+    after VARCHAR(20) NOT NULL,
+    actor VARCHAR(120),
+    reason TEXT,
+    moved_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_crawl_job_moves PRIMARY KEY (id),
+    CONSTRAINT fk_crawl_job_moves_job_id FOREIGN KEY(job_id) REFERENCES crawl_jobs (id) ON DELETE CASCADE
+);
+
+ALTER TABLE crawl_job_moves ADD COLUMN IF NOT EXISTS job_id UUID;
+ALTER TABLE crawl_job_moves ADD COLUMN IF NOT EXISTS before VARCHAR(20);
+ALTER TABLE crawl_job_moves ADD COLUMN IF NOT EXISTS after VARCHAR(20);
+ALTER TABLE crawl_job_moves ADD COLUMN IF NOT EXISTS actor VARCHAR(120);
+ALTER TABLE crawl_job_moves ADD COLUMN IF NOT EXISTS reason TEXT;
+ALTER TABLE crawl_job_moves ADD COLUMN IF NOT EXISTS moved_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_crawl_job_moves_job_id' AND conrelid = 'crawl_job_moves'::regclass) THEN
+        ALTER TABLE crawl_job_moves ADD CONSTRAINT fk_crawl_job_moves_job_id FOREIGN KEY(job_id) REFERENCES crawl_jobs (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_crawl_job_moves_job ON crawl_job_moves (job_id, id);
+
+CREATE TABLE IF NOT EXISTS crawl_results (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    job_id UUID NOT NULL,
+    policy_id UUID,
+    url VARCHAR(2048) NOT NULL,
+    price NUMERIC(18, 4),
+    currency VARCHAR(3),
+    title VARCHAR(500),
+    in_stock BOOLEAN,
+    parsed_data JSONB,
+    raw_html BYTEA,
+    raw_html_bytes INTEGER,
+    bot_id VARCHAR(100),
+    crawled_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_crawl_results PRIMARY KEY (id),
+    CONSTRAINT uq_crawl_results_job_id UNIQUE (job_id),
+    CONSTRAINT fk_crawl_results_job_id FOREIGN KEY(job_id) REFERENCES crawl_jobs (id) ON DELETE CASCADE,
+    CONSTRAINT fk_crawl_results_policy_id FOREIGN KEY(policy_id) REFERENCES crawl_policies (id) ON DELETE SET NULL
+);
+
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS job_id UUID;
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS policy_id UUID;
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS url VARCHAR(2048);
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS price NUMERIC(18, 4);
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS currency VARCHAR(3);
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS title VARCHAR(500);
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS in_stock BOOLEAN;
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS parsed_data JSONB;
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS raw_html BYTEA;
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS raw_html_bytes INTEGER;
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS bot_id VARCHAR(100);
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS crawled_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_crawl_results_job_id' AND conrelid = 'crawl_results'::regclass) THEN
+        ALTER TABLE crawl_results ADD CONSTRAINT fk_crawl_results_job_id FOREIGN KEY(job_id) REFERENCES crawl_jobs (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_crawl_results_policy_id' AND conrelid = 'crawl_results'::regclass) THEN
+        ALTER TABLE crawl_results ADD CONSTRAINT fk_crawl_results_policy_id FOREIGN KEY(policy_id) REFERENCES crawl_policies (id) ON DELETE SET NULL;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'uq_crawl_results_job_id' AND conrelid = 'crawl_results'::regclass) THEN
+        ALTER TABLE crawl_results ADD CONSTRAINT uq_crawl_results_job_id UNIQUE (job_id);
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_crawl_results_created_at ON crawl_results (created_at);
+CREATE INDEX IF NOT EXISTS idx_crawl_results_policy ON crawl_results (policy_id, crawled_at);
+
+CREATE TABLE IF NOT EXISTS late_submissions (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    job_id UUID NOT NULL,
+    bot_id VARCHAR(100) NOT NULL,
+    submission_digest VARCHAR(32) NOT NULL,
+    content JSONB NOT NULL,
+    raw_html BYTEA,
+    raw_html_bytes INTEGER,
+    received_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_late_submissions PRIMARY KEY (id),
+    CONSTRAINT fk_late_submissions_job_id FOREIGN KEY(job_id) REFERENCES crawl_jobs (id) ON DELETE CASCADE
+);
+
+ALTER TABLE late_submissions ADD COLUMN IF NOT EXISTS job_id UUID;
+ALTER TABLE late_submissions ADD COLUMN IF NOT EXISTS bot_id VARCHAR(100);
+ALTER TABLE late_submissions ADD COLUMN IF NOT EXISTS submission_digest VARCHAR(32);
+ALTER TABLE late_submissions ADD COLUMN IF NOT EXISTS content JSONB;
+ALTER TABLE late_submissions ADD COLUMN IF NOT EXISTS raw_html BYTEA;
+ALTER TABLE late_submissions ADD COLUMN IF NOT EXISTS raw_html_bytes INTEGER;
+ALTER TABLE late_submissions ADD COLUMN IF NOT EXISTS received_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_late_submissions_job_id' AND conrelid = 'late_submissions'::regclass) THEN
+        ALTER TABLE late_submissions ADD CONSTRAINT fk_late_submissions_job_id FOREIGN KEY(job_id) REFERENCES crawl_jobs (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_late_submissions_received_at ON late_submissions (received_at);
+CREATE UNIQUE INDEX IF NOT EXISTS uq_late_submissions ON late_submissions (job_id, bot_id, submission_digest);
 
 DROP TRIGGER IF EXISTS domains_status_trigger ON domains;
 DROP TRIGGER IF EXISTS domains_first_status_trigger ON domains;

@@ -14,11 +14,23 @@ DROP TRIGGER IF EXISTS domain_policies_history_trigger ON domain_policies;
 --
 DROP FUNCTION IF EXISTS note_policy();
 --
+DROP TABLE late_submissions;
+--
+DROP TABLE crawl_results;
+--
+DROP TABLE crawl_job_moves;
+--
+DROP TABLE crawl_jobs;
+--
 DROP TABLE unqueued_urls;
 --
 DROP TABLE left_out_urls;
 --
 DROP TABLE job_sightings;
+--
+DROP TABLE grants;
+--
+DROP TABLE crawl_policies;
 --
 DROP TABLE image_sightings;
 --
@@ -48,6 +60,8 @@ DROP TABLE source_pages;
 --
 DROP TABLE search_cards;
 --
+DROP TABLE webhook_deliveries;
+--
 DROP TABLE politeness_ledger;
 --
 DROP TABLE domains;
@@ -57,6 +71,10 @@ DROP TABLE search_outbox;
 DROP TABLE sources;
 --
 DROP TABLE search_documents;
+--
+DROP TABLE webhooks;
+--
+DROP TABLE bots;
 --
 DROP TABLE policy_history;
 --

@@ -16,11 +16,23 @@ DROP TRIGGER IF EXISTS domain_policies_update_history_trigger;
 --
 DROP TRIGGER IF EXISTS domain_policies_delete_history_trigger;
 --
+DROP TABLE late_submissions;
+--
+DROP TABLE crawl_results;
+--
+DROP TABLE crawl_job_moves;
+--
+DROP TABLE crawl_jobs;
+--
 DROP TABLE unqueued_urls;
 --
 DROP TABLE left_out_urls;
 --
 DROP TABLE job_sightings;
+--
+DROP TABLE grants;
+--
+DROP TABLE crawl_policies;
 --
 DROP TABLE image_sightings;
 --
@@ -52,6 +64,8 @@ DROP TABLE search_words;
 --
 DROP TABLE search_cards;
 --
+DROP TABLE webhook_deliveries;
+--
 DROP TABLE politeness_ledger;
 --
 DROP TABLE domains;
@@ -61,6 +75,10 @@ DROP TABLE search_outbox;
 DROP TABLE sources;
 --
 DROP TABLE search_documents;
+--
+DROP TABLE webhooks;
+--
+DROP TABLE bots;
 --
 DROP TABLE policy_history;
 --
