@@ -413,7 +413,7 @@ politeness_ledger: Final = Table(
     Column("lease_token", BigInteger(), nullable=False),
     _count("request_number"),  # 1 for the first request under a lease
     Column("url", Text(), nullable=False),
-    Column("purpose", String(10), nullable=False),
+    Column("purpose", String(60), nullable=False),
     Column("started_at", UtcDateTime(), nullable=False),
     Column("ended_at", UtcDateTime(), nullable=False),
     Column("delay_s", Double(), nullable=False),

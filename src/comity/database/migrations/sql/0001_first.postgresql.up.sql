@@ -359,7 +359,7 @@ CREATE TABLE politeness_ledger (
     lease_token BIGINT NOT NULL,
     request_number BIGINT DEFAULT 0 NOT NULL,
     url TEXT NOT NULL,
-    purpose VARCHAR(10) NOT NULL,
+    purpose VARCHAR(60) NOT NULL,
     started_at TIMESTAMP WITH TIME ZONE NOT NULL,
     ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
     delay_s DOUBLE PRECISION NOT NULL,

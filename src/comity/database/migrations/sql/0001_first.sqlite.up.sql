@@ -355,7 +355,7 @@ CREATE TABLE politeness_ledger (
     lease_token BIGINT NOT NULL,
     request_number BIGINT DEFAULT 0 NOT NULL,
     url TEXT NOT NULL,
-    purpose VARCHAR(10) NOT NULL,
+    purpose VARCHAR(60) NOT NULL,
     started_at DATETIME NOT NULL,
     ended_at DATETIME NOT NULL,
     delay_s DOUBLE NOT NULL,
