@@ -150,6 +150,9 @@ domains: Final = Table(
     Column("refresh_started_at", UtcDateTime()),
     # When a pull should look at the host's jobs next; NULL without any. A hint: one that comes too early looks again.
     Column("queue_ready_at", UtcDateTime()),
+    # The jobs of the crawl service that failed in a row, and until when none is handed out because of that.
+    _count("queue_failures", Integer),
+    Column("queue_parked_until", UtcDateTime()),
     CheckConstraint("domain <> ''", name="domain_not_empty"),
     CheckConstraint("(claimed_by IS NULL) = (claim_expires_at IS NULL)", name="lease_has_holder_and_end"),
     Index("idx_domains_status", "status"),
@@ -410,7 +413,7 @@ politeness_ledger: Final = Table(
     Column("lease_token", BigInteger(), nullable=False),
     _count("request_number"),  # 1 for the first request under a lease
     Column("url", Text(), nullable=False),
-    Column("purpose", String(10), nullable=False),
+    Column("purpose", String(60), nullable=False),
     Column("started_at", UtcDateTime(), nullable=False),
     Column("ended_at", UtcDateTime(), nullable=False),
     Column("delay_s", Double(), nullable=False),

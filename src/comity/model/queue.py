@@ -9,10 +9,14 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from comity.model.gate import DoorProfile
+
 LOCK_TTL_S: Final = 600
 MAX_RETRIES: Final = 3
 RETRY_BACKOFF_MINUTES: Final = 5
 LARGEST_PULL: Final = 100
+QUEUE_PROFILE: Final = DoorProfile(interval_s=1.0, random_delay_s=None, max_concurrency=1)
+"""The limits of bots and of crawlers with grants on one host, where neither operator nor robots.txt is stricter."""
 
 
 class JobStatus(StrEnum):

@@ -76,6 +76,8 @@ crawl_policies: Final = Table(
     partial_index("idx_crawl_policies_due", "next_run_at", "priority", where="enabled"),
 )
 
+WAITING: Final = "status IN ('pending', 'expired') AND not_before IS NULL"
+"""The jobs that may be pulled; the same words stand in the index and in the statements."""
 _OPEN: Final = "status IN ('pending', 'locked', 'expired')"
 
 crawl_jobs: Final = Table(
@@ -90,12 +92,23 @@ crawl_jobs: Final = Table(
     Column("locked_by", String(100)),
     Column("locked_at", UtcDateTime()),
     count("lock_ttl_seconds", Integer, 600),
+    # `locked_at` plus the TTL, for the sweeper; one that is missing is reckoned.
+    Column("lock_ends_at", UtcDateTime()),
     count("retry_count", Integer),
     count("max_retries", Integer, 3),
     Column("error_msg", Text()),
     Column("crawl_config", JsonDocument),
-    # When a retry may be pulled; NULL at first.
+    # When a retry may be pulled, or a URL that robots.txt denies may be looked at again. NULL once it may be pulled: the
+    # sweeper sees to that, so that a pull never reads past jobs that wait.
     Column("not_before", UtcDateTime()),
+    # What the job's priority was at first, and when it grows next because the job has waited.
+    Column("first_priority", Integer()),
+    Column("ages_at", UtcDateTime()),
+    # How often a bot let its lock run out.
+    count("expiry_count", Integer),
+    # Who moved the job last and why, for its history; in SQL they may be left out.
+    Column("moved_by", String(120)),
+    Column("move_reason", Text()),
     # The slot of the present lock: when its request may start, and the delay and rule behind it, for the ledger.
     Column("slot_at", UtcDateTime()),
     Column("slot_ends_at", UtcDateTime()),
@@ -109,8 +122,10 @@ crawl_jobs: Final = Table(
     written_at("created_at"),
     written_at("updated_at"),
     CheckConstraint("status IN ('pending', 'locked', 'done', 'failed', 'expired')", name="status"),
-    CheckConstraint("(status = 'locked') = (locked_by IS NOT NULL)", name="lock_has_bot"),
-    CheckConstraint("(locked_by IS NULL) = (locked_at IS NULL)", name="lock_has_time"),
+    # A trigger clears the lock of a job that leaves `locked`.
+    CheckConstraint(
+        "status <> 'locked' OR (locked_by IS NOT NULL AND locked_at IS NOT NULL)", name="lock_has_bot_and_time"
+    ),
     at_least("lock_ttl_seconds", 1),
     Index("idx_crawl_jobs_pull", "status", text("priority DESC"), "created_at"),
     Index("idx_crawl_jobs_lock", "locked_by", "locked_at"),
@@ -123,9 +138,14 @@ crawl_jobs: Final = Table(
         "domain_id",
         text("priority DESC"),
         "created_at",
-        sqlite_where=text("status IN ('pending', 'expired')"),
-        postgresql_where=text("status IN ('pending', 'expired')"),
+        sqlite_where=text(WAITING),
+        postgresql_where=text(WAITING),
     ),
+    partial_index(
+        "idx_crawl_jobs_parked", "not_before", where="status IN ('pending', 'expired') AND not_before IS NOT NULL"
+    ),
+    partial_index("idx_crawl_jobs_ages", "ages_at", where=f"{WAITING} AND ages_at IS NOT NULL"),
+    partial_index("idx_crawl_jobs_lock_ends", "lock_ends_at", where="status = 'locked'"),
     partial_index("idx_crawl_jobs_locked", "domain_id", "locked_at", where="status = 'locked'"),
     Index(
         "uq_crawl_jobs_open",
@@ -196,6 +216,7 @@ bots: Final = Table(
     Column("max_jobs_in_hand", Integer()),
     Column("max_jobs_per_minute", Integer()),
     count("consecutive_failures", Integer),
+    count("times_quarantined", Integer),
     count("jobs_pulled"),
     count("jobs_done"),
     count("jobs_failed"),

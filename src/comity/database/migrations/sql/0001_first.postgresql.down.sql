@@ -14,6 +14,18 @@ DROP TRIGGER IF EXISTS domain_policies_history_trigger ON domain_policies;
 --
 DROP FUNCTION IF EXISTS note_policy();
 --
+DROP TRIGGER IF EXISTS crawl_jobs_status_trigger ON crawl_jobs;
+--
+DROP TRIGGER IF EXISTS crawl_jobs_lock_trigger ON crawl_jobs;
+--
+DROP TRIGGER IF EXISTS crawl_jobs_first_status_trigger ON crawl_jobs;
+--
+DROP FUNCTION IF EXISTS check_job_move();
+--
+DROP FUNCTION IF EXISTS refuse_stolen_lock();
+--
+DROP FUNCTION IF EXISTS refuse_first_job_status();
+--
 DROP TABLE late_submissions;
 --
 DROP TABLE crawl_results;

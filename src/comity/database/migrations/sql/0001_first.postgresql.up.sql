@@ -143,6 +143,7 @@ CREATE TABLE bots (
     max_jobs_in_hand INTEGER,
     max_jobs_per_minute INTEGER,
     consecutive_failures INTEGER DEFAULT 0 NOT NULL,
+    times_quarantined INTEGER DEFAULT 0 NOT NULL,
     jobs_pulled BIGINT DEFAULT 0 NOT NULL,
     jobs_done BIGINT DEFAULT 0 NOT NULL,
     jobs_failed BIGINT DEFAULT 0 NOT NULL,
@@ -311,6 +312,8 @@ CREATE TABLE domains (
     is_refresh_due BOOLEAN DEFAULT false NOT NULL,
     refresh_started_at TIMESTAMP WITH TIME ZONE,
     queue_ready_at TIMESTAMP WITH TIME ZONE,
+    queue_failures INTEGER DEFAULT 0 NOT NULL,
+    queue_parked_until TIMESTAMP WITH TIME ZONE,
     CONSTRAINT pk_domains PRIMARY KEY (id),
     CONSTRAINT ck_domains_domain_not_empty CHECK (domain <> ''),
     CONSTRAINT ck_domains_lease_has_holder_and_end CHECK ((claimed_by IS NULL) = (claim_expires_at IS NULL)),
@@ -356,7 +359,7 @@ CREATE TABLE politeness_ledger (
     lease_token BIGINT NOT NULL,
     request_number BIGINT DEFAULT 0 NOT NULL,
     url TEXT NOT NULL,
-    purpose VARCHAR(10) NOT NULL,
+    purpose VARCHAR(60) NOT NULL,
     started_at TIMESTAMP WITH TIME ZONE NOT NULL,
     ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
     delay_s DOUBLE PRECISION NOT NULL,
@@ -775,11 +778,17 @@ CREATE TABLE crawl_jobs (
     locked_by VARCHAR(100),
     locked_at TIMESTAMP WITH TIME ZONE,
     lock_ttl_seconds INTEGER DEFAULT 600 NOT NULL,
+    lock_ends_at TIMESTAMP WITH TIME ZONE,
     retry_count INTEGER DEFAULT 0 NOT NULL,
     max_retries INTEGER DEFAULT 3 NOT NULL,
     error_msg TEXT,
     crawl_config JSONB,
     not_before TIMESTAMP WITH TIME ZONE,
+    first_priority INTEGER,
+    ages_at TIMESTAMP WITH TIME ZONE,
+    expiry_count INTEGER DEFAULT 0 NOT NULL,
+    moved_by VARCHAR(120),
+    move_reason TEXT,
     slot_at TIMESTAMP WITH TIME ZONE,
     slot_ends_at TIMESTAMP WITH TIME ZONE,
     slot JSONB,
@@ -792,20 +801,25 @@ CREATE TABLE crawl_jobs (
     updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
     CONSTRAINT pk_crawl_jobs PRIMARY KEY (id),
     CONSTRAINT ck_crawl_jobs_status CHECK (status IN ('pending', 'locked', 'done', 'failed', 'expired')),
-    CONSTRAINT ck_crawl_jobs_lock_has_bot CHECK ((status = 'locked') = (locked_by IS NOT NULL)),
-    CONSTRAINT ck_crawl_jobs_lock_has_time CHECK ((locked_by IS NULL) = (locked_at IS NULL)),
+    CONSTRAINT ck_crawl_jobs_lock_has_bot_and_time CHECK (status <> 'locked' OR (locked_by IS NOT NULL AND locked_at IS NOT NULL)),
     CONSTRAINT ck_crawl_jobs_lock_ttl_seconds_at_least_1 CHECK (lock_ttl_seconds >= 1),
     CONSTRAINT fk_crawl_jobs_policy_id FOREIGN KEY(policy_id) REFERENCES crawl_policies (id) ON DELETE CASCADE,
     CONSTRAINT fk_crawl_jobs_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
 );
 --
+CREATE INDEX idx_crawl_jobs_ages ON crawl_jobs (ages_at) WHERE status IN ('pending', 'expired') AND not_before IS NULL AND ages_at IS NOT NULL;
+--
 CREATE INDEX idx_crawl_jobs_created_at ON crawl_jobs (created_at);
 --
-CREATE INDEX idx_crawl_jobs_host ON crawl_jobs (domain_id, priority DESC, created_at) WHERE status IN ('pending', 'expired');
+CREATE INDEX idx_crawl_jobs_host ON crawl_jobs (domain_id, priority DESC, created_at) WHERE status IN ('pending', 'expired') AND not_before IS NULL;
 --
 CREATE INDEX idx_crawl_jobs_lock ON crawl_jobs (locked_by, locked_at);
 --
+CREATE INDEX idx_crawl_jobs_lock_ends ON crawl_jobs (lock_ends_at) WHERE status = 'locked';
+--
 CREATE INDEX idx_crawl_jobs_locked ON crawl_jobs (domain_id, locked_at) WHERE status = 'locked';
+--
+CREATE INDEX idx_crawl_jobs_parked ON crawl_jobs (not_before) WHERE status IN ('pending', 'expired') AND not_before IS NOT NULL;
 --
 CREATE INDEX idx_crawl_jobs_priority ON crawl_jobs (priority DESC, status);
 --
@@ -935,3 +949,55 @@ $$ LANGUAGE plpgsql;
 --
 CREATE TRIGGER domain_policies_history_trigger AFTER INSERT OR UPDATE OR DELETE ON domain_policies
     FOR EACH ROW EXECUTE FUNCTION note_policy();
+--
+CREATE OR REPLACE FUNCTION check_job_move() RETURNS TRIGGER AS $$
+BEGIN
+    IF NOT (OLD.status = 'pending' AND NEW.status IN ('locked', 'expired')) AND NOT (OLD.status = 'locked' AND NEW.status IN ('locked', 'done', 'pending', 'failed', 'expired')) AND NOT (OLD.status = 'expired' AND NEW.status IN ('locked', 'pending')) AND NOT (OLD.status = 'failed' AND NEW.status IN ('pending')) THEN
+        RAISE EXCEPTION 'illegal status change of job %: % to %', OLD.id, OLD.status, NEW.status
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'crawl_jobs_status_trigger', HINT = CASE OLD.status WHEN 'pending' THEN 'pending may only become locked or expired' WHEN 'locked' THEN 'locked may only become locked, done, pending, failed or expired' WHEN 'expired' THEN 'expired may only become locked or pending' WHEN 'failed' THEN 'failed may only become pending' WHEN 'done' THEN 'a done job keeps its status' END;
+    END IF;
+    IF NEW.status = OLD.status THEN
+        RETURN NEW;
+    END IF;
+    INSERT INTO crawl_job_moves (job_id, before, after, actor, reason, moved_at) VALUES (
+        OLD.id, OLD.status, NEW.status,
+        CASE WHEN (NEW.moved_by IS DISTINCT FROM OLD.moved_by OR NEW.move_reason IS DISTINCT FROM OLD.move_reason OR NEW.updated_at IS DISTINCT FROM OLD.updated_at) THEN NEW.moved_by ELSE 'sql' END,
+        CASE WHEN (NEW.moved_by IS DISTINCT FROM OLD.moved_by OR NEW.move_reason IS DISTINCT FROM OLD.move_reason OR NEW.updated_at IS DISTINCT FROM OLD.updated_at) THEN NEW.move_reason END,
+        CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE CURRENT_TIMESTAMP END
+    );
+    IF NEW.updated_at IS NOT DISTINCT FROM OLD.updated_at THEN
+        NEW.updated_at = CURRENT_TIMESTAMP;
+    END IF;
+    IF NEW.status <> 'locked' THEN
+        NEW.locked_by = NULL;
+        NEW.locked_at = NULL;
+        NEW.lock_ends_at = NULL;
+    END IF;
+    RETURN NEW;
+END;
+$$ LANGUAGE plpgsql;
+--
+CREATE TRIGGER crawl_jobs_status_trigger BEFORE UPDATE OF status ON crawl_jobs
+    FOR EACH ROW EXECUTE FUNCTION check_job_move();
+--
+CREATE OR REPLACE FUNCTION refuse_stolen_lock() RETURNS TRIGGER AS $$
+BEGIN
+    RAISE EXCEPTION 'illegal status change of job %: a locked job belongs to one bot until its lock ends', OLD.id
+        USING ERRCODE = 'check_violation', CONSTRAINT = 'crawl_jobs_status_trigger';
+END;
+$$ LANGUAGE plpgsql;
+--
+CREATE TRIGGER crawl_jobs_lock_trigger BEFORE UPDATE OF locked_by ON crawl_jobs
+    FOR EACH ROW WHEN (
+        OLD.status = 'locked' AND NEW.status = 'locked' AND NEW.locked_by IS DISTINCT FROM OLD.locked_by
+    ) EXECUTE FUNCTION refuse_stolen_lock();
+--
+CREATE OR REPLACE FUNCTION refuse_first_job_status() RETURNS TRIGGER AS $$
+BEGIN
+    RAISE EXCEPTION 'illegal status of the new job %: %', NEW.id, NEW.status
+        USING ERRCODE = 'check_violation', HINT = 'a new job is pending';
+END;
+$$ LANGUAGE plpgsql;
+--
+CREATE TRIGGER crawl_jobs_first_status_trigger AFTER INSERT ON crawl_jobs
+    FOR EACH ROW WHEN (NEW.status <> 'pending') EXECUTE FUNCTION refuse_first_job_status();

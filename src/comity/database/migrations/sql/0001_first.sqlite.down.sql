@@ -16,6 +16,20 @@ DROP TRIGGER IF EXISTS domain_policies_update_history_trigger;
 --
 DROP TRIGGER IF EXISTS domain_policies_delete_history_trigger;
 --
+DROP TRIGGER IF EXISTS crawl_jobs_status_trigger;
+--
+DROP TRIGGER IF EXISTS crawl_jobs_lock_trigger;
+--
+DROP TRIGGER IF EXISTS crawl_jobs_first_status_trigger;
+--
+DROP TRIGGER IF EXISTS crawl_jobs_replace_trigger;
+--
+DROP TRIGGER IF EXISTS crawl_jobs_overwrite_trigger;
+--
+DROP TRIGGER IF EXISTS crawl_jobs_history_trigger;
+--
+DROP TRIGGER IF EXISTS crawl_jobs_unlock_trigger;
+--
 DROP TABLE late_submissions;
 --
 DROP TABLE crawl_results;

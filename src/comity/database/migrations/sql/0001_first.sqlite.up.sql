@@ -141,6 +141,7 @@ CREATE TABLE bots (
     max_jobs_in_hand INTEGER,
     max_jobs_per_minute INTEGER,
     consecutive_failures INTEGER DEFAULT 0 NOT NULL,
+    times_quarantined INTEGER DEFAULT 0 NOT NULL,
     jobs_pulled BIGINT DEFAULT 0 NOT NULL,
     jobs_done BIGINT DEFAULT 0 NOT NULL,
     jobs_failed BIGINT DEFAULT 0 NOT NULL,
@@ -307,6 +308,8 @@ CREATE TABLE domains (
     is_refresh_due BOOLEAN DEFAULT 0 NOT NULL,
     refresh_started_at DATETIME,
     queue_ready_at DATETIME,
+    queue_failures INTEGER DEFAULT 0 NOT NULL,
+    queue_parked_until DATETIME,
     CONSTRAINT pk_domains PRIMARY KEY (id),
     CONSTRAINT ck_domains_domain_not_empty CHECK (domain <> ''),
     CONSTRAINT ck_domains_lease_has_holder_and_end CHECK ((claimed_by IS NULL) = (claim_expires_at IS NULL)),
@@ -352,7 +355,7 @@ CREATE TABLE politeness_ledger (
     lease_token BIGINT NOT NULL,
     request_number BIGINT DEFAULT 0 NOT NULL,
     url TEXT NOT NULL,
-    purpose VARCHAR(10) NOT NULL,
+    purpose VARCHAR(60) NOT NULL,
     started_at DATETIME NOT NULL,
     ended_at DATETIME NOT NULL,
     delay_s DOUBLE NOT NULL,
@@ -775,11 +778,17 @@ CREATE TABLE crawl_jobs (
     locked_by VARCHAR(100),
     locked_at DATETIME,
     lock_ttl_seconds INTEGER DEFAULT 600 NOT NULL,
+    lock_ends_at DATETIME,
     retry_count INTEGER DEFAULT 0 NOT NULL,
     max_retries INTEGER DEFAULT 3 NOT NULL,
     error_msg TEXT,
     crawl_config JSON,
     not_before DATETIME,
+    first_priority INTEGER,
+    ages_at DATETIME,
+    expiry_count INTEGER DEFAULT 0 NOT NULL,
+    moved_by VARCHAR(120),
+    move_reason TEXT,
     slot_at DATETIME,
     slot_ends_at DATETIME,
     slot JSON,
@@ -792,20 +801,25 @@ CREATE TABLE crawl_jobs (
     updated_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
     CONSTRAINT pk_crawl_jobs PRIMARY KEY (id),
     CONSTRAINT ck_crawl_jobs_status CHECK (status IN ('pending', 'locked', 'done', 'failed', 'expired')),
-    CONSTRAINT ck_crawl_jobs_lock_has_bot CHECK ((status = 'locked') = (locked_by IS NOT NULL)),
-    CONSTRAINT ck_crawl_jobs_lock_has_time CHECK ((locked_by IS NULL) = (locked_at IS NULL)),
+    CONSTRAINT ck_crawl_jobs_lock_has_bot_and_time CHECK (status <> 'locked' OR (locked_by IS NOT NULL AND locked_at IS NOT NULL)),
     CONSTRAINT ck_crawl_jobs_lock_ttl_seconds_at_least_1 CHECK (lock_ttl_seconds >= 1),
     CONSTRAINT fk_crawl_jobs_policy_id FOREIGN KEY(policy_id) REFERENCES crawl_policies (id) ON DELETE CASCADE,
     CONSTRAINT fk_crawl_jobs_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
 );
 --
+CREATE INDEX idx_crawl_jobs_ages ON crawl_jobs (ages_at) WHERE status IN ('pending', 'expired') AND not_before IS NULL AND ages_at IS NOT NULL;
+--
 CREATE INDEX idx_crawl_jobs_created_at ON crawl_jobs (created_at);
 --
-CREATE INDEX idx_crawl_jobs_host ON crawl_jobs (domain_id, priority DESC, created_at) WHERE status IN ('pending', 'expired');
+CREATE INDEX idx_crawl_jobs_host ON crawl_jobs (domain_id, priority DESC, created_at) WHERE status IN ('pending', 'expired') AND not_before IS NULL;
 --
 CREATE INDEX idx_crawl_jobs_lock ON crawl_jobs (locked_by, locked_at);
 --
+CREATE INDEX idx_crawl_jobs_lock_ends ON crawl_jobs (lock_ends_at) WHERE status = 'locked';
+--
 CREATE INDEX idx_crawl_jobs_locked ON crawl_jobs (domain_id, locked_at) WHERE status = 'locked';
+--
+CREATE INDEX idx_crawl_jobs_parked ON crawl_jobs (not_before) WHERE status IN ('pending', 'expired') AND not_before IS NOT NULL;
 --
 CREATE INDEX idx_crawl_jobs_priority ON crawl_jobs (priority DESC, status);
 --
@@ -929,4 +943,54 @@ CREATE TRIGGER domain_policies_delete_history_trigger AFTER DELETE ON domain_pol
     FOR EACH ROW
 BEGIN
     INSERT INTO policy_history (host, valid_from, is_deleted, max_concurrency, min_request_interval_ms) SELECT OLD.host, strftime('%Y-%m-%d %H:%M:%f', 'now') || '000', 1, OLD.max_concurrency, OLD.min_request_interval_ms;
+END;
+--
+CREATE TRIGGER crawl_jobs_status_trigger BEFORE UPDATE OF status ON crawl_jobs
+    FOR EACH ROW WHEN NOT (OLD.status = 'pending' AND NEW.status IN ('locked', 'expired')) AND NOT (OLD.status = 'locked' AND NEW.status IN ('locked', 'done', 'pending', 'failed', 'expired')) AND NOT (OLD.status = 'expired' AND NEW.status IN ('locked', 'pending')) AND NOT (OLD.status = 'failed' AND NEW.status IN ('pending'))
+BEGIN
+    SELECT CASE OLD.status WHEN 'pending' THEN RAISE(ABORT, 'illegal status change: pending may only become locked or expired') WHEN 'locked' THEN RAISE(ABORT, 'illegal status change: locked may only become locked, done, pending, failed or expired') WHEN 'expired' THEN RAISE(ABORT, 'illegal status change: expired may only become locked or pending') WHEN 'failed' THEN RAISE(ABORT, 'illegal status change: failed may only become pending') WHEN 'done' THEN RAISE(ABORT, 'illegal status change: a done job keeps its status') ELSE RAISE(ABORT, 'illegal status change') END;
+END;
+--
+CREATE TRIGGER crawl_jobs_lock_trigger BEFORE UPDATE OF locked_by ON crawl_jobs
+    FOR EACH ROW WHEN OLD.status = 'locked' AND NEW.status = 'locked' AND NEW.locked_by IS NOT OLD.locked_by
+BEGIN
+    SELECT RAISE(ABORT, 'illegal status change: a locked job belongs to one bot until its lock ends');
+END;
+--
+CREATE TRIGGER crawl_jobs_first_status_trigger BEFORE INSERT ON crawl_jobs
+    FOR EACH ROW WHEN NEW.status <> 'pending' AND NOT EXISTS (SELECT 1 FROM crawl_jobs WHERE id = NEW.id)
+BEGIN
+    SELECT RAISE(ABORT, 'illegal status of a new job: a new job is pending');
+END;
+--
+CREATE TRIGGER crawl_jobs_replace_trigger BEFORE INSERT ON crawl_jobs
+    FOR EACH ROW WHEN NEW.move_reason IS NOT '(replaced)' AND EXISTS (SELECT 1 FROM crawl_jobs WHERE (id = NEW.id OR (policy_id = NEW.policy_id AND status IN ('pending', 'locked', 'expired') AND NEW.status IN ('pending', 'locked', 'expired'))))
+BEGIN
+    INSERT OR IGNORE INTO crawl_jobs (id, policy_id, domain_id, url, move_reason)
+        SELECT id, policy_id, domain_id, url, '(replaced)' FROM crawl_jobs WHERE (id = NEW.id OR (policy_id = NEW.policy_id AND status IN ('pending', 'locked', 'expired') AND NEW.status IN ('pending', 'locked', 'expired')));
+    SELECT RAISE(ABORT, 'illegal status change by REPLACE; update the row instead')
+        FROM crawl_jobs WHERE (id = NEW.id OR (policy_id = NEW.policy_id AND status IN ('pending', 'locked', 'expired') AND NEW.status IN ('pending', 'locked', 'expired'))) AND move_reason = '(replaced)';
+END;
+--
+CREATE TRIGGER crawl_jobs_overwrite_trigger BEFORE UPDATE OF id, policy_id, status ON crawl_jobs
+    FOR EACH ROW WHEN EXISTS (SELECT 1 FROM crawl_jobs WHERE (id = NEW.id OR (policy_id = NEW.policy_id AND status IN ('pending', 'locked', 'expired') AND NEW.status IN ('pending', 'locked', 'expired'))) AND id <> OLD.id)
+BEGIN
+    SELECT RAISE(ABORT, 'another job has this id, or is the open job of this policy');
+END;
+--
+CREATE TRIGGER crawl_jobs_history_trigger AFTER UPDATE OF status ON crawl_jobs
+    FOR EACH ROW WHEN NEW.status <> OLD.status
+BEGIN
+    INSERT INTO crawl_job_moves (job_id, "before", "after", actor, reason, moved_at) SELECT
+        NEW.id, OLD.status, NEW.status,
+        CASE WHEN (NEW.moved_by IS NOT OLD.moved_by OR NEW.move_reason IS NOT OLD.move_reason OR NEW.updated_at IS NOT OLD.updated_at) THEN NEW.moved_by ELSE 'sql' END,
+        CASE WHEN (NEW.moved_by IS NOT OLD.moved_by OR NEW.move_reason IS NOT OLD.move_reason OR NEW.updated_at IS NOT OLD.updated_at) THEN NEW.move_reason END,
+        CASE WHEN NEW.updated_at IS NOT OLD.updated_at THEN NEW.updated_at ELSE strftime('%Y-%m-%d %H:%M:%f', 'now') || '000' END;
+    UPDATE crawl_jobs SET updated_at = strftime('%Y-%m-%d %H:%M:%f', 'now') || '000' WHERE id = NEW.id AND NEW.updated_at IS OLD.updated_at;
+END;
+--
+CREATE TRIGGER crawl_jobs_unlock_trigger AFTER UPDATE OF status ON crawl_jobs
+    FOR EACH ROW WHEN NEW.status <> 'locked' AND NEW.locked_by IS NOT NULL
+BEGIN
+    UPDATE crawl_jobs SET locked_by = NULL, locked_at = NULL, lock_ends_at = NULL WHERE id = NEW.id;
 END;
