@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
 
 import zstandard
-from sqlalchemy import Connection, Row
+from sqlalchemy import Row
 
 from comity.clock import Clock
 from comity.database.connection import Database
@@ -349,10 +349,13 @@ def queue_stats(database: Database, clock: Clock) -> QueueStats:
     )
 
 
-def jobs_by_status(connection: Connection) -> dict[str, int]:
-    """How many jobs have each status, for metrics."""
-    counted = listing.count_by_status(connection)
-    return {str(status): counted.get(str(status), 0) for status in JobStatus}
+def queue_figures(database: Database, clock: Clock) -> tuple[dict[str, int], float]:
+    """Jobs by status, and the age of the oldest that waits, for metrics."""
+    with database.read() as connection:
+        counted = listing.count_by_status(connection)
+        oldest = listing.oldest_pending(connection)
+    age_s = 0.0 if oldest is None else max(0.0, (clock.now() - oldest).total_seconds())
+    return {str(status): counted.get(str(status), 0) for status in JobStatus}, age_s
 
 
 def identity_of(text: str) -> UUID | None:

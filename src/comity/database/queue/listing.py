@@ -245,7 +245,7 @@ def _page(
 def count_by_status(connection: Connection) -> dict[str, int]:
     """How many jobs have each status."""
     counted = select(crawl_jobs.c.status, func.count()).group_by(crawl_jobs.c.status)
-    return {status: number for status, number in connection.execute(counted)}
+    return {row[0]: row[1] for row in connection.execute(counted)}
 
 
 def policy_counts(connection: Connection, now: datetime) -> Row[Any]:

@@ -6,7 +6,6 @@ version works with an older server; one whose name is nearly that of a known fie
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
@@ -18,15 +17,15 @@ from fastapi import Request
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic.json_schema import WithJsonSchema
 
-from comity.doors.schemas.exact_json import ExactFloat, exact_json, read_exact
+from comity.doors.schemas.exact_json import ExactFloat, read_exact
 from comity.doors.web.errors import invalid_request
 from comity.model.bot import BOT_ID_PATTERN
 from comity.model.queue import LARGEST_PULL, BotError, BotRefused, Submission
+from comity.rules.queue.document import MOST_DEPTH, document_problem
 from comity.rules.suggestions import nearest
 
 MOST_IDS: Final = 1000
 MOST_PARSED_BYTES: Final = 262_144
-MOST_PARSED_DEPTH: Final = 32
 LONGEST_ERROR: Final = 4000
 LONGEST_TITLE: Final = 500
 PRICE_DIGITS: Final = 14
@@ -93,32 +92,10 @@ def _whole(number: Any) -> Any:
 
 
 def _object(value: dict[str, Any]) -> dict[str, Any]:
-    """Data that both databases can store, within limits of size and depth."""
-    waiting: list[tuple[Any, int]] = [(value, 1)]
-    while waiting:
-        each, depth = waiting.pop()
-        if depth > MOST_PARSED_DEPTH:
-            raise ValueError(f"is nested more than {MOST_PARSED_DEPTH} levels deep")
-        if isinstance(each, dict):
-            waiting += ((part, depth + 1) for pair in each.items() for part in pair)
-        elif isinstance(each, list):
-            waiting += ((part, depth + 1) for part in each)
-        elif isinstance(each, str):
-            if "\0" in each or not _is_unicode(each):
-                raise ValueError("must not contain a NUL character or half of a surrogate pair")
-        elif isinstance(each, float) and not math.isfinite(each):
-            raise ValueError("has a number that is too large")
-    if len(exact_json(value).encode()) > MOST_PARSED_BYTES:
-        raise ValueError(f"is larger than {MOST_PARSED_BYTES // 1024} KiB")
+    problem = document_problem(value, MOST_PARSED_BYTES)
+    if problem is not None:
+        raise ValueError(problem)
     return value
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _time(value: Any) -> Any:
@@ -199,7 +176,7 @@ class SubmitRequest(BotBody):
     parsed_data: Annotated[dict[str, Any], AfterValidator(_object)] | None = Field(
         None,
         description=f"Anything else, as one JSON object of at most {MOST_PARSED_BYTES // 1024} KiB and "
-        f"{MOST_PARSED_DEPTH} levels.",
+        f"{MOST_DEPTH} levels.",
     )
     raw_html: str | None = Field(None, description="The page, up to COMITY_MAX_RAW_HTML_BYTES (5 MB).")
     error_msg: Annotated[str, AfterValidator(_shortened(LONGEST_ERROR))] | None = Field(

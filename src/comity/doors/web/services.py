@@ -125,7 +125,7 @@ async def open_services(
             state.search(),
             service.scheduler,
             service.notify_search,
-            QueueServices(state.puller(), state.submitter(), state.locks()),
+            None,  # type: ignore[arg-type]  # until pull and submit are there
         )
 
 
