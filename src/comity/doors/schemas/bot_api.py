@@ -15,7 +15,7 @@ from pydantic import Field
 from comity.doors.schemas import iso_time
 from comity.doors.schemas.base import Schema
 from comity.doors.schemas.exact_json import second_time
-from comity.model.queue import JobStatus, Pulled, PulledJob, SkipReason
+from comity.model.queue import JobStatus, KeptLocks, Pulled, PulledJob, ReleasedJobs, SkipReason
 
 
 class PulledJobView(Schema):
@@ -122,6 +122,19 @@ def pull_data(pulled: Pulled, now: datetime) -> dict[str, Any]:
         "retry_after_seconds": None if pulled.retry_after_s is None else round(pulled.retry_after_s, 3),
         "server_time": iso_time(now),
     }
+
+
+def heartbeat_data(kept: KeptLocks) -> dict[str, Any]:
+    """Locks that were kept, and those that are lost."""
+    return {
+        "kept": [{"job_id": str(job_id), "locked_until": second_time(until)} for job_id, until in kept.kept],
+        "lost": [str(job_id) for job_id in kept.lost],
+    }
+
+
+def release_data(released: ReleasedJobs) -> dict[str, Any]:
+    """Jobs that were given back, and those that the bot did not hold."""
+    return {"released": [str(job_id) for job_id in released.released], "lost": [str(each) for each in released.lost]}
 
 
 def _job(job: PulledJob) -> dict[str, Any]:
