@@ -47,11 +47,12 @@ class SkipReason(StrEnum):
     LEASED = "leased"  # one of Comity's own workers talks to the host
     RESERVED = "reserved"  # another bot does
     BLOCKED = "blocked"  # the host asked to wait
+    PARKED = "parked"  # the jobs of the host failed too often in a row
     TOO_SOON = "too_soon"  # its next slot is further away than a pull looks
     ROBOTS_DENIED = "robots_denied"
     ROBOTS_UNKNOWN = "robots_unknown"  # robots.txt is being read
     TAKEN_DOWN = "taken_down"
-    LOCK_LOST = "lock_lost"  # another bot took the job first
+    BAD_URL = "bad_url"  # not a web address, or one of another host
 
 
 class WebhookEvent(StrEnum):
@@ -121,3 +122,29 @@ class Submission:
     retry_after_s: float | None = None
     started_at: float | None = None
     """When the bot's request to the site started, if it says so; UNIX seconds."""
+
+
+class BotRefused(Exception):
+    """A bot's request that is refused, with one of S3's codes."""
+
+    def __init__(self, code: BotError, message: str, details: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.details = details or {}
+
+
+@dataclass(frozen=True, slots=True)
+class KeptLocks:
+    """The answer to a heartbeat: the jobs whose locks were kept, until when, and those that the bot does not hold."""
+
+    kept: tuple[tuple[UUID, datetime], ...]
+    lost: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedJobs:
+    """The answer to a release: the jobs that were given back, and those that the bot does not hold."""
+
+    released: tuple[UUID, ...]
+    lost: tuple[UUID, ...]
