@@ -54,7 +54,7 @@ def _make_some(database: Database, clock: Clock, collapse: bool) -> _Batch:
                 new.append(_job(policy, host_id, now))
         policies.add_jobs(connection, new, now)
         policies.postpone(connection, postponed)
-    # Afterwards, so that no one waits for these hosts meanwhile; a hint that a crash loses is made again by the sweeper.
+    # Afterwards, so that no one waits for these hosts meanwhile; the sweeper makes a hint again that a crash loses.
     with database.write() as connection:
         jobs.mark_ready(connection, {job.host_id for job in new}, now)
     return _Batch(len(due), len(new))
