@@ -141,3 +141,10 @@ def from_seconds(seconds: float | None) -> datetime | None:
 def to_seconds(value: datetime | None) -> float | None:
     """A stored instant as UNIX seconds."""
     return None if value is None else value.timestamp()
+
+
+def server_seconds(connection: Connection, clock: Any) -> float:
+    """The present in UNIX seconds: by the server's clock where a state is shared, by the caller's where it is not."""
+    if connection.dialect.name != "postgresql":
+        return float(clock.seconds())
+    return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one())
