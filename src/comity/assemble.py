@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from comity.frontier.redis.store import RedisFrontier
     from comity.frontier.store import FrontierStore
     from comity.model.explanation import Explanation
+    from comity.operate.bots import BotKeyring
     from comity.operate.request_options import RequestOptions
     from comity.rules.site_hosts import SiteHosts
     from comity.rules.tracking import TrackingRules
@@ -334,6 +335,12 @@ class State:
         from comity.upkeep.drain_outbox import OutboxDrain
 
         return OutboxDrain(self.database, self.clock, self.search_engine())
+
+    def bot_keys(self) -> BotKeyring:
+        """What checks the API keys of bots."""
+        from comity.operate.bots import BotKeyring
+
+        return BotKeyring(self.database, self.clock.seconds)
 
     def why(self, address: WebAddress) -> Explanation:
         """Explain every decision about a URL, from what the state remembers."""

@@ -324,6 +324,15 @@ class Settings(BaseSettings):
         (), "Proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted: 127.0.0.1.", "TRUSTED_PROXIES"
     )
 
+    # The crawl service.
+    max_raw_html_bytes: int = _set(
+        5_000_000,
+        "The largest page, in bytes of UTF-8, that a bot may submit with a result.",
+        "MAX_RAW_HTML_BYTES",
+        ge=1024,
+        le=50_000_000,
+    )
+
     # What can be turned off alone.
     enable_domain_tracking: bool = _flag(
         True, "Whether to store counters and statuses of hosts.", "ENABLE_DOMAIN_TRACKING"

@@ -121,3 +121,13 @@ class Submission:
     retry_after_s: float | None = None
     started_at: float | None = None
     """When the bot's request to the site started, if it says so; UNIX seconds."""
+
+
+class BotRefused(Exception):
+    """A bot's request that is refused, with one of S3's codes."""
+
+    def __init__(self, code: BotError, message: str, details: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.details = details or {}
