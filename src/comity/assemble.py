@@ -20,6 +20,7 @@ from comity.leases.leases import Leases, LeaseTerms
 from comity.model.errors import BadInput, Remedy, RemedyCode
 from comity.model.fetch import ContentTypeRules, FetchLimits
 from comity.model.gate import DOOR_PROFILES, Door, DoorProfile
+from comity.model.queue import QUEUE_PROFILE
 from comity.model.robots import RobotsUnreachable
 from comity.model.run import Budget, CrawlScope
 from comity.model.sitemap import SitemapBounds
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import DueSources, Result, RunsSources
     from comity.upkeep.source_pool import SourcePool
+    from comity.walk.bots.grants import Granter
+    from comity.walk.bots.robots import ReadsRobots, RobotsBook, RobotsReader
     from comity.walk.crawl.crawl import Crawl
     from comity.walk.crawl.hooks import CrawlHooks
     from comity.walk.crawl.run_record import RunRecord
@@ -294,6 +297,40 @@ class State:
         )
         plan = SourcePlanner(random.random, settings.source_visits_per_day or None)
         return SourceRunner(session, terms, plan, reader)
+
+    def robots_book(self) -> RobotsBook:
+        """What robots.txt says to bots and other crawlers, from the cache; for one thread."""
+        from comity.walk.bots.robots import RobotsBook
+
+        terms = self._robots_terms()
+        return RobotsBook(terms.agent, terms.unreachable)
+
+    def robots_reader(self, fetcher: CurlFetcher) -> RobotsReader:
+        """What reads robots.txt for bots and other crawlers in the background; an asynchronous context."""
+        from comity.walk.bots.robots import AT_ONCE, RobotsReader
+        from comity.walk.session.session import SessionTerms
+
+        terms = SessionTerms(
+            profile=self.queue_profile(),
+            robots=self._robots_terms(),
+            concurrency=AT_ONCE,
+            collapse_subdomains=self.settings.collapse_subdomains,
+            touched_by="queue",
+            outlasts_outages=True,
+        )
+        return RobotsReader(self.session(fetcher, terms), self.clock.seconds)
+
+    def granter(self, reader: ReadsRobots) -> Granter:
+        """What gives grants to other crawlers; an asynchronous context."""
+        from comity.walk.bots.grants import Granter, GrantTerms
+
+        terms = GrantTerms(self.queue_profile(), self.settings.collapse_subdomains, self.settings.grant_ttl_s)
+        return Granter(self.database, self.clock, random.random, self.robots_book(), reader, terms)
+
+    def queue_profile(self) -> DoorProfile:
+        """The limits of bots and other crawlers on one host, with the operator's settings."""
+        most_s = self.settings.max_retry_backoff_seconds
+        return replace(QUEUE_PROFILE, interval_s=self.settings.queue_delay_s, max_retry_backoff_s=most_s)
 
     def due_sources(
         self, runner: RunsSources, on_result: Callable[[Result], None] = lambda _result: None

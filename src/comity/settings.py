@@ -291,6 +291,17 @@ class Settings(BaseSettings):
         "SOURCE_VISITS_PER_DAY",
         ge=0,
     )
+    # Bots and other crawlers.
+    queue_delay_s: float = _set(
+        1.0,
+        "Seconds between two requests of bots and of crawlers with grants to a host.",
+        "QUEUE_DELAY",
+        ge=0,
+        le=86_400,
+    )
+    grant_ttl_s: float = _set(
+        60.0, "Seconds after the end of its window until a grant without a report runs out.", "GRANT_TTL", gt=0, le=3600
+    )
     disable_scheduler: bool = _set(
         False,
         "Whether to disable the scheduler of sources.",

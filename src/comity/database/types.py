@@ -143,8 +143,8 @@ def to_seconds(value: datetime | None) -> float | None:
     return None if value is None else value.timestamp()
 
 
-def server_seconds(connection: Connection, clock: Any) -> float:
-    """The present in UNIX seconds: by the server's clock where a state is shared, by the caller's where it is not."""
-    if connection.dialect.name != "postgresql":
-        return float(clock.seconds())
+def seconds_of(connection: Connection, now: datetime | None) -> float:
+    """The present in UNIX seconds; `now=None` asks the server, for the moment and not for the transaction's start."""
+    if now is not None:
+        return now.timestamp()
     return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one())

@@ -28,7 +28,7 @@ from comity.database.queue import grants as grants_table
 from comity.database.queue import reservations
 from comity.database.queue.grants import GrantRow, NewGrant
 from comity.database.queue.reservations import Hold, HostRow, Returned
-from comity.database.types import server_seconds
+from comity.database.types import seconds_of
 from comity.model.errors import BadAddress, ComityError
 from comity.model.gate import DoorProfile, GateLimits, GateMemory
 from comity.model.grants import (
@@ -50,7 +50,7 @@ from comity.rules.queue import slot_terms, slots
 from comity.rules.queue.slot_terms import EndedSlot, SlotTerms
 from comity.rules.takedown import Takedowns
 from comity.rules.user_agent import agent_token
-from comity.walk.bots.robots import ClientRobots, RobotsBook, RobotsReader
+from comity.walk.bots.robots import ClientRobots, ReadsRobots, RobotsBook
 from comity.walk.robots.record import ClientLease
 from comity.walk.session.database_thread import DatabaseThread
 
@@ -91,7 +91,7 @@ class Granter:
         clock: Clock,
         chance: Callable[[], float],
         book: RobotsBook,
-        reader: RobotsReader,
+        reader: ReadsRobots,
         terms: GrantTerms,
     ) -> None:
         self._database = database
@@ -150,7 +150,7 @@ class Granter:
     def expire(self) -> int:
         """End grants that ran out, and free the hosts whose last grant did; gives how many."""
         with self._database.write() as connection:
-            now = server_seconds(connection, self._clock)
+            now = seconds_of(connection, self._database.now(self._clock))
             rows = grants_table.lock_overdue(connection, now, _EXPIRED_AT_ONCE)
             if not rows:
                 return 0
@@ -190,7 +190,7 @@ class Granter:
 
     def _grant(self, client: str, urls: list[str], user_agent: str | None, reports: list[GrantReport]) -> Granted:
         with self._database.write() as connection:
-            now = server_seconds(connection, self._clock)
+            now = seconds_of(connection, self._database.now(self._clock))
             reported = self._report(connection, client, reports, now) if reports else ()
             answers = self._decide(connection, client, urls, user_agent, now) if urls else ()
             return Granted(now, tuple(answers), tuple(reported))
@@ -412,7 +412,7 @@ class Granter:
 
     def _release(self, client: str, grant_ids: list[UUID]) -> Granted:
         with self._database.write() as connection:
-            now = server_seconds(connection, self._clock)
+            now = seconds_of(connection, self._database.now(self._clock))
             rows = grants_table.lock(connection, grant_ids)
             hosts = self._hosts_of(connection, rows.values())
             memories: dict[UUID, GateMemory] = {}
