@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from comity.search_engine.job_search import JobSearch
     from comity.upkeep.due_sources import Result
     from comity.upkeep.source_pool import SourcePool
+    from comity.walk.bots.grants import Granter
     from comity.walk.bots.locks import Locks
     from comity.walk.bots.pull import Puller
     from comity.walk.bots.submit import Submitter
@@ -68,6 +69,7 @@ class WebServices:
     notify_search: Callable[[], object]
     """Have the search index updated now; may be called from any thread."""
     queue: QueueServices
+    granter: Granter
     meter: Meter = field(default_factory=lambda: Meter(Origin.WEB))
     submits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_SUBMITS))
     throttle: LoginThrottle = field(default_factory=LoginThrottle)
@@ -116,7 +118,12 @@ async def open_services(
 ) -> AsyncIterator[WebServices]:
     """Start the pool, the scheduler and the updates of the search index; stop them all within a time limit."""
     observer = SourceObserver(on_result, _warn, on_wait, _log_fault)
-    async with source_service(state, observer, schedules=schedules) as service:
+    async with (
+        source_service(state, observer, schedules=schedules) as service,
+        state.fetcher() as fetcher,
+        state.robots_reader(fetcher) as reader,
+        state.granter(reader) as granter,
+    ):
         yield WebServices(
             state,
             access,
@@ -126,6 +133,7 @@ async def open_services(
             service.scheduler,
             service.notify_search,
             QueueServices(state.puller(), state.submitter(), state.locks()),
+            granter,
         )
 
 
