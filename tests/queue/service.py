@@ -17,8 +17,8 @@ from comity.model.queue import BotError, BotRefused, JobStatus, KeptLocks, Pulle
 from comity.model.robots import RobotsUnreachable
 from comity.rules.queue.breaker import BreakerTerms
 from comity.walk.bots.locks import Locks
-from comity.walk.bots.pull import Puller, ReadsRobots
-from comity.walk.bots.robots import RobotsBook
+from comity.walk.bots.pull import Puller
+from comity.walk.bots.robots import ReadsRobots, RobotsBook
 from comity.walk.bots.submit import Submitter, SubmitTerms
 from comity.walk.bots.threads import BotThreads
 from tests.database.states import State

@@ -181,6 +181,9 @@ class Reader:
         self.service: Service
         self.asked: list[tuple[list[str], float]] = []
 
+    def why_not(self, origin: str) -> str | None:
+        raise AssertionError(origin)
+
     async def known(self, origins: Collection[str], timeout_s: float) -> None:
         self.asked.append((list(origins), timeout_s))
         await asyncio.to_thread(self.service.allow, *(origin.removeprefix("https://") for origin in origins))

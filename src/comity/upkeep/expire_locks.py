@@ -71,7 +71,10 @@ class QueueSweeper:
                 continue
 
     def sweep(self) -> Swept:
-        """One pass."""
+        """One pass; a state without policies and jobs costs one look."""
+        with self._database.read() as connection:
+            if not jobs.are_any(connection):
+                return Swept()
         return Swept(
             expired=self._locks.expire(),
             woken=self._wake(),

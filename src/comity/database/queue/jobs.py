@@ -248,6 +248,12 @@ def next_look_at(connection: Connection) -> float | None:
     return Decoding(connection).seconds(connection.exec_driver_sql(statement).scalar())
 
 
+def are_any(connection: Connection) -> bool:
+    """Whether there is anything to keep in order: policies, or jobs."""
+    statement = "SELECT EXISTS (SELECT 1 FROM crawl_policies) OR EXISTS (SELECT 1 FROM crawl_jobs)"
+    return bool(connection.exec_driver_sql(statement).scalar())
+
+
 def lost_hosts(connection: Connection, after: UUID | None, limit: int) -> tuple[list[UUID], UUID | None]:
     """Hosts with waiting jobs that no pull would look at, such as those whose jobs were inserted in SQL.
 

@@ -346,6 +346,34 @@ WHERE id = ? AND claimed_by = ? AND lease_token = ? RETURNING claimed_by
     )
 
 
+class Returned(NamedTuple):
+    """A host of which a client has ended some work, with the gate's memory as that left it."""
+
+    host_id: UUID
+    memory: GateMemory
+    token: int
+    queue_ready_at: float | None
+    """When a pull should look at the host next, if jobs of it wait."""
+
+
+def release_idle(connection: Connection, returned: Sequence[Returned], holder: str) -> None:
+    """`release_if_idle` for many hosts at once."""
+    if not returned:
+        return
+    encode = Encoding(connection)
+    values = [
+        (
+            *_encoded(encode, each.memory),
+            encode.time_or_none(each.queue_ready_at),
+            encode.uuid(each.host_id),
+            holder,
+            each.token,
+        )
+        for each in returned
+    ]
+    connection.exec_driver_sql(_release_text(connection.dialect.name).replace("RETURNING claimed_by", ""), values)
+
+
 def end_uncleanly(connection: Connection, host_ids: Iterable[UUID], now: float) -> set[UUID]:
     """Free hosts whose clients let their last job or grant run out, noting that they did not give them back.
 

@@ -8,11 +8,11 @@ after the transaction, and a pull that would be empty waits a moment for it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -35,7 +35,7 @@ from comity.rules.queue import slots
 from comity.rules.queue.allowance import Allowance, allowance
 from comity.rules.queue.slot_terms import SlotTerms, to_document
 from comity.rules.takedown import Takedowns
-from comity.walk.bots.robots import ClientRobots, RobotsBook
+from comity.walk.bots.robots import ClientRobots, ReadsRobots, RobotsBook
 from comity.walk.bots.threads import BotThreads, time_of
 from comity.walk.evidence import taken_down_of
 from comity.walk.robots.record import ClientLease
@@ -53,14 +53,6 @@ _TRIES: Final = 3
 _TAKEDOWNS_EVERY_S: Final = 1.0
 _WAKE_EVERY_S: Final = 1.0
 _WOKEN: Final = 500
-
-
-class ReadsRobots(Protocol):
-    """Reads files of robots.txt in the background."""
-
-    async def known(self, origins: Collection[str], timeout_s: float) -> None:
-        """Have files read, and wait for them for so long."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

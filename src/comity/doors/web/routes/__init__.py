@@ -4,7 +4,7 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from comity.doors.web.routes import crawl, decisions, docs, health, hosts, search, seeds, session, sources
+from comity.doors.web.routes import crawl, decisions, docs, grants, health, hosts, search, seeds, session, sources
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     health.router,
@@ -14,6 +14,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     sources.list_router,
     sources.router,
     crawl.router,
+    grants.router,
     hosts.router,
     seeds.router,
     decisions.router,
