@@ -27,6 +27,7 @@ $$;
 CREATE TABLE IF NOT EXISTS bots (
     bot_id VARCHAR(100) NOT NULL,
     key_hash VARCHAR(64),
+    user_agent VARCHAR(200),
     status VARCHAR(20) DEFAULT 'active' NOT NULL,
     max_jobs_in_hand INTEGER,
     max_jobs_per_minute INTEGER,
@@ -49,6 +50,7 @@ CREATE TABLE IF NOT EXISTS bots (
 );
 
 ALTER TABLE bots ADD COLUMN IF NOT EXISTS key_hash VARCHAR(64);
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS user_agent VARCHAR(200);
 ALTER TABLE bots ADD COLUMN IF NOT EXISTS status VARCHAR(20) DEFAULT 'active' NOT NULL;
 ALTER TABLE bots ADD COLUMN IF NOT EXISTS max_jobs_in_hand INTEGER;
 ALTER TABLE bots ADD COLUMN IF NOT EXISTS max_jobs_per_minute INTEGER;
@@ -715,6 +717,7 @@ CREATE TABLE IF NOT EXISTS domains (
     is_refresh_due BOOLEAN DEFAULT false NOT NULL,
     refresh_started_at TIMESTAMP WITH TIME ZONE,
     queue_ready_at TIMESTAMP WITH TIME ZONE,
+    slots_given INTEGER DEFAULT 0 NOT NULL,
     queue_failures INTEGER DEFAULT 0 NOT NULL,
     queue_parked_until TIMESTAMP WITH TIME ZONE,
     CONSTRAINT pk_domains PRIMARY KEY (id),
@@ -779,6 +782,7 @@ ALTER TABLE domains ADD COLUMN IF NOT EXISTS last_start_at TIMESTAMP WITH TIME Z
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS is_refresh_due BOOLEAN DEFAULT false NOT NULL;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS refresh_started_at TIMESTAMP WITH TIME ZONE;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS queue_ready_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS slots_given INTEGER DEFAULT 0 NOT NULL;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS queue_failures INTEGER DEFAULT 0 NOT NULL;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS queue_parked_until TIMESTAMP WITH TIME ZONE;
 
@@ -1448,6 +1452,7 @@ $$;
 
 CREATE INDEX IF NOT EXISTS idx_grants_expiry ON grants (expires_at) WHERE is_open;
 CREATE INDEX IF NOT EXISTS idx_grants_granted_at ON grants (granted_at);
+CREATE INDEX IF NOT EXISTS idx_grants_lease ON grants (domain_id, lease_token);
 CREATE INDEX IF NOT EXISTS idx_grants_open ON grants (domain_id, expires_at) WHERE is_open;
 
 CREATE TABLE IF NOT EXISTS image_sightings (

@@ -45,7 +45,8 @@ def heads(connection: Connection, origins: Collection[str]) -> dict[str, CachedH
     rows = connection.exec_driver_sql(_heads_text(native), (wanted,))
     if native:
         return {row[0]: CachedHead(*row) for row in rows}
-    return {row[0]: CachedHead(*row[:7], bool(row[7]), row[8], _instant(row[9])) for row in rows}
+    read = ((*row[:7], bool(row[7]), row[8], _instant(row[9])) for row in rows)
+    return {row[0]: CachedHead(*row) for row in read}
 
 
 def _instant(text: str | None) -> datetime | None:

@@ -141,3 +141,10 @@ def from_seconds(seconds: float | None) -> datetime | None:
 def to_seconds(value: datetime | None) -> float | None:
     """A stored instant as UNIX seconds."""
     return None if value is None else value.timestamp()
+
+
+def seconds_of(connection: Connection, now: datetime | None) -> float:
+    """The present in UNIX seconds; `now=None` asks the server, for the moment and not for the transaction's start."""
+    if now is not None:
+        return now.timestamp()
+    return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one())

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from comity.model.grants import Permission, ReportResult
 from comity.model.queue import BotError, JobStatus, SkipReason
 
 
@@ -187,6 +188,22 @@ QUEUE_SECONDS: Final = Metric(
 QUEUE_JOBS: Final = Metric(
     "comity_queue_jobs", _GAUGE, "Jobs by status.", "status", tuple(map(str, JobStatus)), origin=_WEB
 )
+GRANT_ANSWERS: Final = Metric(
+    "comity_grant_answers_total",
+    _COUNTER,
+    "Answers to URLs of other crawlers, by permission.",
+    "permission",
+    tuple(map(str, Permission)),
+    origin=_WEB,
+)
+GRANT_REPORTS: Final = Metric(
+    "comity_grant_reports_total",
+    _COUNTER,
+    "Reports and releases of grants, by what became of them.",
+    "result",
+    tuple(map(str, ReportResult)),
+    origin=_WEB,
+)
 QUEUE_OLDEST: Final = Metric(
     "comity_queue_oldest_pending_seconds", _GAUGE, "Age of the oldest job that waits; 0 if none does.", origin=_WEB
 )
@@ -232,6 +249,8 @@ METRICS: Final = (
     QUEUE_SECONDS,
     QUEUE_JOBS,
     QUEUE_OLDEST,
+    GRANT_ANSWERS,
+    GRANT_REPORTS,
 )
 BY_NAME: Final = {metric.name: metric for metric in METRICS}
 

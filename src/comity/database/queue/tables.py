@@ -98,8 +98,8 @@ crawl_jobs: Final = Table(
     count("max_retries", Integer, 3),
     Column("error_msg", Text()),
     Column("crawl_config", JsonDocument),
-    # When a retry may be pulled, or a URL that robots.txt denies may be looked at again. NULL once it may be pulled: the
-    # sweeper sees to that, so that a pull never reads past jobs that wait.
+    # When a retry may be pulled, or a URL that robots.txt denies may be looked at again. NULL once it may be pulled:
+    # the sweeper sees to that, so that a pull never reads past jobs that wait.
     Column("not_before", UtcDateTime()),
     # What the job's priority was at first, and when it grows next because the job has waited.
     Column("first_priority", Integer()),
@@ -212,6 +212,8 @@ bots: Final = Table(
     metadata,
     Column("bot_id", String(100), primary_key=True),
     Column("key_hash", String(64), unique=True),
+    # The user agent that its requests carry; robots.txt is read for its product token, or for Comity's.
+    Column("user_agent", String(200)),
     Column("status", String(20), nullable=False, server_default=text("'active'")),
     Column("max_jobs_in_hand", Integer()),
     Column("max_jobs_per_minute", Integer()),
@@ -250,6 +252,8 @@ grants: Final = Table(
     written_at("granted_at"),
     Column("ended_at", UtcDateTime()),
     CheckConstraint("outcome IN ('reported', 'released', 'expired')", name="outcome"),
+    # The requests of a lease are numbered by how many grants it has.
+    Index("idx_grants_lease", "domain_id", "lease_token"),
     partial_index("idx_grants_open", "domain_id", "expires_at", where="is_open"),
     partial_index("idx_grants_expiry", "expires_at", where="is_open"),
     Index("idx_grants_granted_at", "granted_at"),

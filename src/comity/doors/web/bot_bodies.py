@@ -74,7 +74,7 @@ def _currency(code: str) -> str:
     return found
 
 
-def _text(value: str) -> str:
+def plain_text(value: str) -> str:
     """Text that both databases can store."""
     if "\0" in value:
         raise ValueError("must not contain a NUL character")
@@ -83,7 +83,7 @@ def _text(value: str) -> str:
 
 def _shortened(longest: int) -> Callable[[str], str]:
     """Text that is cut off where the column ends: a long title must not cost a bot its result."""
-    return lambda value: _text(value)[:longest]
+    return lambda value: plain_text(value)[:longest]
 
 
 def _whole(number: Any) -> Any:
@@ -98,7 +98,7 @@ def _object(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-def _time(value: Any) -> Any:
+def read_time(value: Any) -> Any:
     """ISO 8601 with a zone, or UNIX seconds."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError("must be a time such as 2025-01-07T07:20:00Z, or UNIX seconds")
@@ -122,19 +122,17 @@ _PRICE_SCHEMA: Final = {
     "description": "An exact decimal, as a number or a string of digits, with at most 4 decimal places.",
     "examples": [99.99],
 }
-_TIME_SCHEMA: Final = {
+TIME_SCHEMA: Final = {
     "anyOf": [{"type": "string", "format": "date-time"}, {"type": "number", "minimum": 0}, {"type": "null"}],
     "description": "When the request to the site started: ISO 8601, or UNIX seconds.",
     "examples": ["2025-01-07T07:12:03.250Z"],
 }
 
 
-class BotBody(BaseModel):
-    """A body of a bot: types are not coerced; fields that are not known are ignored."""
+class LenientBody(BaseModel):
+    """A body of an outside client: types are not coerced; fields that are not known are ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
-
-    bot_id: BotId
 
     @model_validator(mode="before")
     @classmethod
@@ -146,6 +144,12 @@ class BotBody(BaseModel):
         return values
 
 
+class BotBody(LenientBody):
+    """A body of a bot."""
+
+    bot_id: BotId
+
+
 def _unknown(values: Any, model: type[BaseModel]) -> Iterator[str]:
     if isinstance(values, Mapping):
         yield from (name for name in values if name not in model.model_fields)
@@ -155,7 +159,7 @@ class PullRequest(BotBody):
     """A request for jobs."""
 
     max_jobs: Annotated[Whole, Field(ge=1, le=LARGEST_PULL)] = Field(10, description="The most jobs to hand out.")
-    domain: Annotated[str, Field(max_length=300), AfterValidator(_text)] | None = Field(
+    domain: Annotated[str, Field(max_length=300), AfterValidator(plain_text)] | None = Field(
         None, description="Only jobs of this host.", examples=["example.com"]
     )
 
@@ -188,7 +192,7 @@ class SubmitRequest(BotBody):
     retry_after: Annotated[float, Field(ge=0, le=_LONGEST_RETRY_AFTER_S, strict=False)] | None = Field(
         None, description="Seconds that the site asked to wait.", examples=[120]
     )
-    started_at: Annotated[float | None, BeforeValidator(_time), WithJsonSchema(_TIME_SCHEMA)] = None
+    started_at: Annotated[float | None, BeforeValidator(read_time), WithJsonSchema(TIME_SCHEMA)] = None
 
     @model_validator(mode="after")
     def _is_whole(self) -> SubmitRequest:
@@ -236,7 +240,7 @@ class ReleaseRequest(BotBody):
     )
 
 
-Body = TypeVar("Body", bound=BotBody)
+Body = TypeVar("Body", bound=LenientBody)
 
 
 def body_of(kind: type[Body]) -> Callable[[Request], Coroutine[Any, Any, Body]]:
@@ -268,7 +272,7 @@ def refused(error: ValidationError) -> BotRefused:
     return BotRefused(BotError.VALIDATION_ERROR, f"{first[0]}: {first[1]}", details)
 
 
-def body_schema(kind: type[BotBody], example: Mapping[str, Any]) -> dict[str, Any]:
+def body_schema(kind: type[LenientBody], example: Mapping[str, Any]) -> dict[str, Any]:
     """The request body of an operation, for OpenAPI."""
     schema = kind.model_json_schema()
     return {

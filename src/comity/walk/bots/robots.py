@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Protocol, Self
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -164,6 +164,18 @@ class RobotsBook:
 
 
 _NO_FILE: Final = parse_robots(b"")
+
+
+class ReadsRobots(Protocol):
+    """What a pull or a grant asks for files that it does not know."""
+
+    def why_not(self, origin: str) -> str | None:
+        """Why a file cannot be asked for, if that was tried a moment ago."""
+        ...
+
+    async def known(self, origins: Collection[str], timeout_s: float) -> None:
+        """Have files read, and wait for them for so long."""
+        ...
 
 
 class RobotsReader:

@@ -137,6 +137,7 @@ CREATE INDEX idx_policy_history_host ON policy_history (host, id);
 CREATE TABLE bots (
     bot_id VARCHAR(100) NOT NULL,
     key_hash VARCHAR(64),
+    user_agent VARCHAR(200),
     status VARCHAR(20) DEFAULT 'active' NOT NULL,
     max_jobs_in_hand INTEGER,
     max_jobs_per_minute INTEGER,
@@ -308,6 +309,7 @@ CREATE TABLE domains (
     is_refresh_due BOOLEAN DEFAULT 0 NOT NULL,
     refresh_started_at DATETIME,
     queue_ready_at DATETIME,
+    slots_given INTEGER DEFAULT 0 NOT NULL,
     queue_failures INTEGER DEFAULT 0 NOT NULL,
     queue_parked_until DATETIME,
     CONSTRAINT pk_domains PRIMARY KEY (id),
@@ -721,6 +723,8 @@ CREATE TABLE grants (
 CREATE INDEX idx_grants_expiry ON grants (expires_at) WHERE is_open;
 --
 CREATE INDEX idx_grants_granted_at ON grants (granted_at);
+--
+CREATE INDEX idx_grants_lease ON grants (domain_id, lease_token);
 --
 CREATE INDEX idx_grants_open ON grants (domain_id, expires_at) WHERE is_open;
 --
