@@ -42,7 +42,7 @@ _KEY_HEADER: Final = "X-API-Key"
 
 def pause_before(attempt: int, retry_after_s: float | None, chance: float) -> float:
     """Seconds to wait before an attempt, from 1: doubled each time, with a random half, or as the server says."""
-    grown = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** (attempt - 1))
+    grown: float = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** (attempt - 1))
     return max(grown * (0.5 + chance / 2), min(retry_after_s or 0.0, LONGEST_PAUSE_S))
 
 

@@ -167,7 +167,7 @@ def _job(data: Mapping[str, Any], server_s: float, exchange: Exchange) -> Job:
         delay_s=float(data["delay_seconds"]),
         crawl_config=data.get("crawl_config"),
         opens_at=exchange.answered_at + (not_before.timestamp() - server_s),
-        closes_at=exchange.sent_at + (start_by.timestamp() - server_s),
+        closes_at=exchange.sent_at + (start_by.timestamp() - server_s) - 0.001,  # times are cut to the millisecond
         stamp=(server_s, (exchange.sent_at + exchange.answered_at) / 2),
     )
 

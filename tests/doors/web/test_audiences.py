@@ -186,11 +186,13 @@ def test_the_public_routes_are_these_and_no_others(sqlite_url: str) -> None:
         by_audience.setdefault(rules_of(router).audience, set()).update(paths)
     assert by_audience[Audience.PUBLIC] == PUBLIC
     assert all(path.startswith("/admin/") for path in by_audience[Audience.ADMIN])
-    assert set(by_audience) == {Audience.PUBLIC, Audience.ADMIN}, "no bot routes yet"
+    names = ("crawl/pull", "crawl/submit", "crawl/heartbeat", "crawl/release")
+    names += ("politeness/grant", "politeness/report", "politeness/release")
+    assert by_audience[Audience.BOT] == {f"/api/{name}{slash}" for name in names for slash in ("", "/")}
     with open_state(read_settings(database_url=sqlite_url)) as state:
         built = build_application(state, AccessSettings(is_dev=False), schedules=False)
     operations = [each for path in built.openapi()["paths"].values() for each in path.values()]
-    assert {each["x-audience"] for each in operations} == {"public", "admin"}
+    assert {each["x-audience"] for each in operations} == {"public", "admin", "bot"}
 
 
 def test_the_api_page_states_the_audiences_and_limits() -> None:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from math import ceil
 from typing import Any, Literal
 from uuid import UUID
@@ -113,7 +113,10 @@ class ReleaseAnswer(Schema):
 
 
 def pull_data(pulled: Pulled, now: datetime) -> dict[str, Any]:
-    """A pull as S3 answers it, and what is beyond S3."""
+    """A pull as S3 answers it, and what is beyond S3. `now` is the time of this machine."""
+    if pulled.jobs:  # the clock that the slots refer to: on a shared state, that of the database
+        first = pulled.jobs[0]
+        now = first.locked_until - timedelta(seconds=first.lock_ttl_s)
     return {
         "jobs": [_job(job) for job in pulled.jobs],
         "count": len(pulled.jobs),

@@ -80,11 +80,13 @@ def export_rows(invocation: Invocation, file: str, schema: type[Schema], rows: I
             number += 1
             yield view
 
-    lines = {
-        ".csv": lambda: _csv(schema, counting()),
-        ".jsonl": lambda: (exact_json(view) + "\n" for view in counting()),
-        ".json": lambda: _array(counting()),
-    }[ending]()
+    lines: Iterable[str]
+    if ending == ".csv":
+        lines = _csv(schema, counting())
+    elif ending == ".json":
+        lines = _array(counting())
+    else:
+        lines = (exact_json(view) + "\n" for view in counting())
     part = path.with_name(path.name + ".part")
     try:
         with part.open("w", encoding="utf-8", errors="replace", newline="") as stream:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -13,6 +13,9 @@ from comity.doors.cli.output import Cell, note, render_time, write_line, write_p
 from comity.doors.cli.queue import results as app
 from comity.doors.cli.queue.rendering import export_rows, price, stock, write_exact, write_late, write_results
 from comity.model.errors import BadInput
+
+if TYPE_CHECKING:
+    from comity.reports.queue import Page
 
 MOST_LISTED: Final = 10_000
 PolicyOption = Annotated[str | None, typer.Option("--policy", metavar="POLICY", help="Only of this policy.")]
@@ -61,9 +64,9 @@ def list_all(
 
     with name_options_in_errors({"sort": sort}), invocation.open_existing() as opened:
         if late:
-            page = LATE.page(opened.database, sort=sort or "", limit=limit, bot_id=bot)
+            page: Page[Any] = LATE.page(opened.database, sort=sort or "", limit=limit, bot_id=bot)
         else:
-            page = RESULTS.page(  # type: ignore[assignment]  # a page either way
+            page = RESULTS.page(
                 opened.database,
                 sort=sort or "",
                 limit=limit,
@@ -80,7 +83,7 @@ def list_all(
     if as_csv:
         write_csv(column_names(schema), (each.model_dump() for each in schema.list_of(page.items)))
     elif page.items:
-        (write_late if late else write_results)(page.items)  # type: ignore[operator]
+        write_late(page.items) if late else write_results(page.items)
     else:
         write_line("No result matches.")
     if page.cursor is not None:

@@ -57,7 +57,9 @@ def show(services: Services, bot_id: BotName) -> BotView:
 def limit(services: Services, bot_id: BotName, body: BotChanges) -> BotView:
     """Change the limits or the note of a bot. They apply from its next pull."""
     sent: dict[str, Any] = body.model_dump(exclude_unset=True)
-    changes = {name: ("" if name == "note" else 0) if value is None else value for name, value in sent.items()}
+    changes: dict[str, Any] = {
+        name: ("" if name == "note" else 0) if value is None else value for name, value in sent.items()
+    }
     return BotView.model_validate(limit_bot(services.state.database, bot_id, **changes))
 
 
