@@ -38,6 +38,7 @@ FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 30.0
 _LARGEST_ANSWER: Final = 16_000_000
 _KEY_HEADER: Final = "X-API-Key"
+_NOT_HELD: Final = frozenset({"job_not_found", "job_not_locked", "job_already_locked", "lock_expired"})
 
 
 def pause_before(attempt: int, retry_after_s: float | None, chance: float) -> float:
@@ -91,15 +92,27 @@ class BotClient:
 
     def heartbeat(self, job_ids: Iterable[str]) -> Heartbeat:
         """Keep the locks of jobs for another TTL."""
-        data, _ = self._post("/api/crawl/heartbeat/", {"bot_id": self.bot_id, "job_ids": list(job_ids)})
+        ids = list(job_ids)
+        try:
+            data, _ = self._post("/api/crawl/heartbeat/", {"bot_id": self.bot_id, "job_ids": ids})
+        except BotApiError as error:
+            if error.code not in _NOT_HELD:
+                raise
+            return Heartbeat({}, tuple(ids))
         return heartbeat_from(data)
 
     def release(self, job_ids: Iterable[str], reason: str | None = None) -> Released:
         """Give jobs back; they can be pulled again at once."""
-        body: dict[str, Any] = {"bot_id": self.bot_id, "job_ids": list(job_ids)}
+        ids = list(job_ids)
+        body: dict[str, Any] = {"bot_id": self.bot_id, "job_ids": ids}
         if reason is not None:
             body["reason"] = reason
-        data, _ = self._post("/api/crawl/release/", body)
+        try:
+            data, _ = self._post("/api/crawl/release/", body)
+        except BotApiError as error:
+            if error.code not in _NOT_HELD:
+                raise
+            return Released((), tuple(ids))
         return released_from(data)
 
     def close(self) -> None:

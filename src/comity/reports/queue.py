@@ -252,6 +252,11 @@ class ListOf(Generic[Item]):
         return name, (sort or self.default).startswith("-")
 
 
+_STATUSES: Final[Mapping[type, tuple[str, ...]]] = {
+    CrawlJob: ("status",),
+    JobMove: ("before", "after"),
+    LateSubmission: ("job_status",),
+}
 POLICIES: Final = ListOf("policies", listing.policies, tuple(listing.POLICY_SORTS), "next_run_at", CrawlPolicy)
 JOBS: Final = ListOf("jobs", listing.jobs, tuple(listing.JOB_SORTS), "-created_at", CrawlJob)
 RESULTS: Final = ListOf("results", listing.results, tuple(listing.RESULT_SORTS), "-created_at", CrawlResult)
@@ -367,7 +372,9 @@ def identity_of(text: str) -> UUID | None:
 
 
 def _noun(kind: type[Item], row: Any) -> Item:
-    values: Mapping[str, Any] = {each.name: getattr(row, each.name) for each in fields(kind)}  # type: ignore[arg-type]
+    values: dict[str, Any] = {each.name: getattr(row, each.name) for each in fields(kind)}  # type: ignore[arg-type]
+    for name in _STATUSES.get(kind, ()):
+        values[name] = None if values[name] is None else JobStatus(values[name])
     return kind(**values)
 
 

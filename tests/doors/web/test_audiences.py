@@ -208,8 +208,10 @@ def test_the_api_page_states_the_audiences_and_limits() -> None:
     }
     listed = section[section.index("Bodies of") : section.index(f"{LARGE_BODY_BYTES // 1024} KiB")]
     assert set(re.findall(r"`(.*?)`", listed)) == paths
-    assert {rules_of(router).max_body_bytes for router in ROUTERS} == {SMALL_BODY_BYTES, LARGE_BODY_BYTES, 8_000_000}
-    assert "`/admin/sources/import` 8 MB" in section
+    ids, urls = 65_536, 524_288
+    limits = {rules_of(router).max_body_bytes for router in ROUTERS}
+    assert limits == {SMALL_BODY_BYTES, LARGE_BODY_BYTES, 8_000_000, ids, urls}
+    assert "`/admin/sources/import` and `/admin/crawl_policies/import` 8 MB" in section
 
 
 # A small application for each of the following tests: one route for each audience, with different limits.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar, cast
 from uuid import UUID
 
 from fastapi import Request
@@ -23,6 +23,8 @@ from comity.model.bot import BOT_ID_PATTERN
 from comity.model.queue import LARGEST_PULL, BotError, BotRefused, Submission
 from comity.rules.queue.document import MOST_DEPTH, document_problem
 from comity.rules.suggestions import nearest
+from comity.telemetry.meter import Meter
+from comity.telemetry.metrics import QUEUE_ERRORS
 
 MOST_IDS: Final = 1000
 MOST_PARSED_BYTES: Final = 262_144
@@ -244,24 +246,30 @@ Body = TypeVar("Body", bound=LenientBody)
 
 
 def body_of(kind: type[Body]) -> Callable[[Request], Coroutine[Any, Any, Body]]:
-    """Read and check the body of a request."""
+    """Read and check the body of a request; refusals are counted."""
 
     async def read(request: Request) -> Body:
-        text = await request.body()
         try:
-            values = read_exact(text)
-        except (ValueError, UnicodeDecodeError):
-            raise BotRefused(
-                BotError.VALIDATION_ERROR, "the body is not valid JSON", {"body": "not valid JSON"}
-            ) from None
-        if not isinstance(values, dict):
-            raise BotRefused(BotError.VALIDATION_ERROR, "the body must be a JSON object", {"body": "not an object"})
-        try:
-            return kind.model_validate(values)
-        except ValidationError as error:
-            raise refused(error) from None
+            return _checked(kind, await request.body())
+        except BotRefused as error:
+            cast(Meter, request.app.state.services.meter).add(QUEUE_ERRORS, 1, str(error.code))
+            raise
 
     return read
+
+
+def _checked(kind: type[Body], text: bytes) -> Body:
+    try:
+        values = read_exact(text)
+    except ValueError:
+        message = "the body is not valid JSON"
+        raise BotRefused(BotError.VALIDATION_ERROR, message, {"body": "not valid JSON"}) from None
+    if not isinstance(values, dict):
+        raise BotRefused(BotError.VALIDATION_ERROR, "the body must be a JSON object", {"body": "not an object"})
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        raise refused(error) from None
 
 
 def refused(error: ValidationError) -> BotRefused:
