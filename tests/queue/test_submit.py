@@ -112,9 +112,7 @@ def test_the_same_again_is_answered_the_same_and_changes_nothing(service: Servic
     ]
     service.state.clock.advance(hours=1)
     assert service.submit("a", job_id, **(RESULT | {"price": Decimal("99.9")})) == answer
-    assert state == [
-        rows(service, table) for table in (crawl_results, crawl_policies, politeness_ledger, bots, crawl_job_moves)
-    ]
+    assert state == [rows(service, table) for table in tables]
     code, refused = service.refusal("a", job_id, **(RESULT | {"title": "Another"}))
     assert code is BotError.JOB_NOT_LOCKED
     assert "other content" in refused.message

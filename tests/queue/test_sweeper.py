@@ -15,7 +15,6 @@ from comity.upkeep import due_policies
 from comity.upkeep.due_policies import make_due_jobs
 from comity.upkeep.expire_locks import QueueSweeper, Swept
 from comity.walk.bots.locks import MOST_EXPIRIES
-from tests.database.states import State
 from tests.queue.queued import host_of, job_row, moves_of
 from tests.queue.service import Service
 
@@ -174,17 +173,17 @@ def test_the_sweeper_serves_until_it_is_stopped(service: Service) -> None:
     service.policy()
 
     async def serve() -> None:
-        stopping = asyncio.Event()
-        task = asyncio.create_task(sweeper(service).serve(stopping))
+        stopping, swept = asyncio.Event(), sweeper(service)
+        loop, sweep = asyncio.get_running_loop(), swept.sweep
+
+        def stop_after_one() -> Swept:
+            found = sweep()
+            loop.call_soon_threadsafe(stopping.set)
+            return found
+
+        swept.sweep = stop_after_one  # type: ignore[method-assign]
         async with asyncio.timeout(30):
-            while await asyncio.to_thread(count, service.state) == 0:
-                await asyncio.sleep(0.01)
-            stopping.set()
-            await task
+            await swept.serve(stopping)
 
     asyncio.run(serve())
-
-
-def count(state: State) -> int:
-    with state.database.read() as connection:
-        return connection.execute(select(func.count()).select_from(crawl_jobs)).scalar_one()
+    assert len(service.pull().jobs) == 1
