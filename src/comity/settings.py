@@ -302,6 +302,33 @@ class Settings(BaseSettings):
     grant_ttl_s: float = _set(
         60.0, "Seconds after the end of its window until a grant without a report runs out.", "GRANT_TTL", gt=0, le=3600
     )
+    queue_every_s: float = _set(
+        10.0,
+        "Seconds between checks for due crawl policies and for locks of jobs that ran out.",
+        "QUEUE_EVERY",
+        ge=0.1,
+        le=3600,
+    )
+    bot_failures: int = _set(
+        10, "Failed jobs in a row after which a bot is quarantined.", "BOT_FAILURES", ge=1, le=100_000
+    )
+    bot_pause_minutes: float = _set(
+        30.0,
+        "Minutes of a bot's first quarantine; each further one is twice as long.",
+        "BOT_PAUSE_MINUTES",
+        gt=0,
+        le=1440,
+    )
+    site_failures: int = _set(
+        10, "Failed jobs in a row after which no jobs of a host are handed out.", "SITE_FAILURES", ge=1, le=100_000
+    )
+    site_pause_minutes: float = _set(
+        15.0,
+        "Minutes until jobs of a host that failed are handed out again; each further time twice as long.",
+        "SITE_PAUSE_MINUTES",
+        gt=0,
+        le=1440,
+    )
     disable_scheduler: bool = _set(
         False,
         "Whether to disable the scheduler of sources.",

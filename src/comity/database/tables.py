@@ -150,6 +150,8 @@ domains: Final = Table(
     Column("refresh_started_at", UtcDateTime()),
     # When a pull should look at the host's jobs next; NULL without any. A hint: one that comes too early looks again.
     Column("queue_ready_at", UtcDateTime()),
+    # How many slots the present lease has given to its client: the next request's number is one more.
+    _count("slots_given", Integer),
     # The jobs of the crawl service that failed in a row, and until when none is handed out because of that.
     _count("queue_failures", Integer),
     Column("queue_parked_until", UtcDateTime()),

@@ -47,11 +47,12 @@ class SkipReason(StrEnum):
     LEASED = "leased"  # one of Comity's own workers talks to the host
     RESERVED = "reserved"  # another bot does
     BLOCKED = "blocked"  # the host asked to wait
+    PARKED = "parked"  # the jobs of the host failed too often in a row
     TOO_SOON = "too_soon"  # its next slot is further away than a pull looks
     ROBOTS_DENIED = "robots_denied"
     ROBOTS_UNKNOWN = "robots_unknown"  # robots.txt is being read
     TAKEN_DOWN = "taken_down"
-    LOCK_LOST = "lock_lost"  # another bot took the job first
+    BAD_URL = "bad_url"  # not a web address, or one of another host
 
 
 class WebhookEvent(StrEnum):
@@ -131,3 +132,19 @@ class BotRefused(Exception):
         self.code = code
         self.message = message
         self.details = details or {}
+
+
+@dataclass(frozen=True, slots=True)
+class KeptLocks:
+    """The answer to a heartbeat: the jobs whose locks were kept, until when, and those that the bot does not hold."""
+
+    kept: tuple[tuple[UUID, datetime], ...]
+    lost: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedJobs:
+    """The answer to a release: the jobs that were given back, and those that the bot does not hold."""
+
+    released: tuple[UUID, ...]
+    lost: tuple[UUID, ...]

@@ -70,9 +70,14 @@ def _iso_second(whole: int) -> str:
 
 
 def taken_down(host: LeasedHost, address: WebAddress, entry: str, now: float) -> Evidence:
+    """That a URL of a leased host is covered by a takedown."""
+    return taken_down_of(host.lease.host_id, address, entry, now)
+
+
+def taken_down_of(host_id: UUID, address: WebAddress, entry: str, now: float) -> Evidence:
     """That a URL is covered by a takedown."""
     return Evidence(
-        host_id=host.lease.host_id,
+        host_id=host_id,
         url=address.url,
         key=address.key,
         type=EvidenceType.TAKEN_DOWN,

@@ -69,6 +69,16 @@ class HostRow(NamedTuple):
     policy_max_concurrency: int | None
     queue_failures: int
     queue_parked_until: float | None
+    slots_given: int
+    """Under the present lease."""
+
+    def token_for(self, holder: str, now: float) -> int:
+        """The token of the lease that this client has, or would get."""
+        return self.token if self.holder == holder and self.is_held(now) else self.token + 1
+
+    def number_after(self, holder: str, now: float) -> int:
+        """The number of the last request that this client was given under its lease; 0 for a new lease."""
+        return self.slots_given if self.holder == holder and self.is_held(now) else 0
 
     def is_held(self, now: float) -> bool:
         """Whether anyone has the lease now."""
@@ -90,6 +100,8 @@ class Hold:
     memory: GateMemory
     queue_ready_at: float | None
     """When a pull should look at the host next."""
+    slots: int = 0
+    """How many slots it is given now."""
 
 
 def add_hosts(connection: Connection, hosts: Collection[CanonicalHost]) -> dict[str, UUID]:
@@ -104,7 +116,7 @@ def add_hosts(connection: Connection, hosts: Collection[CanonicalHost]) -> dict[
 
 def _ids(connection: Connection, names: Sequence[str]) -> dict[str, UUID]:
     decode = Decoding(connection)
-    statement, listed = _among(connection, "SELECT domain, id FROM domains WHERE domain {names}", names)
+    statement, listed = among(connection, "SELECT domain, id FROM domains WHERE domain {names}", names)
     return {row[0]: decode.uuid(row[1]) for row in connection.exec_driver_sql(statement, (listed,))}
 
 
@@ -139,11 +151,11 @@ def _lock_text(native: bool, column: str, waits: bool) -> str:
     statement = f"""
 SELECT d.id, d.domain, d.claimed_by, d.claim_expires_at, d.claimed_at, d.lease_token, d.unclean_since,
     d.queue_ready_at, p.min_request_interval_ms, p.max_concurrency, {memory},
-    d.queue_failures, d.queue_parked_until
+    d.queue_failures, d.queue_parked_until, d.slots_given
 FROM domains AS d LEFT JOIN domain_policies AS p ON p.host = d.domain
 WHERE d.{column} {listed} ORDER BY d.id
 """  # noqa: S608  # our own words
-    return statement + (f"FOR UPDATE OF d {'' if waits else 'SKIP LOCKED'}" if native else "")
+    return statement + (f"FOR NO KEY UPDATE OF d {'' if waits else 'SKIP LOCKED'}" if native else "")
 
 
 def _host_row(decode: Decoding, row: Sequence[Any]) -> HostRow:
@@ -171,6 +183,7 @@ def _host_row(decode: Decoding, row: Sequence[Any]) -> HostRow:
         ),
         queue_failures=row[18],
         queue_parked_until=seconds(row[19]),
+        slots_given=row[20],
     )
 
 
@@ -190,7 +203,7 @@ def hold(connection: Connection, holds: Sequence[Hold], holder: str, now: float)
     for each in holds:
         row = each.row
         is_new = row.holder != holder or not row.is_held(now)
-        tokens[row.id] = row.token + is_new
+        tokens[row.id] = row.token_for(holder, now)
         until = each.until if is_new else max(each.until, row.held_until or 0.0)
         since = moment if is_new else encode.time_or_none(row.held_since)
         unclean_since = row.held_since if is_new and row.holder is not None else row.unclean_since
@@ -204,6 +217,7 @@ def hold(connection: Connection, holds: Sequence[Hold], holder: str, now: float)
                 since,
                 encode.time_or_none(unclean_since),
                 encode.time_or_none(each.queue_ready_at),
+                row.number_after(holder, now) + each.slots,
                 *_encoded(encode, each.memory),
                 encode.uuid(row.id),
             )
@@ -218,8 +232,8 @@ def _hold_text(dialect: str) -> str:
     memory = ", ".join(f"{name} = ?" for name in _MEMORY)
     return placed(
         dialect,
-        "UPDATE domains SET claimed_by = ?, claim_expires_at = ?, lease_token = ?, claimed_at = ?, unclean_since = ?, "
-        f"queue_ready_at = ?, {memory}, version = version + 1 WHERE id = ?",
+        "UPDATE domains SET claimed_by = ?, claim_expires_at = ?, lease_token = ?, claimed_at = ?, unclean_since = ?, "  # noqa: S608
+        f"queue_ready_at = ?, slots_given = ?, {memory}, version = version + 1 WHERE id = ?",
     )
 
 
@@ -265,7 +279,7 @@ UPDATE domains SET claim_expires_at = CASE WHEN claim_expires_at > ? THEN claim_
     version = version + 1
 WHERE id {names} AND claimed_by = ? AND claim_expires_at > ? RETURNING id
 """
-    text, listed = _among(connection, statement, sorted(encode.uuid(each) for each in host_ids))
+    text, listed = among(connection, statement, sorted(encode.uuid(each) for each in host_ids))
     end = encode.time(until)
     rows = connection.exec_driver_sql(text, (end, end, listed, holder, encode.time(now)))
     return {decode.uuid(row[0]) for row in rows}
@@ -279,15 +293,21 @@ def release_if_idle(
     *,
     token: int,
     queue_ready_at: float,
+    failures: tuple[int, float | None] | None = None,
 ) -> bool:
     """Write what the gate has to remember, and give the host back if its client has no open job or grant of it.
 
     The row is locked in this transaction. Nothing is written if the client does not hold this lease any more. While
-    jobs of the host wait, a pull should look at it from `queue_ready_at`. Gives whether the host was given back.
+    jobs of the host wait, a pull should look at it from `queue_ready_at`. `failures` are its jobs that failed in a row,
+    and until when it is parked for that, where they changed. Gives whether the host was given back.
     """
     encode = Encoding(connection)
+    count, parked_until = failures or (None, None)
     values = (
         *_encoded(encode, memory),
+        count,
+        count,
+        encode.time_or_none(parked_until),
         encode.time(queue_ready_at),
         encode.uuid(host_id),
         holder,
@@ -315,6 +335,8 @@ def _release_text(dialect: str) -> str:
         dialect,
         f"""
 UPDATE domains SET {memory},
+    queue_failures = coalesce(CAST(? AS INTEGER), queue_failures),
+    queue_parked_until = CASE WHEN CAST(? AS INTEGER) IS NULL THEN queue_parked_until ELSE ? END,
     claimed_by = CASE WHEN {_IS_BUSY} THEN claimed_by END,
     claim_expires_at = CASE WHEN {_IS_BUSY} THEN claim_expires_at END,
     queue_ready_at = CASE WHEN {_HAS_WAITING} THEN ? END,
@@ -369,7 +391,7 @@ UPDATE domains SET claimed_by = NULL, claim_expires_at = NULL, unclean_since = c
 WHERE id {{names}} AND (claimed_by LIKE ? OR claimed_by LIKE ?)
     AND (claim_expires_at <= ? OR NOT {_IS_BUSY}) RETURNING id
 """  # noqa: S608
-    text, listed = _among(connection, statement, keys)
+    text, listed = among(connection, statement, keys)
     moment = encode.time(now)
     values = (moment, moment, moment, listed, f"{BOT}%", f"{GRANT}%", moment)
     return {decode.uuid(row[0]) for row in connection.exec_driver_sql(text, values)}
@@ -387,7 +409,7 @@ def overdue(connection: Connection, now: float, limit: int) -> list[UUID]:
     return [decode.uuid(row[0]) for row in rows]
 
 
-def _among(connection: Connection, statement: str, values: Sequence[Any]) -> tuple[str, Any]:
+def among(connection: Connection, statement: str, values: Sequence[Any]) -> tuple[str, Any]:
     """A statement with `{names}` in it, for a list of values that is one parameter however long it is."""
     if connection.dialect.name == "postgresql":
         return placed("postgresql", statement.replace("{names}", "= ANY(?)")), list(values)

@@ -98,8 +98,8 @@ crawl_jobs: Final = Table(
     count("max_retries", Integer, 3),
     Column("error_msg", Text()),
     Column("crawl_config", JsonDocument),
-    # When a retry may be pulled, or a URL that robots.txt denies may be looked at again. NULL once it may be pulled: the
-    # sweeper sees to that, so that a pull never reads past jobs that wait.
+    # When a retry may be pulled, or a URL that robots.txt denies may be looked at again. NULL once it may be pulled:
+    # the sweeper sees to that, so that a pull never reads past jobs that wait.
     Column("not_before", UtcDateTime()),
     # What the job's priority was at first, and when it grows next because the job has waited.
     Column("first_priority", Integer()),

@@ -21,6 +21,7 @@ from comity.model.errors import NotFound
 from comity.model.search import SearchPage, SearchQuery
 from comity.model.source import Source, SourceStatus
 from comity.reports.sources import find_source
+from comity.run.queue import queue_upkeep
 from comity.run.sources import SourceObserver, source_service
 from comity.telemetry.meter import Meter
 from comity.telemetry.metrics import Origin
@@ -123,6 +124,7 @@ async def open_services(
         state.fetcher() as fetcher,
         state.robots_reader(fetcher) as reader,
         state.granter(reader) as granter,
+        queue_upkeep(state, _warn, _log_fault, schedules=schedules),
     ):
         yield WebServices(
             state,
@@ -132,7 +134,7 @@ async def open_services(
             state.search(),
             service.scheduler,
             service.notify_search,
-            QueueServices(state.puller(), state.submitter(), state.locks()),
+            QueueServices(state.puller(reader), state.submitter(), state.locks()),
             granter,
         )
 

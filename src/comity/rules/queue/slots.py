@@ -21,6 +21,7 @@ from comity.rules.politeness import pace
 WINDOW_S: Final = 1.0
 HORIZON_S: Final = 30.0
 TURN_S: Final = 60.0
+LOOK_WITHIN_S: Final = 60.0
 MOST_SLOTS: Final = 100
 _ROUNDING_S: Final = 1e-5  # databases keep microseconds
 
@@ -37,6 +38,12 @@ def next_start(memory: GateMemory, limits: GateLimits, now: float, chance: float
     state = pace.opened(memory, limits, now, chance)
     verdict = pace.may_start(state, now)
     return NextStart(now, None) if isinstance(verdict, Start) else NextStart(verdict.until, verdict.reason)
+
+
+def look_again_at(memory: GateMemory, limits: GateLimits, now: float, chance: float = 0.0) -> float:
+    """When a pull should look at a host again: once a slot could begin within the horizon, and within a minute."""
+    at = next_start(memory, limits, now, chance).at
+    return min(max(now, at - HORIZON_S), now + LOOK_WITHIN_S)
 
 
 def plan(

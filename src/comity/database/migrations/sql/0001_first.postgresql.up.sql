@@ -313,6 +313,7 @@ CREATE TABLE domains (
     is_refresh_due BOOLEAN DEFAULT false NOT NULL,
     refresh_started_at TIMESTAMP WITH TIME ZONE,
     queue_ready_at TIMESTAMP WITH TIME ZONE,
+    slots_given INTEGER DEFAULT 0 NOT NULL,
     queue_failures INTEGER DEFAULT 0 NOT NULL,
     queue_parked_until TIMESTAMP WITH TIME ZONE,
     CONSTRAINT pk_domains PRIMARY KEY (id),

@@ -309,6 +309,7 @@ CREATE TABLE domains (
     is_refresh_due BOOLEAN DEFAULT 0 NOT NULL,
     refresh_started_at DATETIME,
     queue_ready_at DATETIME,
+    slots_given INTEGER DEFAULT 0 NOT NULL,
     queue_failures INTEGER DEFAULT 0 NOT NULL,
     queue_parked_until DATETIME,
     CONSTRAINT pk_domains PRIMARY KEY (id),
