@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
 
 import zstandard
-from sqlalchemy import Connection, Row
+from sqlalchemy import Row
 
 from comity.clock import Clock
 from comity.database.connection import Database
@@ -252,6 +252,11 @@ class ListOf(Generic[Item]):
         return name, (sort or self.default).startswith("-")
 
 
+_STATUSES: Final[Mapping[type, tuple[str, ...]]] = {
+    CrawlJob: ("status",),
+    JobMove: ("before", "after"),
+    LateSubmission: ("job_status",),
+}
 POLICIES: Final = ListOf("policies", listing.policies, tuple(listing.POLICY_SORTS), "next_run_at", CrawlPolicy)
 JOBS: Final = ListOf("jobs", listing.jobs, tuple(listing.JOB_SORTS), "-created_at", CrawlJob)
 RESULTS: Final = ListOf("results", listing.results, tuple(listing.RESULT_SORTS), "-created_at", CrawlResult)
@@ -349,10 +354,13 @@ def queue_stats(database: Database, clock: Clock) -> QueueStats:
     )
 
 
-def jobs_by_status(connection: Connection) -> dict[str, int]:
-    """How many jobs have each status, for metrics."""
-    counted = listing.count_by_status(connection)
-    return {str(status): counted.get(str(status), 0) for status in JobStatus}
+def queue_figures(database: Database, clock: Clock) -> tuple[dict[str, int], float]:
+    """Jobs by status, and the age of the oldest that waits, for metrics."""
+    with database.read() as connection:
+        counted = listing.count_by_status(connection)
+        oldest = listing.oldest_pending(connection)
+    age_s = 0.0 if oldest is None else max(0.0, (clock.now() - oldest).total_seconds())
+    return {str(status): counted.get(str(status), 0) for status in JobStatus}, age_s
 
 
 def identity_of(text: str) -> UUID | None:
@@ -364,7 +372,9 @@ def identity_of(text: str) -> UUID | None:
 
 
 def _noun(kind: type[Item], row: Any) -> Item:
-    values: Mapping[str, Any] = {each.name: getattr(row, each.name) for each in fields(kind)}  # type: ignore[arg-type]
+    values: dict[str, Any] = {each.name: getattr(row, each.name) for each in fields(kind)}  # type: ignore[arg-type]
+    for name in _STATUSES.get(kind, ()):
+        values[name] = None if values[name] is None else JobStatus(values[name])
     return kind(**values)
 
 

@@ -1,4 +1,4 @@
-"""Reading a list that an operator imports: takes the bytes of a CSV, TSV, JSON or JSON Lines file, returns rows by column.
+"""Reading a list to import: takes the bytes of a CSV, TSV, JSON or JSON Lines file, returns rows by column.
 
 A file that cannot be read as a whole is a `BadInput`. A row that cannot be read is a row with a problem, so that a
 report can name every one of them. What the values mean is checked where the rows are added. `ListReader` says which
@@ -28,16 +28,7 @@ from comity.model.source_import import (
 from comity.rules.suggestions import nearest
 
 _WHOLE: Final = re.compile(r"[+-]?\d{1,9}(\.0{1,9})?")
-_FLAGS: Final = {
-    "true": True,
-    "yes": True,
-    "1": True,
-    "on": True,
-    "false": False,
-    "no": False,
-    "0": False,
-    "off": False,
-}
+_FLAGS: Final = dict.fromkeys(("true", "yes", "1", "on"), True) | dict.fromkeys(("false", "no", "0", "off"), False)
 _NOT_A_NAME: Final = re.compile(r"[\W_]+")
 _MOST_COLUMNS: Final = 100
 _SHORTEST_TYPO: Final = 4

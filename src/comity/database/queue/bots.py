@@ -52,7 +52,7 @@ def listed(
     return list(connection.execute(statement if limit is None else statement.limit(limit)))
 
 
-def key_of(connection: Connection, key_hash: str) -> Row[Any] | None:
+def key_of(connection: Connection, key_hash: str) -> Any:
     """The bot with this hash of a key, with the hash and its status."""
     statement = select(bots.c.bot_id, bots.c.key_hash, bots.c.status).where(bots.c.key_hash == key_hash)
     return connection.execute(statement).first()

@@ -266,8 +266,8 @@ WITH RECURSIVE hosts(id) AS (
     SELECT * FROM ({step.format("?")}) AS one
     UNION ALL
     SELECT ({step.format("hosts.id")}) FROM hosts WHERE hosts.id IS NOT NULL
-), some AS (SELECT id FROM hosts WHERE id IS NOT NULL LIMIT ?)
-SELECT some.id, d.queue_ready_at IS NULL FROM some JOIN domains AS d ON d.id = some.id
+), few AS (SELECT id FROM hosts WHERE id IS NOT NULL LIMIT ?)
+SELECT few.id, d.queue_ready_at IS NULL FROM few JOIN domains AS d ON d.id = few.id
 """  # noqa: S608
     values = (encode.uuid(after or _FIRST), limit)
     rows = connection.exec_driver_sql(placed(connection.dialect.name, statement), values).all()

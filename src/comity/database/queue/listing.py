@@ -103,14 +103,14 @@ def results(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[Any
 def late(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[Any]]:
     """A page of submissions that came after their lock had run out, without their HTML."""
     table = late_submissions
-    statement = select(*_LATE_COLUMNS, crawl_jobs.c.url, crawl_jobs.c.status.label("job_status")).join(
+    statement: Select[Any] = select(*_LATE_COLUMNS, crawl_jobs.c.url, crawl_jobs.c.status.label("job_status")).join(
         crawl_jobs, crawl_jobs.c.id == table.c.job_id
     )
     statement = _equal(statement, wanted, {"job_id": table.c.job_id, "bot_id": table.c.bot_id, "id": table.c.id})
     return _page(connection, statement, table, LATE_SORTS, page)
 
 
-def raw_html(connection: Connection, table_name: str, row_id: UUID) -> Row[Any] | None:
+def raw_html(connection: Connection, table_name: str, row_id: UUID) -> Any:
     """The compressed HTML of a result or of a late submission, and its length."""
     table = {"crawl_results": crawl_results, "late_submissions": late_submissions}[table_name]
     return connection.execute(select(table.c.raw_html, table.c.raw_html_bytes).where(table.c.id == row_id)).first()
@@ -245,10 +245,10 @@ def _page(
 def count_by_status(connection: Connection) -> dict[str, int]:
     """How many jobs have each status."""
     counted = select(crawl_jobs.c.status, func.count()).group_by(crawl_jobs.c.status)
-    return {status: number for status, number in connection.execute(counted)}
+    return {row[0]: row[1] for row in connection.execute(counted)}
 
 
-def policy_counts(connection: Connection, now: datetime) -> Row[Any]:
+def policy_counts(connection: Connection, now: datetime) -> Any:
     """How many policies there are, are enabled, are due, and fail."""
     table = crawl_policies
 
@@ -303,7 +303,8 @@ def bot_figures(connection: Connection, limit: int) -> list[Row[Any]]:
 def oldest_pending(connection: Connection) -> datetime | None:
     """When the oldest job that waits was made."""
     waiting = crawl_jobs.c.status.in_(("pending", "expired"))
-    return connection.execute(select(func.min(crawl_jobs.c.created_at)).where(waiting)).scalar_one()
+    found: datetime | None = connection.execute(select(func.min(crawl_jobs.c.created_at)).where(waiting)).scalar_one()
+    return found
 
 
 def throughput(connection: Connection, now: datetime, hours: Sequence[int]) -> dict[int, tuple[int, int]]:

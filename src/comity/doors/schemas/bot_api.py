@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from math import ceil
 from typing import Any, Literal
 from uuid import UUID
@@ -15,7 +15,7 @@ from pydantic import Field
 from comity.doors.schemas import iso_time
 from comity.doors.schemas.base import Schema
 from comity.doors.schemas.exact_json import second_time
-from comity.model.queue import JobStatus, Pulled, PulledJob, SkipReason
+from comity.model.queue import JobStatus, KeptLocks, Pulled, PulledJob, ReleasedJobs, SkipReason
 
 
 class PulledJobView(Schema):
@@ -113,7 +113,10 @@ class ReleaseAnswer(Schema):
 
 
 def pull_data(pulled: Pulled, now: datetime) -> dict[str, Any]:
-    """A pull as S3 answers it, and what is beyond S3."""
+    """A pull as S3 answers it, and what is beyond S3. `now` is the time of this machine."""
+    if pulled.jobs:  # the clock that the slots refer to: on a shared state, that of the database
+        first = pulled.jobs[0]
+        now = first.locked_until - timedelta(seconds=first.lock_ttl_s)
     return {
         "jobs": [_job(job) for job in pulled.jobs],
         "count": len(pulled.jobs),
@@ -122,6 +125,19 @@ def pull_data(pulled: Pulled, now: datetime) -> dict[str, Any]:
         "retry_after_seconds": None if pulled.retry_after_s is None else round(pulled.retry_after_s, 3),
         "server_time": iso_time(now),
     }
+
+
+def heartbeat_data(kept: KeptLocks) -> dict[str, Any]:
+    """Locks that were kept, and those that are lost."""
+    return {
+        "kept": [{"job_id": str(job_id), "locked_until": second_time(until)} for job_id, until in kept.kept],
+        "lost": [str(job_id) for job_id in kept.lost],
+    }
+
+
+def release_data(released: ReleasedJobs) -> dict[str, Any]:
+    """Jobs that were given back, and those that the bot did not hold."""
+    return {"released": [str(job_id) for job_id in released.released], "lost": [str(each) for each in released.lost]}
 
 
 def _job(job: PulledJob) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from comity.doors.schemas import iso_time
+from comity.rules.csv_rows import CsvValue
 
 _MARK: Final = f"decimal-{token_hex(16)}:"
 _marked: Final = re.compile(rf'"{_MARK}([-0-9.]+)"')
@@ -69,3 +70,11 @@ def exact_json(value: Any, *, indent: int | None = None, ensure_ascii: bool = Fa
 def second_time(value: datetime) -> str:
     """A time to the second: `2025-01-07T07:20:00Z` (S3)."""
     return value.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def csv_cell(value: Any) -> CsvValue:
+    """A value as a cell: decimals as they are, objects as JSON."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    text = exact_json(value)
+    return str(value) if isinstance(value, str) else text[1:-1] if text.startswith('"') else text

@@ -154,7 +154,7 @@ class Access:
         if not key and self._is_own_machine(head):
             _check_origin(head)
             return Caller()
-        # A key that was valid a moment ago is looked up at once: bots that share an address with a careless one work on.
+        # A key that was valid a moment ago is looked up at once: a careless bot does not stop others on its address.
         wait_s = 0.0 if self._bot_keys.was_valid(key) else self._wrong_keys.wait_s(head.client, now)
         if wait_s > 0:
             message = "too many requests with wrong keys came from this address; try again later"

@@ -6,27 +6,28 @@ version works with an older server; one whose name is nearly that of a known fie
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar, cast
 from uuid import UUID
 
 from fastapi import Request
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic.json_schema import WithJsonSchema
 
-from comity.doors.schemas.exact_json import ExactFloat, exact_json, read_exact
+from comity.doors.schemas.exact_json import ExactFloat, read_exact
 from comity.doors.web.errors import invalid_request
 from comity.model.bot import BOT_ID_PATTERN
 from comity.model.queue import LARGEST_PULL, BotError, BotRefused, Submission
+from comity.rules.queue.document import MOST_DEPTH, document_problem
 from comity.rules.suggestions import nearest
+from comity.telemetry.meter import Meter
+from comity.telemetry.metrics import QUEUE_ERRORS
 
 MOST_IDS: Final = 1000
 MOST_PARSED_BYTES: Final = 262_144
-MOST_PARSED_DEPTH: Final = 32
 LONGEST_ERROR: Final = 4000
 LONGEST_TITLE: Final = 500
 PRICE_DIGITS: Final = 14
@@ -93,32 +94,10 @@ def _whole(number: Any) -> Any:
 
 
 def _object(value: dict[str, Any]) -> dict[str, Any]:
-    """Data that both databases can store, within limits of size and depth."""
-    waiting: list[tuple[Any, int]] = [(value, 1)]
-    while waiting:
-        each, depth = waiting.pop()
-        if depth > MOST_PARSED_DEPTH:
-            raise ValueError(f"is nested more than {MOST_PARSED_DEPTH} levels deep")
-        if isinstance(each, dict):
-            waiting += ((part, depth + 1) for pair in each.items() for part in pair)
-        elif isinstance(each, list):
-            waiting += ((part, depth + 1) for part in each)
-        elif isinstance(each, str):
-            if "\0" in each or not _is_unicode(each):
-                raise ValueError("must not contain a NUL character or half of a surrogate pair")
-        elif isinstance(each, float) and not math.isfinite(each):
-            raise ValueError("has a number that is too large")
-    if len(exact_json(value).encode()) > MOST_PARSED_BYTES:
-        raise ValueError(f"is larger than {MOST_PARSED_BYTES // 1024} KiB")
+    problem = document_problem(value, MOST_PARSED_BYTES)
+    if problem is not None:
+        raise ValueError(problem)
     return value
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def read_time(value: Any) -> Any:
@@ -203,7 +182,7 @@ class SubmitRequest(BotBody):
     parsed_data: Annotated[dict[str, Any], AfterValidator(_object)] | None = Field(
         None,
         description=f"Anything else, as one JSON object of at most {MOST_PARSED_BYTES // 1024} KiB and "
-        f"{MOST_PARSED_DEPTH} levels.",
+        f"{MOST_DEPTH} levels.",
     )
     raw_html: str | None = Field(None, description="The page, up to COMITY_MAX_RAW_HTML_BYTES (5 MB).")
     error_msg: Annotated[str, AfterValidator(_shortened(LONGEST_ERROR))] | None = Field(
@@ -267,24 +246,30 @@ Body = TypeVar("Body", bound=LenientBody)
 
 
 def body_of(kind: type[Body]) -> Callable[[Request], Coroutine[Any, Any, Body]]:
-    """Read and check the body of a request."""
+    """Read and check the body of a request; refusals are counted."""
 
     async def read(request: Request) -> Body:
-        text = await request.body()
         try:
-            values = read_exact(text)
-        except (ValueError, UnicodeDecodeError):
-            raise BotRefused(
-                BotError.VALIDATION_ERROR, "the body is not valid JSON", {"body": "not valid JSON"}
-            ) from None
-        if not isinstance(values, dict):
-            raise BotRefused(BotError.VALIDATION_ERROR, "the body must be a JSON object", {"body": "not an object"})
-        try:
-            return kind.model_validate(values)
-        except ValidationError as error:
-            raise refused(error) from None
+            return _checked(kind, await request.body())
+        except BotRefused as error:
+            cast(Meter, request.app.state.services.meter).add(QUEUE_ERRORS, 1, str(error.code))
+            raise
 
     return read
+
+
+def _checked(kind: type[Body], text: bytes) -> Body:
+    try:
+        values = read_exact(text)
+    except ValueError:
+        message = "the body is not valid JSON"
+        raise BotRefused(BotError.VALIDATION_ERROR, message, {"body": "not valid JSON"}) from None
+    if not isinstance(values, dict):
+        raise BotRefused(BotError.VALIDATION_ERROR, "the body must be a JSON object", {"body": "not an object"})
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        raise refused(error) from None
 
 
 def refused(error: ValidationError) -> BotRefused:

@@ -135,7 +135,7 @@ class BotErrorResponse(BaseModel):
 _FOR_BOTS: Final = {
     400: "`validation_error`, `job_not_locked`, `job_already_locked` or `lock_expired`; also malformed HTTP.",
     401: "`unauthorized`: the API key is missing, wrong or revoked.",
-    403: "`not_assigned`: the key belongs to another bot, or another bot holds the job. Also `host_not_allowed`, `csrf`.",
+    403: "`not_assigned`: the key or the job belongs to another bot. Also `host_not_allowed` and `csrf`.",
     404: "`job_not_found`.",
     413: "`too_large`: the body is too large.",
     415: "`unsupported_media_type`: the body is not JSON.",

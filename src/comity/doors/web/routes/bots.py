@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any, Final, TypeVar
+from uuid import UUID
 
 from fastapi import Depends, Response
 
@@ -30,9 +31,10 @@ from comity.doors.web.bot_bodies import (
 )
 from comity.doors.web.errors import bot_error_responses
 from comity.doors.web.services import CurrentCaller, Services, WebServices
-from comity.model.errors import BadInput
-from comity.model.queue import BotError, BotRefused
+from comity.model.errors import BadInput, NotFound
+from comity.model.queue import BotError, BotRefused, JobStatus
 from comity.operate.bots import ensure_bot
+from comity.reports.queue import find_job
 from comity.rules.canonical import canonical_host
 from comity.telemetry.metrics import (
     QUEUE_ERRORS,
@@ -125,10 +127,15 @@ async def submit_result(
 async def keep_jobs(
     services: Services, caller: CurrentCaller, body: Annotated[HeartbeatRequest, Depends(body_of(HeartbeatRequest))]
 ) -> Response:
-    """Keep the locks of jobs for another TTL. Jobs that the bot no longer holds are listed in `lost`."""
+    """Keep the locks of jobs for another TTL. Jobs that the bot no longer holds are listed in `lost`.
+
+    If it holds none of them, the request is refused with the code of the first.
+    """
     async with _counting(services):
         await _check_bot(services, caller.bot, body)
         kept = await services.queue.locks.heartbeat(body.bot_id, list(dict.fromkeys(body.job_ids)))
+        if not kept.kept:
+            raise await asyncio.to_thread(_not_held, services, body.bot_id, kept.lost[0])
     return _answer(heartbeat_data(kept))
 
 
@@ -138,10 +145,15 @@ async def keep_jobs(
 async def release_jobs(
     services: Services, caller: CurrentCaller, body: Annotated[ReleaseRequest, Depends(body_of(ReleaseRequest))]
 ) -> Response:
-    """Give jobs back. They can be pulled again at once, and no retry is counted."""
+    """Give jobs back. They can be pulled again at once, and no retry is counted.
+
+    Jobs that the bot does not hold are listed in `lost`. If it holds none, the request is refused.
+    """
     async with _counting(services):
         await _check_bot(services, caller.bot, body)
         released = await services.queue.locks.release(body.bot_id, list(dict.fromkeys(body.job_ids)), body.reason)
+        if not released.released:
+            raise await asyncio.to_thread(_not_held, services, body.bot_id, released.lost[0])
     return _answer(release_data(released))
 
 
@@ -174,6 +186,21 @@ async def _check_bot(services: WebServices, key_bot: str | None, body: BotBody) 
     state = services.state
     if not await asyncio.to_thread(ensure_bot, state.database, state.clock, body.bot_id):
         raise BotRefused(BotError.NOT_ASSIGNED, f"the bot {body.bot_id} is revoked", {"bot_id": body.bot_id})
+
+
+def _not_held(services: WebServices, bot_id: str, job_id: UUID) -> BotRefused:
+    """Why a bot does not hold a job, with S3's codes."""
+    details: dict[str, Any] = {"job_id": str(job_id)}
+    try:
+        job = find_job(services.state.database, job_id)
+    except NotFound:
+        return BotRefused(BotError.JOB_NOT_FOUND, "there is no job with this id", details)
+    if job.status is JobStatus.LOCKED and job.locked_by != bot_id:
+        return BotRefused(BotError.JOB_ALREADY_LOCKED, "the job is locked by another bot", details)
+    if job.status in (JobStatus.LOCKED, JobStatus.EXPIRED):
+        return BotRefused(BotError.LOCK_EXPIRED, "the lock of the job ran out; pull again", details)
+    details["status"] = str(job.status)
+    return BotRefused(BotError.JOB_NOT_LOCKED, f"the job is {job.status}, not locked; pull it first", details)
 
 
 def _host(services: WebServices, text: str) -> str:
