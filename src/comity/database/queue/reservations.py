@@ -132,7 +132,7 @@ def lock(connection: Connection, host_ids: Sequence[UUID], *, waits: bool = Fals
     keys = sorted(encode.uuid(each) for each in host_ids)
     listed: Any = keys if native else json.dumps(keys)
     rows = connection.exec_driver_sql(_lock_text(native, "id", waits), (listed,)).all()
-    return [_host_row(Decoding(connection), row) for row in rows]
+    return [host_row(Decoding(connection), row) for row in rows]
 
 
 def lock_named(connection: Connection, hosts: Collection[str], *, waits: bool = False) -> list[HostRow]:
@@ -141,24 +141,42 @@ def lock_named(connection: Connection, hosts: Collection[str], *, waits: bool = 
     names = sorted(hosts)
     listed: Any = names if native else json.dumps(names)
     rows = connection.exec_driver_sql(_lock_text(native, "domain", waits), (listed,)).all()
-    return [_host_row(Decoding(connection), row) for row in rows]
+    return [host_row(Decoding(connection), row) for row in rows]
+
+
+_COLUMNS: Final = (
+    "d.id",
+    "d.domain",
+    "d.claimed_by",
+    "d.claim_expires_at",
+    "d.claimed_at",
+    "d.lease_token",
+    "d.unclean_since",
+    "d.queue_ready_at",
+    "p.min_request_interval_ms",
+    "p.max_concurrency",
+    *(f"d.{name}" for name in _MEMORY),
+    "d.queue_failures",
+    "d.queue_parked_until",
+    "d.slots_given",
+)
+COLUMNS: Final = ", ".join(_COLUMNS)
+"""What `host_row` reads, of `domains AS d` and `domain_policies AS p`."""
+WIDTH: Final = len(_COLUMNS)
 
 
 @lru_cache(maxsize=8)
 def _lock_text(native: bool, column: str, waits: bool) -> str:
-    memory = ", ".join(f"d.{name}" for name in _MEMORY)
     listed = "= ANY(%s)" if native else "IN (SELECT value FROM json_each(?))"
     statement = f"""
-SELECT d.id, d.domain, d.claimed_by, d.claim_expires_at, d.claimed_at, d.lease_token, d.unclean_since,
-    d.queue_ready_at, p.min_request_interval_ms, p.max_concurrency, {memory},
-    d.queue_failures, d.queue_parked_until, d.slots_given
-FROM domains AS d LEFT JOIN domain_policies AS p ON p.host = d.domain
+SELECT {COLUMNS} FROM domains AS d LEFT JOIN domain_policies AS p ON p.host = d.domain
 WHERE d.{column} {listed} ORDER BY d.id
 """  # noqa: S608  # our own words
     return statement + (f"FOR NO KEY UPDATE OF d {'' if waits else 'SKIP LOCKED'}" if native else "")
 
 
-def _host_row(decode: Decoding, row: Sequence[Any]) -> HostRow:
+def host_row(decode: Decoding, row: Sequence[Any]) -> HostRow:
+    """A row of `COLUMNS`, or one that begins with them."""
     seconds = decode.seconds
     return HostRow(
         id=decode.uuid(row[0]),

@@ -181,8 +181,8 @@ class Puller:
         domain: str | None,
         host_ids: Sequence[UUID] | None,
     ) -> _Tried:
-        now = time_of(connection, self._database, self._clock)
-        bot = bot_rows.seen(connection, bot_id, now)
+        own_time = self._database.now(self._clock)
+        bot, now = bot_rows.get(connection, bot_id, None if own_time is None else self._clock.seconds())
         if bot.status == "revoked":
             raise BotRefused(BotError.NOT_ASSIGNED, f"the bot {bot_id} is revoked", {"bot_id": bot_id})
         may = allowance(
@@ -196,6 +196,7 @@ class Puller:
             quarantined_until=bot.quarantined_until if bot.status == "quarantined" else None,
         )
         if may.jobs == 0:
+            self._count(connection, bot_id, now, may, 0, resumes=False)
             return _Tried(Pulled((), {}, may.retry_after_s), {})
         work = _Round(bot_id, bot_holder(bot_id), now, may.jobs)
         for batch in self._batches(connection, work, domain, host_ids):
@@ -204,7 +205,7 @@ class Puller:
                 break
         handed = self._take(connection, work)
         self._write_rest(connection, work)
-        self._count(connection, work, may, len(handed), resumes=bot.status == "quarantined")
+        self._count(connection, bot_id, now, may, len(handed), resumes=bot.status == "quarantined")
         retry_after_s = None if handed else self._retry_after(connection, work)
         return _Tried(Pulled(tuple(handed), work.skipped, retry_after_s), work.unread)
 
@@ -230,11 +231,10 @@ class Puller:
 
     def _look(self, connection: Connection, work: _Round, batch: Sequence[ReadyHost]) -> None:
         """Take the rows of some hosts, and find out which of their jobs may be handed out."""
-        rows = reservations.lock(connection, [host.id for host in batch])
         order = {host.id: place for place, host in enumerate(batch, start=len(work.hosts))}
+        each = min(slots.MOST_SLOTS, -(-work.room // max(1, len(batch))) + 1)
+        rows, fronts = jobs.take_front(connection, list(order), each)
         rows.sort(key=lambda row: order[row.id])
-        each = min(slots.MOST_SLOTS, -(-work.room // max(1, len(rows))) + 1)
-        fronts = jobs.front(connection, [row.id for row in rows], each)
         addresses = {
             job.id: address
             for front in fronts.values()
@@ -368,16 +368,11 @@ class Puller:
                 self._book.deny(connection, work.denials, work.now)
         jobs.set_ready(connection, work.looks)
 
-    def _count(self, connection: Connection, work: _Round, may: Allowance, handed: int, *, resumes: bool) -> None:
-        if handed or resumes:
-            bot_rows.note_pull(
-                connection,
-                work.bot_id,
-                handed,
-                may.minute_started_at,
-                may.pulled_this_minute + handed,
-                resumes=resumes,
-            )
+    def _count(
+        self, connection: Connection, bot_id: str, now: float, may: Allowance, handed: int, *, resumes: bool
+    ) -> None:
+        this_minute = may.pulled_this_minute + handed
+        bot_rows.note_pull(connection, bot_id, handed, now, may.minute_started_at, this_minute, resumes=resumes)
 
     def _retry_after(self, connection: Connection, work: _Round) -> float:
         """When a pull is likely to find something."""
