@@ -407,6 +407,7 @@ def release_idle(connection: Connection, returned: Sequence[Returned], holder: s
     values = [
         (
             *_encoded(encode, each.memory),
+            *(None, None, None),  # the site's failures are counted by jobs alone
             encode.time_or_none(each.queue_ready_at),
             encode.uuid(each.host_id),
             holder,
