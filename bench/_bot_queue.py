@@ -83,10 +83,8 @@ def fill(database: Database, hosts: int, jobs: int, crowded: int) -> None:
             "INSERT INTO crawl_jobs (domain_id, url, priority, first_priority, ages_at) "
             "SELECT d.id, 'https://' || d.domain || '/' || n, 5, 5, now() + interval '1 hour' "
         )
-        run(
-            spread + "FROM generate_series(1, %s) AS n JOIN domains AS d ON d.domain = 'h' || (n %% %s + 1) || '.example'",
-            (jobs, hosts),
-        )
+        joined = "FROM generate_series(1, %s) AS n JOIN domains AS d ON d.domain = "
+        run(spread + joined + "'h' || (n %% %s + 1) || '.example'", (jobs, hosts))
         if crowded:
             run(
                 "INSERT INTO domains (domain, parent_domain, is_seeded, queue_ready_at, blocked_until) "
@@ -96,11 +94,21 @@ def fill(database: Database, hosts: int, jobs: int, crowded: int) -> None:
                 "INSERT INTO robots_cache (origin, host, access, http_status, fetched_at, expires_at) VALUES "
                 "('https://crowded.example', 'crowded.example', 'allow_all', 404, now(), now() + interval '1 day')"
             )
-            run(
-                spread + "FROM generate_series(1, %s) AS n JOIN domains AS d ON d.domain = 'crowded.example'", (crowded,)
-            )
+            run(spread + joined + "'crowded.example'", (crowded,))
+        note_robots(connection)
     with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.exec_driver_sql("VACUUM ANALYZE")
+
+
+def note_robots(connection: Connection) -> None:
+    """Say that the ledger has a note of each robots.txt, as it has once Comity has read the file itself."""
+    origin = connection.exec_driver_sql("SELECT origin FROM robots_cache LIMIT 1").scalar_one()
+    (found,) = book().find(connection, [origin], time.time()).values()
+    connection.exec_driver_sql("UPDATE robots_cache SET noted = %s", (found.noted,))
+
+
+def book() -> RobotsBook:
+    return RobotsBook("ComityBot/1.0", RobotsUnreachable.DISALLOW)
 
 
 class Load:
@@ -111,9 +119,8 @@ class Load:
         self._rate = rate
         self._count = int(rate * seconds)
         self._threads = BotThreads()
-        book = RobotsBook("ComityBot/1.0", RobotsUnreachable.DISALLOW)
         clock = SystemClock()
-        self._puller = Puller(database, clock, self._threads, book)
+        self._puller = Puller(database, clock, self._threads, book())
         self._submitter = Submitter(database, clock, self._threads)
         self._held: deque[tuple[str, PulledJob]] = deque()
         self._page = "".join(random.Random(1).choices("<div class=price>abcdefgh ", k=20_000))
@@ -132,6 +139,11 @@ class Load:
             tasks.add(task)
             task.add_done_callback(tasks.discard)
         await asyncio.gather(*tasks)
+
+    async def drain(self) -> None:
+        """Submit what is still held, so that no host stays reserved."""
+        while self._held:
+            await self._submit()
         self._threads.close()
 
     async def _pull(self, bot: str) -> None:
@@ -176,6 +188,11 @@ def figures(seconds: list[float]) -> dict[str, float]:
 _PARTS = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "most": 1.0}
 
 
+async def _run_and_drain(load: Load) -> None:
+    await load.run()
+    await load.drain()
+
+
 def measure(url: str, arguments: argparse.Namespace, crowded: int) -> dict[str, Any]:
     """One situation."""
     plain = open_database(url, connections=8)
@@ -184,7 +201,8 @@ def measure(url: str, arguments: argparse.Namespace, crowded: int) -> dict[str, 
     fill(plain, arguments.hosts, arguments.jobs, crowded)
     filled_s = time.perf_counter() - started
     database = TimedDatabase(plain)
-    asyncio.run(Load(database, arguments.rate, min(3.0, arguments.seconds)).run())  # statements are prepared
+    warming = Load(database, arguments.rate, min(3.0, arguments.seconds))
+    asyncio.run(_run_and_drain(warming))  # statements are prepared
     database.took_s.clear()
     load = Load(database, arguments.rate, arguments.seconds)
     started = time.perf_counter()

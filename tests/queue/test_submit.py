@@ -107,9 +107,8 @@ def test_the_same_again_is_answered_the_same_and_changes_nothing(service: Servic
     _, job_id = of_policy(service)
     service.pull_one("a")
     answer = service.submit("a", job_id, **RESULT)
-    state = [
-        rows(service, table) for table in (crawl_results, crawl_policies, politeness_ledger, bots, crawl_job_moves)
-    ]
+    tables = (crawl_results, crawl_policies, politeness_ledger, bots, crawl_job_moves)
+    state = [rows(service, table) for table in tables]
     service.state.clock.advance(hours=1)
     assert service.submit("a", job_id, **(RESULT | {"price": Decimal("99.9")})) == answer
     assert state == [rows(service, table) for table in tables]

@@ -29,35 +29,61 @@ _COLUMNS = (
 )
 
 
-def seen(connection: Connection, bot_id: str, now: float) -> BotRow:
-    """Note that a bot asks now, and keep its row until the transaction ends; a new bot gets a row."""
-    encode, decode = Encoding(connection), Decoding(connection)
-    moment = encode.time(now)
-    row = connection.exec_driver_sql(_seen_text(connection.dialect.name), (bot_id, moment, moment)).one()
-    return BotRow(row[0], row[1], row[2], row[3], row[4], decode.seconds(row[5]), decode.seconds(row[6]), row[7])
+def get(connection: Connection, bot_id: str, now: float | None) -> tuple[BotRow, float]:
+    """What a bot's row says, kept until the transaction ends, and the time; a new bot gets a row.
+
+    `now=None` asks the server.
+    """
+    decode = Decoding(connection)
+    for _ in range(2):
+        row = connection.exec_driver_sql(_get_text(connection.dialect.name), (bot_id,)).first()
+        if row is not None:
+            found = BotRow(
+                row[0], row[1], row[2], row[3], row[4], decode.seconds(row[5]), decode.seconds(row[6]), row[7]
+            )
+            return found, float(row[8]) if now is None else now
+        statement = "INSERT INTO bots (bot_id) VALUES (?) ON CONFLICT (bot_id) DO NOTHING"
+        connection.exec_driver_sql(placed(connection.dialect.name, statement), (bot_id,))
+    raise AssertionError(f"the row of the bot {bot_id} cannot be seen")
 
 
 @lru_cache(maxsize=2)
-def _seen_text(dialect: str) -> str:
-    statement = f"""
-INSERT INTO bots (bot_id, last_seen_at, created_at) VALUES (?, ?, ?)
-ON CONFLICT (bot_id) DO UPDATE SET last_seen_at = excluded.last_seen_at RETURNING {_COLUMNS}
-"""  # noqa: S608
-    return placed(dialect, statement)
+def _get_text(dialect: str) -> str:
+    native = dialect == "postgresql"
+    time, lock = ("extract(epoch FROM clock_timestamp())", " FOR NO KEY UPDATE") if native else ("NULL", "")
+    return placed(dialect, f"SELECT {_COLUMNS}, {time} FROM bots WHERE bot_id = ?{lock}")  # noqa: S608
 
 
-def note_pull(
-    connection: Connection, bot_id: str, jobs: int, minute_started_at: float, this_minute: int, *, resumes: bool
-) -> None:
-    """Count the jobs of a pull; `resumes` ends a quarantine that is over."""
-    encode = Encoding(connection)
+class PullCount(NamedTuple):
+    """What a pull changes in a bot's row; `resumes` ends a quarantine that is over."""
+
+    bot_id: str
+    now: float
+    jobs: int
+    minute_started_at: float
+    pulled_this_minute: int
+    resumes: bool
+
+
+def note_pull(connection: Connection, count: PullCount) -> None:
+    """Note that a bot asked, and count the jobs that it got."""
+    values = pull_values(Encoding(connection), count)
+    connection.exec_driver_sql(placed(connection.dialect.name, pull_text(resumes=count.resumes)), values)
+
+
+def pull_text(*, resumes: bool) -> str:
+    """The statement of `note_pull`, for `pull_values`."""
     status = "status = 'active', quarantined_until = NULL, " if resumes else ""
-    statement = (
-        f"UPDATE bots SET {status}jobs_pulled = jobs_pulled + ?, minute_started_at = ?, pulled_this_minute = ? "  # noqa: S608
-        "WHERE bot_id = ?"
+    return (
+        f"UPDATE bots SET {status}last_seen_at = ?, jobs_pulled = jobs_pulled + ?, minute_started_at = ?, "  # noqa: S608
+        "pulled_this_minute = ? WHERE bot_id = ?"
     )
-    values = (jobs, encode.time(minute_started_at), this_minute, bot_id)
-    connection.exec_driver_sql(placed(connection.dialect.name, statement), values)
+
+
+def pull_values(encode: Encoding, count: PullCount) -> tuple[Any, ...]:
+    """The values of `pull_text`."""
+    minute = encode.time(count.minute_started_at)
+    return (encode.time(count.now), count.jobs, minute, count.pulled_this_minute, count.bot_id)
 
 
 def standing(connection: Connection, bot_id: str) -> tuple[int, int] | None:
@@ -66,6 +92,12 @@ def standing(connection: Connection, bot_id: str) -> tuple[int, int] | None:
     statement = f"SELECT consecutive_failures, times_quarantined FROM bots WHERE bot_id = ?{lock}"  # noqa: S608
     row = connection.exec_driver_sql(placed(connection.dialect.name, statement), (bot_id,)).first()
     return None if row is None else (row[0], row[1])
+
+
+def note_success(connection: Connection, bot_id: str) -> None:
+    """Count a job that a bot has done: it has no failures in a row any more."""
+    statement = "UPDATE bots SET jobs_done = jobs_done + 1, consecutive_failures = 0 WHERE bot_id = ?"
+    connection.exec_driver_sql(placed(connection.dialect.name, statement), (bot_id,))
 
 
 def note_end(

@@ -17,7 +17,9 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.database.bulk import Decoding, Encoding, placed
-from comity.database.queue.reservations import among
+from comity.database.queue import bot_rows, reservations
+from comity.database.queue.bot_rows import PullCount
+from comity.database.queue.reservations import Hold, HostRow, among
 from comity.database.queue.tables import WAITING
 from comity.model.queue import JobStatus
 
@@ -102,86 +104,122 @@ SELECT d.id, d.domain, d.queue_ready_at, (
     return placed(dialect, statement)
 
 
-def front(connection: Connection, host_ids: Sequence[UUID], each: int) -> dict[UUID, list[WaitingJob]]:
-    """The best jobs of some hosts, at most so many of each."""
-    found: dict[UUID, list[WaitingJob]] = {host_id: [] for host_id in host_ids}
+def take_front(
+    connection: Connection, host_ids: Sequence[UUID], each: int
+) -> tuple[list[HostRow], dict[UUID, list[WaitingJob]]]:
+    """Keep the rows of hosts until the transaction ends, and read the best jobs of each, at most so many.
+
+    Hosts that another transaction keeps are left out. A job that another takes at this moment may be among those read:
+    `hand_out` finds that out.
+    """
     if not host_ids:
-        return found
+        return [], {}
     encode, decode = Encoding(connection), Decoding(connection)
-    ordered = f"WHERE domain_id = {{host}} AND {WAITING} ORDER BY domain_id, priority DESC, created_at LIMIT"
-    rows: list[Any] = []
-    if connection.dialect.name == "postgresql":
-        inner = ordered.format(host="h.id")
-        statement = (
-            f"SELECT h.id, j.* FROM unnest(%s::uuid[]) AS h(id) CROSS JOIN LATERAL "  # noqa: S608
-            f"(SELECT {_FRONT} FROM crawl_jobs {inner} %s) AS j"
-        )
-        rows = list(connection.exec_driver_sql(statement, (list(host_ids), each)).all())
-    else:
-        statement = f"SELECT domain_id, {_FRONT} FROM crawl_jobs {ordered.format(host='?')} ?"  # noqa: S608
-        for host_id in host_ids:
-            rows += connection.exec_driver_sql(statement, (encode.uuid(host_id), each)).all()
-    for row in rows:
-        job = _waiting(decode, row)
-        found[job.host_id].append(job)
-    return found
+    fronts: dict[UUID, list[WaitingJob]] = {}
+    if connection.dialect.name != "postgresql":
+        rows = reservations.lock(connection, host_ids)
+        for host in rows:
+            found = connection.exec_driver_sql(_FRONT_OF_ONE, (encode.uuid(host.id), each))
+            fronts[host.id] = [_waiting(decode, host.id, job) for job in found]
+        return rows, fronts
+    taken: dict[UUID, HostRow] = {}
+    for row in connection.exec_driver_sql(_TAKE_FRONT, (each, sorted(host_ids))):
+        host_id = row[0]
+        if host_id not in taken:
+            taken[host_id] = reservations.host_row(decode, row)
+            fronts[host_id] = []
+        job = row[reservations.WIDTH :]
+        if job[0] is not None:
+            fronts[host_id].append(_waiting(decode, host_id, job))
+    return list(taken.values()), fronts
 
 
-def _waiting(decode: Decoding, row: Sequence[Any]) -> WaitingJob:
+_ORDER: Final = "ORDER BY domain_id, priority DESC, created_at LIMIT"
+_FRONT_OF_ONE: Final = f"SELECT {_FRONT} FROM crawl_jobs WHERE domain_id = ? AND {WAITING} {_ORDER} ?"  # noqa: S608
+_TAKE_FRONT: Final = f"""
+SELECT {reservations.COLUMNS}, j.* FROM domains AS d LEFT JOIN domain_policies AS p ON p.host = d.domain
+LEFT JOIN LATERAL (SELECT {_FRONT} FROM crawl_jobs WHERE domain_id = d.id AND {WAITING} {_ORDER} %s) AS j ON true
+WHERE d.id = ANY(%s) FOR NO KEY UPDATE OF d SKIP LOCKED
+"""  # noqa: S608
+
+
+def _waiting(decode: Decoding, host_id: UUID, row: Sequence[Any]) -> WaitingJob:
     return WaitingJob(
-        id=decode.uuid(row[1]),
-        host_id=decode.uuid(row[0]),
-        policy_id=decode.uuid_or_none(row[2]),
-        url=row[3],
-        priority=row[4],
-        retry_count=row[5],
-        max_retries=row[6],
-        lock_ttl_s=row[7],
-        crawl_config=decode.json(row[8]),
+        id=decode.uuid(row[0]),
+        host_id=host_id,
+        policy_id=decode.uuid_or_none(row[1]),
+        url=row[2],
+        priority=row[3],
+        retry_count=row[4],
+        max_retries=row[5],
+        lock_ttl_s=row[6],
+        crawl_config=decode.json(row[7]),
     )
 
 
-def lock(connection: Connection, locks: Sequence[JobLock], bot_id: str, actor: str, now: float) -> int:
-    """Lock waiting jobs for a bot; gives how many of them still waited."""
-    encode = Encoding(connection)
+def hand_out(
+    connection: Connection, holds: Sequence[Hold], locks: Sequence[JobLock], count: PullCount, holder: str
+) -> int:
+    """Hold hosts, lock waiting jobs for a bot, and count them for it; gives how many of the jobs still waited.
+
+    On PostgreSQL it is one statement: each more would be one more journey while the hosts are kept.
+    """
+    encode, now = Encoding(connection), count.now
     moment = encode.time(now)
-    if connection.dialect.name == "postgresql":
-        columns = [list(column) for column in zip(*locks, strict=True)]
-        for place in (1, 2, 3):
-            columns[place] = [encode.time(each) for each in columns[place]]
-        rows = connection.exec_driver_sql(_LOCK_MANY, (bot_id, moment, actor, moment, *columns))
-        return rows.rowcount
-    locked = 0
-    for each in locks:
-        values = (
-            bot_id,
-            moment,
-            encode.time(each.ends_at),
-            encode.time(each.slot_at),
-            encode.time(each.slot_ends_at),
-            each.slot,
-            each.lease_token,
-            actor,
-            moment,
-            encode.uuid(each.job_id),
-        )
-        locked += connection.exec_driver_sql(_LOCK_ONE, values).rowcount
+    if connection.dialect.name != "postgresql":
+        reservations.hold(connection, holds, holder, now)
+        bot_rows.note_pull(connection, count)
+        return sum(_lock_one(connection, encode, each, count.bot_id, holder, moment) for each in locks)
+    held = [list(column) for column in zip(*reservations.hold_values(encode, holds, holder, now), strict=True)]
+    columns = [list(column) for column in zip(*locks, strict=True)]
+    for place in (1, 2, 3):
+        columns[place] = [encode.time(each) for each in columns[place]]
+    counted = bot_rows.pull_values(encode, count)
+    values = (*held, *counted, count.bot_id, moment, holder, moment, *columns)
+    locked = connection.exec_driver_sql(_hand_out_text(resumes=count.resumes), values).rowcount
+    reservations.note_gaps(connection, holds, holder, now)
     return locked
 
 
-_LOCK_MANY: Final = """
+@lru_cache(maxsize=2)
+def _hand_out_text(*, resumes: bool) -> str:
+    names = [name for name, _ in reservations.HELD_COLUMNS]
+    arrays = ", ".join(f"%s::{kind}[]" for _, kind in reservations.HELD_COLUMNS)
+    return f"""
+WITH held AS (
+    UPDATE domains AS d SET {", ".join(f"{name} = h.{name}" for name in names)}, version = d.version + 1
+    FROM unnest({arrays}, %s::uuid[]) AS h({", ".join(names)}, id) WHERE d.id = h.id
+), counted AS (
+    {placed("postgresql", bot_rows.pull_text(resumes=resumes))}
+)
 UPDATE crawl_jobs AS j SET status = 'locked', locked_by = %s, locked_at = %s, lock_ends_at = n.ends_at,
     slot_at = n.slot_at, slot_ends_at = n.slot_ends_at, slot = n.slot, lease_token = n.lease_token,
     moved_by = %s, move_reason = 'pulled', updated_at = %s
 FROM unnest(%s::uuid[], %s::timestamptz[], %s::timestamptz[], %s::timestamptz[], %s::jsonb[], %s::bigint[])
     AS n(id, ends_at, slot_at, slot_ends_at, slot, lease_token)
 WHERE j.id = n.id AND j.status IN ('pending', 'expired') AND j.not_before IS NULL
-"""
-_LOCK_ONE: Final = """
+"""  # noqa: S608
+
+
+def _lock_one(connection: Connection, encode: Encoding, each: JobLock, bot_id: str, actor: str, moment: Any) -> int:
+    statement = """
 UPDATE crawl_jobs SET status = 'locked', locked_by = ?, locked_at = ?, lock_ends_at = ?, slot_at = ?,
     slot_ends_at = ?, slot = ?, lease_token = ?, moved_by = ?, move_reason = 'pulled', updated_at = ?
 WHERE id = ? AND status IN ('pending', 'expired') AND not_before IS NULL
 """
+    values = (
+        bot_id,
+        moment,
+        encode.time(each.ends_at),
+        encode.time(each.slot_at),
+        encode.time(each.slot_ends_at),
+        each.slot,
+        each.lease_token,
+        actor,
+        moment,
+        encode.uuid(each.job_id),
+    )
+    return connection.exec_driver_sql(statement, values).rowcount
 
 
 def park(connection: Connection, parked: Sequence[tuple[UUID, float, str | None]]) -> None:
@@ -319,12 +357,36 @@ class HeldJob(NamedTuple):
     expiry_count: int
 
 
-_HELD: Final = """
-SELECT j.id, j.domain_id, d.domain, j.policy_id, j.url, j.status, j.locked_by, j.locked_at, j.lock_ends_at,
+_JOB: Final = """j.id, j.domain_id, d.domain, j.policy_id, j.url, j.status, j.locked_by, j.locked_at, j.lock_ends_at,
     j.lock_ttl_seconds, j.retry_count, j.max_retries, j.lease_token, j.slot_at, j.slot_ends_at, j.slot,
-    j.submitted_by, j.submission_digest, j.submission_answer, j.expiry_count
-FROM crawl_jobs AS j JOIN domains AS d ON d.id = j.domain_id
-"""
+    j.submitted_by, j.submission_digest, j.submission_answer, j.expiry_count"""
+_HELD: Final = f"SELECT {_JOB} FROM crawl_jobs AS j JOIN domains AS d ON d.id = j.domain_id "  # noqa: S608
+
+
+def take(connection: Connection, job_id: UUID, now: float | None) -> tuple[HeldJob, HostRow, float] | None:
+    """A job and its host, whose row is kept until the transaction ends, and the time; None if there is no such job.
+
+    The row of the host is waited for. What the job says may be from before that: `end` finds out. `now=None` asks the
+    server.
+    """
+    encode, decode = Encoding(connection), Decoding(connection)
+    row = connection.exec_driver_sql(_take_text(connection.dialect.name), (encode.uuid(job_id),)).first()
+    if row is None:
+        return None
+    job = _held(decode, row[reservations.WIDTH :])
+    return job, reservations.host_row(decode, row), float(row[-1]) if now is None else now
+
+
+@lru_cache(maxsize=2)
+def _take_text(dialect: str) -> str:
+    native = dialect == "postgresql"
+    time, lock = ("extract(epoch FROM clock_timestamp())", "FOR NO KEY UPDATE OF d") if native else ("NULL", "")
+    statement = f"""
+SELECT {reservations.COLUMNS}, {_JOB}, {time}
+FROM crawl_jobs AS j JOIN domains AS d ON d.id = j.domain_id LEFT JOIN domain_policies AS p ON p.host = d.domain
+WHERE j.id = ? {lock}
+"""  # noqa: S608
+    return placed(dialect, statement)
 
 
 def held(connection: Connection, job_ids: Collection[UUID]) -> dict[UUID, HeldJob]:

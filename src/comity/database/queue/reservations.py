@@ -132,7 +132,7 @@ def lock(connection: Connection, host_ids: Sequence[UUID], *, waits: bool = Fals
     keys = sorted(encode.uuid(each) for each in host_ids)
     listed: Any = keys if native else json.dumps(keys)
     rows = connection.exec_driver_sql(_lock_text(native, "id", waits), (listed,)).all()
-    return [_host_row(Decoding(connection), row) for row in rows]
+    return [host_row(Decoding(connection), row) for row in rows]
 
 
 def lock_named(connection: Connection, hosts: Collection[str], *, waits: bool = False) -> list[HostRow]:
@@ -141,24 +141,42 @@ def lock_named(connection: Connection, hosts: Collection[str], *, waits: bool = 
     names = sorted(hosts)
     listed: Any = names if native else json.dumps(names)
     rows = connection.exec_driver_sql(_lock_text(native, "domain", waits), (listed,)).all()
-    return [_host_row(Decoding(connection), row) for row in rows]
+    return [host_row(Decoding(connection), row) for row in rows]
+
+
+_COLUMNS: Final = (
+    "d.id",
+    "d.domain",
+    "d.claimed_by",
+    "d.claim_expires_at",
+    "d.claimed_at",
+    "d.lease_token",
+    "d.unclean_since",
+    "d.queue_ready_at",
+    "p.min_request_interval_ms",
+    "p.max_concurrency",
+    *(f"d.{name}" for name in _MEMORY),
+    "d.queue_failures",
+    "d.queue_parked_until",
+    "d.slots_given",
+)
+COLUMNS: Final = ", ".join(_COLUMNS)
+"""What `host_row` reads, of `domains AS d` and `domain_policies AS p`."""
+WIDTH: Final = len(_COLUMNS)
 
 
 @lru_cache(maxsize=8)
 def _lock_text(native: bool, column: str, waits: bool) -> str:
-    memory = ", ".join(f"d.{name}" for name in _MEMORY)
     listed = "= ANY(%s)" if native else "IN (SELECT value FROM json_each(?))"
     statement = f"""
-SELECT d.id, d.domain, d.claimed_by, d.claim_expires_at, d.claimed_at, d.lease_token, d.unclean_since,
-    d.queue_ready_at, p.min_request_interval_ms, p.max_concurrency, {memory},
-    d.queue_failures, d.queue_parked_until, d.slots_given
-FROM domains AS d LEFT JOIN domain_policies AS p ON p.host = d.domain
+SELECT {COLUMNS} FROM domains AS d LEFT JOIN domain_policies AS p ON p.host = d.domain
 WHERE d.{column} {listed} ORDER BY d.id
 """  # noqa: S608  # our own words
     return statement + (f"FOR NO KEY UPDATE OF d {'' if waits else 'SKIP LOCKED'}" if native else "")
 
 
-def _host_row(decode: Decoding, row: Sequence[Any]) -> HostRow:
+def host_row(decode: Decoding, row: Sequence[Any]) -> HostRow:
+    """A row of `COLUMNS`, or one that begins with them."""
     seconds = decode.seconds
     return HostRow(
         id=decode.uuid(row[0]),
@@ -195,46 +213,71 @@ def hold(connection: Connection, holds: Sequence[Hold], holder: str, now: float)
     """
     if not holds:
         return {}
-    encode = Encoding(connection)
+    values = hold_values(Encoding(connection), holds, holder, now)
+    connection.exec_driver_sql(_hold_text(connection.dialect.name), values)
+    note_gaps(connection, holds, holder, now)
+    return {each.row.id: each.row.token_for(holder, now) for each in holds}
+
+
+HELD_COLUMNS: Final = (
+    ("claimed_by", "text"),
+    ("claim_expires_at", "timestamptz"),
+    ("lease_token", "bigint"),
+    ("claimed_at", "timestamptz"),
+    ("unclean_since", "timestamptz"),
+    ("queue_ready_at", "timestamptz"),
+    ("slots_given", "integer"),
+    ("next_fetch_at", "timestamptz"),
+    ("blocked_until", "timestamptz"),
+    ("backoff_step", "integer"),
+    ("adaptive_delay_s", "float8"),
+    ("latency_baseline_s", "float8"),
+    ("latency_recent_s", "float8"),
+    ("unclean_end_at", "timestamptz"),
+    ("last_start_at", "timestamptz"),
+)
+"""The columns that holding a host writes, in the order of `hold_values`, with their types on PostgreSQL."""
+
+
+def hold_values(encode: Encoding, holds: Sequence[Hold], holder: str, now: float) -> list[tuple[Any, ...]]:
+    """What is written into the rows of hosts to hold them; the id of each comes last."""
     moment = encode.time(now)
-    tokens: dict[UUID, int] = {}
     values: list[tuple[Any, ...]] = []
-    gaps: list[Any] = []
     for each in holds:
         row = each.row
         is_new = row.holder != holder or not row.is_held(now)
-        tokens[row.id] = row.token_for(holder, now)
         until = each.until if is_new else max(each.until, row.held_until or 0.0)
-        since = moment if is_new else encode.time_or_none(row.held_since)
-        unclean_since = row.held_since if is_new and row.holder is not None else row.unclean_since
-        if is_new:
-            gaps += _gap(row, tokens[row.id], now, unclean_since)
         values.append(
             (
                 holder,
                 encode.time(until),
-                tokens[row.id],
-                since,
-                encode.time_or_none(unclean_since),
+                row.token_for(holder, now),
+                moment if is_new else encode.time_or_none(row.held_since),
+                encode.time_or_none(row.held_since if is_new and row.holder is not None else row.unclean_since),
                 encode.time_or_none(each.queue_ready_at),
                 row.number_after(holder, now) + each.slots,
                 *_encoded(encode, each.memory),
                 encode.uuid(row.id),
             )
         )
-    connection.exec_driver_sql(_hold_text(connection.dialect.name), values)
+    return values
+
+
+def note_gaps(connection: Connection, holds: Sequence[Hold], holder: str, now: float) -> None:
+    """Note in the ledger where the lease before ended without a release."""
+    gaps: list[Any] = []
+    for each in holds:
+        row = each.row
+        if row.holder != holder or not row.is_held(now):
+            unclean_since = row.held_since if row.holder is not None else row.unclean_since
+            gaps += _gap(row, row.token_for(holder, now), now, unclean_since)
     ledger.note_gaps(connection, gaps)
-    return tokens
 
 
 @lru_cache(maxsize=2)
 def _hold_text(dialect: str) -> str:
-    memory = ", ".join(f"{name} = ?" for name in _MEMORY)
-    return placed(
-        dialect,
-        "UPDATE domains SET claimed_by = ?, claim_expires_at = ?, lease_token = ?, claimed_at = ?, unclean_since = ?, "  # noqa: S608
-        f"queue_ready_at = ?, slots_given = ?, {memory}, version = version + 1 WHERE id = ?",
-    )
+    columns = ", ".join(f"{name} = ?" for name, _ in HELD_COLUMNS)
+    return placed(dialect, f"UPDATE domains SET {columns}, version = version + 1 WHERE id = ?")  # noqa: S608
 
 
 def _gap(row: HostRow, token: int, now: float, unclean_since: float | None) -> list[Any]:
@@ -364,6 +407,7 @@ def release_idle(connection: Connection, returned: Sequence[Returned], holder: s
     values = [
         (
             *_encoded(encode, each.memory),
+            *(None, None, None),  # the site's failures are counted by jobs alone
             encode.time_or_none(each.queue_ready_at),
             encode.uuid(each.host_id),
             holder,

@@ -14,18 +14,28 @@ from comity.model.queue import WebhookEvent
 _DELIVERY: Final = ("webhook_id", "event", "payload", "next_attempt_at", "created_at")
 
 
-def enqueue(connection: Connection, events: Mapping[WebhookEvent, dict[str, Any]], now: float) -> int:
-    """Have every enabled webhook called for the events that it wants; gives how many calls."""
-    if not events:
-        return 0
-    encode, decode = Encoding(connection), Decoding(connection)
-    wanted = connection.exec_driver_sql("SELECT id, events FROM webhooks WHERE enabled").all()
+WantedEvents = tuple[tuple[Any, frozenset[str]], ...]
+"""The enabled webhooks, each with the events that it is called for."""
+
+
+def wanted(connection: Connection) -> WantedEvents:
+    """What the enabled webhooks want to be called for."""
+    decode = Decoding(connection)
+    rows = connection.exec_driver_sql("SELECT id, events FROM webhooks WHERE enabled")
+    return tuple((key, frozenset(decode.json(events) or ())) for key, events in rows)
+
+
+def enqueue(
+    connection: Connection, events: Mapping[WebhookEvent, dict[str, Any]], wanted_by: WantedEvents, now: float
+) -> int:
+    """Have webhooks called for the events that they want; gives how many calls."""
+    encode = Encoding(connection)
     moment = encode.time(now)
     rows = [
         (key, str(event), encode.json(payload), moment, moment)
-        for key, listed in wanted
+        for key, names in wanted_by
         for event, payload in events.items()
-        if str(event) in (decode.json(listed) or ())
+        if str(event) in names
     ]
     insert_rows(connection, webhook_deliveries, _DELIVERY, rows)
     return len(rows)

@@ -45,7 +45,7 @@ from comity.model.ledger import LedgerNote, LedgerRow, NoteKind, Purpose
 from comity.model.queue import Slot
 from comity.model.robots import RobotsVerdict
 from comity.rules.canonical import WebAddress, canonical_host, host_in_url, web_address
-from comity.rules.politeness.pace import limits_for, observed
+from comity.rules.politeness.pace import limits_for, observed, reached_within
 from comity.rules.queue import slot_terms, slots
 from comity.rules.queue.slot_terms import EndedSlot, SlotTerms
 from comity.rules.takedown import Takedowns
@@ -383,8 +383,9 @@ class Granter:
             limits = self._limits(host, ended.terms.crawl_delay_s)
             retry_after_s = report.retry_after_s if report.status in (429, 503) else None
             seen = observed(report.status, report.latency_s, retry_after_s)
+            started_at = _reached(report, memory, ended.slot, now)
             memory = slots.end(
-                memory, limits, ended.slot, now, observation=seen, started_at=report.started_at, chance=self._chance()
+                memory, limits, ended.slot, now, observation=seen, started_at=started_at, chance=self._chance()
             )
             memories[host.id] = memory
             block = _block(memory, now)
@@ -495,6 +496,14 @@ def _denied(one: _Wanted) -> GrantAnswer:
 def _ended(row: GrantRow, host: str) -> EndedSlot:
     slot, terms = slot_terms.from_document(row.document, row.not_before, row.start_by)
     return EndedSlot(row.host_id, host, row.lease_token, row.client, row.url, Purpose.GRANT, slot, terms)
+
+
+def _reached(report: GrantReport, memory: GateMemory, slot: Slot, now: float) -> float | None:
+    """When a request reached its host at the latest, as far as the gate goes by it: the host counts from there."""
+    if report.started_at is None:
+        return None
+    latency_s = report.latency_s if report.latency_s is not None else max(0.0, now - report.started_at)
+    return report.started_at + reached_within(latency_s, memory.latency_baseline_s, slot.delay_s)
 
 
 def _earlier(row: GrantRow) -> ReportResult | None:

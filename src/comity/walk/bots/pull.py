@@ -22,6 +22,7 @@ from comity.database import records
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.database.queue import bot_rows, jobs, reservations
+from comity.database.queue.bot_rows import PullCount
 from comity.database.queue.jobs import JobLock, ReadyHost, WaitingJob
 from comity.database.queue.reservations import Hold, HostRow, bot_holder
 from comity.model.errors import BadInput
@@ -181,8 +182,8 @@ class Puller:
         domain: str | None,
         host_ids: Sequence[UUID] | None,
     ) -> _Tried:
-        now = time_of(connection, self._database, self._clock)
-        bot = bot_rows.seen(connection, bot_id, now)
+        own_time = self._database.now(self._clock)
+        bot, now = bot_rows.get(connection, bot_id, None if own_time is None else self._clock.seconds())
         if bot.status == "revoked":
             raise BotRefused(BotError.NOT_ASSIGNED, f"the bot {bot_id} is revoked", {"bot_id": bot_id})
         may = allowance(
@@ -196,15 +197,15 @@ class Puller:
             quarantined_until=bot.quarantined_until if bot.status == "quarantined" else None,
         )
         if may.jobs == 0:
+            bot_rows.note_pull(connection, _count(bot_id, now, may, 0, resumes=False))
             return _Tried(Pulled((), {}, may.retry_after_s), {})
         work = _Round(bot_id, bot_holder(bot_id), now, may.jobs)
         for batch in self._batches(connection, work, domain, host_ids):
             self._look(connection, work, batch)
             if sum(host.fitting for host in work.hosts) >= work.room:
                 break
-        handed = self._take(connection, work)
+        handed = self._take(connection, work, may, resumes=bot.status == "quarantined")
         self._write_rest(connection, work)
-        self._count(connection, work, may, len(handed), resumes=bot.status == "quarantined")
         retry_after_s = None if handed else self._retry_after(connection, work)
         return _Tried(Pulled(tuple(handed), work.skipped, retry_after_s), work.unread)
 
@@ -230,11 +231,10 @@ class Puller:
 
     def _look(self, connection: Connection, work: _Round, batch: Sequence[ReadyHost]) -> None:
         """Take the rows of some hosts, and find out which of their jobs may be handed out."""
-        rows = reservations.lock(connection, [host.id for host in batch])
         order = {host.id: place for place, host in enumerate(batch, start=len(work.hosts))}
+        each = min(slots.MOST_SLOTS, -(-work.room // max(1, len(batch))) + 1)
+        rows, fronts = jobs.take_front(connection, list(order), each)
         rows.sort(key=lambda row: order[row.id])
-        each = min(slots.MOST_SLOTS, -(-work.room // max(1, len(rows))) + 1)
-        fronts = jobs.front(connection, [row.id for row in rows], each)
         addresses = {
             job.id: address
             for front in fronts.values()
@@ -321,7 +321,7 @@ class Puller:
         work.skip(SkipReason.BLOCKED if reason is WaitReason.BLOCK else SkipReason.TOO_SOON, len(host.allowed))
         work.looks.append((row.id, slots.look_again_at(host.memory, host.limits, now)))
 
-    def _take(self, connection: Connection, work: _Round) -> list[PulledJob]:
+    def _take(self, connection: Connection, work: _Round, may: Allowance, *, resumes: bool) -> list[PulledJob]:
         """Hold hosts and lock the best jobs: by priority, then one of each host before a second of any."""
         offers = sorted(
             (-each.job.priority, place, host.order, number)
@@ -349,10 +349,11 @@ class Puller:
                 locks.append(_lock_of(host, each, slot, token, number, now))
                 handed.append(_handed(row.host, each.job, slot, now))
                 notes.append((each.robots, ClientLease(row.id, row.host, token)))
+        count = _count(work.bot_id, work.now, may, len(handed), resumes=resumes)
         if not handed:
+            bot_rows.note_pull(connection, count)
             return []
-        reservations.hold(connection, holds, work.holder, work.now)
-        if jobs.lock(connection, locks, work.bot_id, work.holder, work.now) != len(locks):
+        if jobs.hand_out(connection, holds, locks, count, work.holder) != len(locks):
             raise _OvertakenError
         with self._lock:
             self._book.note(connection, notes, work.now)
@@ -367,17 +368,6 @@ class Puller:
             with self._lock:
                 self._book.deny(connection, work.denials, work.now)
         jobs.set_ready(connection, work.looks)
-
-    def _count(self, connection: Connection, work: _Round, may: Allowance, handed: int, *, resumes: bool) -> None:
-        if handed or resumes:
-            bot_rows.note_pull(
-                connection,
-                work.bot_id,
-                handed,
-                may.minute_started_at,
-                may.pulled_this_minute + handed,
-                resumes=resumes,
-            )
 
     def _retry_after(self, connection: Connection, work: _Round) -> float:
         """When a pull is likely to find something."""
@@ -421,6 +411,10 @@ class Puller:
             self._woken_at = now
         with self._database.write() as connection:
             jobs.wake(connection, time_of(connection, self._database, self._clock), _WOKEN)
+
+
+def _count(bot_id: str, now: float, may: Allowance, handed: int, *, resumes: bool) -> PullCount:
+    return PullCount(bot_id, now, handed, may.minute_started_at, may.pulled_this_minute + handed, resumes)
 
 
 def _lock_of(host: _Host, each: _Allowed, slot: Slot, token: int, number: int, now: float) -> JobLock:

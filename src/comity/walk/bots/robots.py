@@ -12,6 +12,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from threading import Lock
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Protocol, Self
 from uuid import UUID
@@ -48,6 +49,7 @@ BUSY_FOR_S: Final = 2.0
 FAILED_FOR_S: Final = 30.0
 _MOST_FAILURES: Final = 10_000
 _MOST_DENIALS: Final = 50_000
+_AGENTS_REMEMBERED: Final = 8
 
 
 class ClientRobots(NamedTuple):
@@ -71,18 +73,18 @@ class ClientRobots(NamedTuple):
 @dataclass(slots=True)
 class _Kept:
     head: CachedHead
-    file: RobotsFile | None
-    size: int
     by_agent: dict[str, ClientRobots]
 
 
 class RobotsBook:
-    """Answers from the cache of robots.txt; remembers parsed files, bounded in number and size. For one thread."""
+    """Answers from the cache of robots.txt; remembers parsed files, bounded in number and size."""
 
     def __init__(self, agent: str, unreachable: RobotsUnreachable) -> None:
         self.agent = agent
         self._unreachable = unreachable
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._lock = Lock()  # pulls and grants come from several threads
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()  # by origin
+        self._files: OrderedDict[str, tuple[RobotsFile, int]] = OrderedDict()  # by version: many hosts have the same
         self._size = 0
         self._denied: OrderedDict[tuple[int, str | None], None] = OrderedDict()
 
@@ -93,16 +95,18 @@ class RobotsBook:
 
         `agent` is a client's own user agent; without one, rules are read for Comity's.
         """
+        heads = robots_table.heads(connection, origins)
         found: dict[str, ClientRobots] = {}
-        for origin, head in robots_table.heads(connection, origins).items():
-            if head.expires_at is None or head.expires_at.timestamp() <= now:
-                continue
-            kept = self._kept.get(origin)
-            if kept is None or kept.head != head:
-                kept = self._keep(connection, head)
-            self._kept.move_to_end(origin)
-            found[origin] = self._for_agent(kept, agent or self.agent)
-        self._shrink()
+        with self._lock:
+            for origin, head in heads.items():
+                if head.expires_at is None or head.expires_at.timestamp() <= now:
+                    continue
+                kept = self._kept.get(origin)
+                if kept is None or kept.head != head:
+                    kept = self._kept[origin] = _Kept(head, {})
+                self._kept.move_to_end(origin)
+                found[origin] = self._for_agent(connection, kept, agent or self.agent)
+            self._shrink()
         return found
 
     def note(self, connection: Connection, held: Iterable[tuple[ClientRobots, ClientLease]], now: float) -> None:
@@ -121,46 +125,47 @@ class RobotsBook:
     ) -> None:
         """Store evidence of denials, once for a URL as long as its robots.txt stays the same."""
         evidence: list[Evidence] = []
-        for host_id, address, verdict, version in denials:
-            key = (address.key, version)
-            if key not in self._denied:
-                self._denied[key] = None
-                evidence.append(robots_evidence_of(host_id, address, verdict, now))
-        while len(self._denied) > _MOST_DENIALS:
-            self._denied.popitem(last=False)
+        with self._lock:
+            for host_id, address, verdict, version in denials:
+                key = (address.key, version)
+                if key not in self._denied:
+                    self._denied[key] = None
+                    evidence.append(robots_evidence_of(host_id, address, verdict, now))
+            while len(self._denied) > _MOST_DENIALS:
+                self._denied.popitem(last=False)
         if evidence:
             records.add_evidence(connection, None, evidence)
 
-    def _keep(self, connection: Connection, head: CachedHead) -> _Kept:
-        before = self._kept.pop(head.origin, None)
-        if before is not None:
-            self._size -= before.size
-        file, size = None, 0
-        if before is not None and before.file is not None and before.file.version == head.version:
-            file, size = before.file, before.size  # read again and unchanged
-        elif head.version is not None:
-            body = robots_body(robots_table.get(connection, head.origin))
-            file, size = parse_robots(body), len(body)
-        kept = self._kept[head.origin] = _Kept(head, file, size, {})
-        self._size += size
-        return kept
-
-    def _for_agent(self, kept: _Kept, agent: str) -> ClientRobots:
+    def _for_agent(self, connection: Connection, kept: _Kept, agent: str) -> ClientRobots:
         token = agent_token(agent)
         known = kept.by_agent.get(token)
         if known is None:
             row: Any = kept.head
-            in_force = robots_from_row(row, agent, self._unreachable, kept.file or _NO_FILE)
+            in_force = robots_from_row(row, agent, self._unreachable, self._file(connection, kept.head))
             # The ledger's note is about the file; it names Comity's own token, whatever token a client has.
             known = ClientRobots(in_force, kept.head, noted_as(in_force, self.agent))
-            if len(kept.by_agent) < 8:
+            if len(kept.by_agent) < _AGENTS_REMEMBERED:
                 kept.by_agent[token] = known
         return known
 
+    def _file(self, connection: Connection, head: CachedHead) -> RobotsFile:
+        if head.version is None:
+            return _NO_FILE
+        known = self._files.get(head.version)
+        if known is None:
+            body = robots_body(robots_table.get(connection, head.origin))
+            known = self._files[head.version] = parse_robots(body), len(body)
+            self._size += known[1]
+        self._files.move_to_end(head.version)
+        return known[0]
+
     def _shrink(self) -> None:
-        while len(self._kept) > MOST_ORIGINS or (self._size > MOST_BYTES and len(self._kept) > 1):
-            _origin, gone = self._kept.popitem(last=False)
-            self._size -= gone.size
+        while len(self._kept) > MOST_ORIGINS:
+            self._kept.popitem(last=False)
+        while self._size > MOST_BYTES and len(self._files) > 1:
+            _version, (_file, size) = self._files.popitem(last=False)
+            self._size -= size
+            self._kept.clear()  # they hold the files; what is asked for again is quickly made again
 
 
 _NO_FILE: Final = parse_robots(b"")

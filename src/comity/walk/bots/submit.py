@@ -23,6 +23,7 @@ from comity.database.queue.jobs import HeldJob, JobEnd
 from comity.database.queue.policies import PolicyRow, SuccessOf
 from comity.database.queue.reservations import HostRow, bot_holder
 from comity.database.queue.results import PackedPage
+from comity.database.queue.webhooks import WantedEvents
 from comity.model.gate import DoorProfile, GateLimits, GateMemory, Observation
 from comity.model.ledger import Purpose
 from comity.model.queue import (
@@ -41,9 +42,10 @@ from comity.rules.queue.breaker import BreakerTerms, bot_after, site_after
 from comity.rules.queue.retry import JobRetry, after_failure
 from comity.rules.queue.slot_terms import EndedSlot, SlotTerms, from_document, request_row
 from comity.rules.queue.submission import Answer, FormerLock, JobView, Judged, judge, submission_digest
-from comity.walk.bots.threads import BotThreads, time_of
+from comity.walk.bots.threads import BotThreads
 
 _TRIES: Final = 3
+_WEBHOOKS_EVERY_S: Final = 1.0
 _MOST_LATE: Final = 20  # submissions of one job that are kept
 
 
@@ -67,6 +69,7 @@ class Submitter:
         self._clock = clock
         self._threads = threads
         self._terms = terms or SubmitTerms()
+        self._wanted: tuple[float, WantedEvents] | None = None
 
     async def submit(self, submission: Submission) -> dict[str, Any]:
         """Take a result; gives S3's data. Raises `BotRefused` with S3's code."""
@@ -90,11 +93,12 @@ class Submitter:
     def _settle(
         self, connection: Connection, submission: Submission, page: PackedPage, digest: str
     ) -> dict[str, Any] | Judged:
-        job = jobs.held(connection, [submission.job_id]).get(submission.job_id)
-        if job is None:
+        own_time = self._database.now(self._clock)
+        taken = jobs.take(connection, submission.job_id, None if own_time is None else self._clock.seconds())
+        if taken is None:
             details = {"job_id": str(submission.job_id)}
             return Judged(Answer.REFUSE, BotError.JOB_NOT_FOUND, "there is no job with this id", details)
-        now = time_of(connection, self._database, self._clock)
+        job, row, now = taken
         holder = bot_holder(submission.bot_id)
         judged = judge(_view(job), submission.bot_id, digest, now, None)
         if judged.answer is Answer.REFUSE:
@@ -107,7 +111,7 @@ class Submitter:
             results.keep_late(connection, submission, page, digest, now)
         if judged.answer is not Answer.ACCEPT:
             return judged
-        return self._accept(connection, submission, page, digest, job, now)
+        return self._accept(connection, submission, page, digest, job, row, now)
 
     def _accept(
         self,
@@ -116,11 +120,9 @@ class Submitter:
         page: PackedPage,
         digest: str,
         job: HeldJob,
+        row: HostRow,
         now: float,
     ) -> dict[str, Any]:
-        (row,) = reservations.lock(connection, [job.host_id], waits=True) or (None,)
-        if row is None:
-            raise _LostRaceError
         policy = None if job.policy_id is None else policies.get(connection, job.policy_id)
         if submission.success:
             answer, ending, events = self._succeed(connection, submission, job, policy, now)
@@ -142,8 +144,15 @@ class Submitter:
             )
         self._end_slot(connection, submission, job, row, now)
         self._count(connection, submission, row, now)
-        webhooks.enqueue(connection, events, now)
+        webhooks.enqueue(connection, events, self._wanted_events(connection, now), now)
         return _answer_from(stored)
+
+    def _wanted_events(self, connection: Connection, now: float) -> WantedEvents:
+        """What webhooks want to be called for, read once a second."""
+        found = self._wanted
+        if found is None or not 0.0 <= now - found[0] < _WEBHOOKS_EVERY_S:
+            found = self._wanted = (now, webhooks.wanted(connection))
+        return found[1]
 
     def _succeed(
         self,
@@ -238,12 +247,15 @@ class Submitter:
         append_job_request(connection, ended, submission, seen, blocked_until, now)
 
     def _count(self, connection: Connection, submission: Submission, row: HostRow, now: float) -> None:
+        if submission.success:
+            bot_rows.note_success(connection, submission.bot_id)
+            return
         found = bot_rows.standing(connection, submission.bot_id)
         if found is None:
             return
         failures, times = found
         standing = bot_after(
-            succeeded=submission.success,
+            succeeded=False,
             failures=failures,
             times_quarantined=times,
             site_failures=row.queue_failures,
@@ -253,8 +265,8 @@ class Submitter:
         bot_rows.note_end(
             connection,
             submission.bot_id,
-            done=int(submission.success),
-            failed=int(not submission.success),
+            done=0,
+            failed=1,
             failures=standing.failures,
             quarantined_until=standing.quarantined_until,
         )
