@@ -210,9 +210,12 @@ class Host:
         """Each lease numbers its requests from 1; a gap is excused while it is open, or where a note says so."""
         highest: dict[int, int] = {}
         count: Counter[int] = Counter()
-        for row in self.requests:
-            token = row["lease_token"]
-            highest[token] = max(highest.get(token, 0), row["request_number"])
+        numbers = [(row["lease_token"], row["request_number"]) for row in self.requests]
+        # A job or a grant that made no request, or whose request was not reported, has a note instead of a row.
+        ended = [row for row in self.notes if row["note"] in ("unreported", "unused")]
+        numbers += [(row["lease_token"], json.loads(row["detail"])["number"]) for row in ended]
+        for token, number in numbers:
+            highest[token] = max(highest.get(token, 0), number)
             count[token] += 1
         gaps = [row["lease_token"] for row in self.notes if row["note"] == "gap"]
         tokens = sorted(highest)
@@ -248,6 +251,7 @@ class Host:
                 yield "robots_unknown", f"no robots.txt of {origin} had been read before {_where(line)}"
                 continue
             detail = json.loads(note["detail"])
+            agent = line["purpose"].partition(":")[2] or detail["agent"]
             if line["started_at"] > note["valid_until"] + STALE_US + line["delay_s"] * 1e6:
                 yield "robots_stale", f"robots.txt was too old for {_where(line)}"
             if note["version"] != line["robots_version"]:
@@ -255,9 +259,9 @@ class Host:
             if note["version"] is None and detail["access"] == "disallow_all":
                 yield "disallowed", f"everything was disallowed, also {_where(line)}"
             robots = parsed.get(note["version"] or "")
-            if robots is not None and not robots.allows(detail["agent"], path):
+            if robots is not None and not robots.allows(agent, path):
                 yield "disallowed", f"robots.txt disallows {_where(line)}"
-            if robots is not None and line["delay_s"] < robots.delay_s(detail["agent"]) - 2e-6:
+            if robots is not None and line["delay_s"] < robots.delay_s(agent) - 2e-6:
                 yield "delay_too_short", f"robots.txt asks for a longer delay before {_where(line)}"
 
     def _policy(self, lines: list[Record]) -> Iterator[Finding]:
@@ -322,7 +326,8 @@ def _pace(lines: list[Record]) -> Iterator[Finding]:
                 # A process that slept noted its ends late; the next holder could not know of them.
                 under_way = []
                 pauses = [pause for pause in pauses if pause[0] <= start]
-        under_way = [each for each in under_way if each > start + ROUNDING_US] + [end]
+        is_of_client = line["purpose"].partition(":")[0] in ("job", "grant")  # only its client sees it end
+        under_way = [each for each in under_way if each > start + ROUNDING_US] + ([] if is_of_client else [end])
         if len(under_way) > line["max_concurrency"]:
             yield "too_many_at_once", f"{len(under_way)} with {_where(line)}"
         for set_at, until in pauses:
@@ -450,6 +455,9 @@ def main(arguments: list[str]) -> int:
             if note["note"] == "gap":
                 seconds = (note["valid_until"] - note["valid_from"]) / 1e6
                 print(f"{host.head['host']}: a lease ended without a release; {seconds:,.0f} s may lack requests")
+        unreported = sum(note["note"] == "unreported" for note in host.notes)
+        if unreported:
+            print(f"{host.head['host']}: jobs or grants that ran out without a report: {unreported:,}")
     requests = sum(len(host.requests) for host in hosts)
     print(f"{requests:,} requests to {len(hosts):,} hosts checked: {len(found):,} problems found.")
     return 1 if found else 0

@@ -24,6 +24,80 @@ BEGIN
 END
 $$;
 
+CREATE TABLE IF NOT EXISTS bots (
+    bot_id VARCHAR(100) NOT NULL,
+    key_hash VARCHAR(64),
+    user_agent VARCHAR(200),
+    status VARCHAR(20) DEFAULT 'active' NOT NULL,
+    max_jobs_in_hand INTEGER,
+    max_jobs_per_minute INTEGER,
+    consecutive_failures INTEGER DEFAULT 0 NOT NULL,
+    times_quarantined INTEGER DEFAULT 0 NOT NULL,
+    jobs_pulled BIGINT DEFAULT 0 NOT NULL,
+    jobs_done BIGINT DEFAULT 0 NOT NULL,
+    jobs_failed BIGINT DEFAULT 0 NOT NULL,
+    quarantined_until TIMESTAMP WITH TIME ZONE,
+    note TEXT,
+    last_seen_at TIMESTAMP WITH TIME ZONE,
+    minute_started_at TIMESTAMP WITH TIME ZONE,
+    pulled_this_minute INTEGER DEFAULT 0 NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_bots PRIMARY KEY (bot_id),
+    CONSTRAINT ck_bots_status CHECK (status IN ('active', 'quarantined', 'revoked')),
+    CONSTRAINT ck_bots_max_jobs_in_hand_at_least_1 CHECK (max_jobs_in_hand >= 1),
+    CONSTRAINT ck_bots_max_jobs_per_minute_at_least_1 CHECK (max_jobs_per_minute >= 1),
+    CONSTRAINT uq_bots_key_hash UNIQUE (key_hash)
+);
+
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS key_hash VARCHAR(64);
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS user_agent VARCHAR(200);
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS status VARCHAR(20) DEFAULT 'active' NOT NULL;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS max_jobs_in_hand INTEGER;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS max_jobs_per_minute INTEGER;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS consecutive_failures INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS times_quarantined INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS jobs_pulled BIGINT DEFAULT 0 NOT NULL;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS jobs_done BIGINT DEFAULT 0 NOT NULL;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS jobs_failed BIGINT DEFAULT 0 NOT NULL;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS quarantined_until TIMESTAMP WITH TIME ZONE;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS note TEXT;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS last_seen_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS minute_started_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS pulled_this_minute INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE bots ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_bots_max_jobs_in_hand_at_least_1' AND conrelid = 'bots'::regclass) THEN
+        ALTER TABLE bots ADD CONSTRAINT ck_bots_max_jobs_in_hand_at_least_1 CHECK (max_jobs_in_hand >= 1) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_bots_max_jobs_per_minute_at_least_1' AND conrelid = 'bots'::regclass) THEN
+        ALTER TABLE bots ADD CONSTRAINT ck_bots_max_jobs_per_minute_at_least_1 CHECK (max_jobs_per_minute >= 1) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_bots_status' AND conrelid = 'bots'::regclass) THEN
+        ALTER TABLE bots ADD CONSTRAINT ck_bots_status CHECK (status IN ('active', 'quarantined', 'revoked')) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'uq_bots_key_hash' AND conrelid = 'bots'::regclass) THEN
+        ALTER TABLE bots ADD CONSTRAINT uq_bots_key_hash UNIQUE (key_hash);
+    END IF;
+END
+$$;
+
 CREATE TABLE IF NOT EXISTS crawl_runs (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
     door VARCHAR(20) DEFAULT 'crawl' NOT NULL,
@@ -784,6 +858,10 @@ CREATE TABLE IF NOT EXISTS domains (
     last_start_at TIMESTAMP WITH TIME ZONE,
     is_refresh_due BOOLEAN DEFAULT false NOT NULL,
     refresh_started_at TIMESTAMP WITH TIME ZONE,
+    queue_ready_at TIMESTAMP WITH TIME ZONE,
+    slots_given INTEGER DEFAULT 0 NOT NULL,
+    queue_failures INTEGER DEFAULT 0 NOT NULL,
+    queue_parked_until TIMESTAMP WITH TIME ZONE,
     CONSTRAINT pk_domains PRIMARY KEY (id),
     CONSTRAINT ck_domains_domain_not_empty CHECK (domain <> ''),
     CONSTRAINT ck_domains_lease_has_holder_and_end CHECK ((claimed_by IS NULL) = (claim_expires_at IS NULL)),
@@ -846,6 +924,10 @@ ALTER TABLE domains ADD COLUMN IF NOT EXISTS unclean_since TIMESTAMP WITH TIME Z
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS last_start_at TIMESTAMP WITH TIME ZONE;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS is_refresh_due BOOLEAN DEFAULT false NOT NULL;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS refresh_started_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS queue_ready_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS slots_given INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS queue_failures INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS queue_parked_until TIMESTAMP WITH TIME ZONE;
 
 DO $$
 BEGIN
@@ -888,6 +970,7 @@ CREATE INDEX IF NOT EXISTS idx_domains_next_crawl ON domains (next_crawl_after) 
 CREATE INDEX IF NOT EXISTS idx_domains_not_due ON domains (status, next_crawl_after) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL AND next_crawl_after IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_domains_parent_domain ON domains (parent_domain);
 CREATE INDEX IF NOT EXISTS idx_domains_priority_score ON domains (priority_score DESC);
+CREATE INDEX IF NOT EXISTS idx_domains_queue_ready ON domains (queue_ready_at) WHERE queue_ready_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
 CREATE INDEX IF NOT EXISTS idx_domains_source ON domains (source);
 CREATE INDEX IF NOT EXISTS idx_domains_status ON domains (status);
@@ -1170,6 +1253,59 @@ BEGIN
     END IF;
 END
 $$;
+
+CREATE TABLE IF NOT EXISTS grants (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    domain_id UUID NOT NULL,
+    client VARCHAR(100) NOT NULL,
+    url TEXT NOT NULL,
+    slot_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    slot_ends_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    slot JSONB NOT NULL,
+    lease_token BIGINT NOT NULL,
+    expires_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    is_open BOOLEAN DEFAULT true NOT NULL,
+    outcome VARCHAR(20),
+    granted_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    ended_at TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT pk_grants PRIMARY KEY (id),
+    CONSTRAINT ck_grants_outcome CHECK (outcome IN ('reported', 'released', 'expired')),
+    CONSTRAINT fk_grants_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS domain_id UUID;
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS client VARCHAR(100);
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS url TEXT;
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS slot_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS slot_ends_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS slot JSONB;
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS lease_token BIGINT;
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS expires_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS is_open BOOLEAN DEFAULT true NOT NULL;
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS outcome VARCHAR(20);
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS granted_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS ended_at TIMESTAMP WITH TIME ZONE;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_grants_outcome' AND conrelid = 'grants'::regclass) THEN
+        ALTER TABLE grants ADD CONSTRAINT ck_grants_outcome CHECK (outcome IN ('reported', 'released', 'expired')) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_grants_domain_id' AND conrelid = 'grants'::regclass) THEN
+        ALTER TABLE grants ADD CONSTRAINT fk_grants_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_grants_expiry ON grants (expires_at) WHERE is_open;
+CREATE INDEX IF NOT EXISTS idx_grants_granted_at ON grants (granted_at);
+CREATE INDEX IF NOT EXISTS idx_grants_lease ON grants (domain_id, lease_token);
+CREATE INDEX IF NOT EXISTS idx_grants_open ON grants (domain_id, expires_at) WHERE is_open;
 
 CREATE TABLE IF NOT EXISTS image_sightings (
     domain_id UUID NOT NULL,

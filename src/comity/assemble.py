@@ -20,11 +20,13 @@ from comity.leases.leases import Leases, LeaseTerms
 from comity.model.errors import BadInput, Remedy, RemedyCode
 from comity.model.fetch import ContentTypeRules, FetchLimits
 from comity.model.gate import DOOR_PROFILES, Door, DoorProfile
+from comity.model.queue import QUEUE_PROFILE
 from comity.model.robots import RobotsUnreachable
 from comity.model.run import Budget, CrawlScope
 from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
 from comity.rules.canonical import WebAddress
+from comity.rules.queue.breaker import BreakerTerms
 from comity.rules.stale import RefreshTerms
 from comity.settings import Settings
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from comity.frontier.redis.store import RedisFrontier
     from comity.frontier.store import FrontierStore
     from comity.model.explanation import Explanation
+    from comity.operate.bots import BotKeyring
     from comity.operate.request_options import RequestOptions
     from comity.rules.site_hosts import SiteHosts
     from comity.rules.tracking import TrackingRules
@@ -44,7 +47,14 @@ if TYPE_CHECKING:
     from comity.store.sink import MakeSink
     from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import DueSources, Result, RunsSources
+    from comity.upkeep.expire_locks import QueueSweeper
     from comity.upkeep.source_pool import SourcePool
+    from comity.walk.bots.grants import Granter
+    from comity.walk.bots.locks import Locks
+    from comity.walk.bots.pull import Puller
+    from comity.walk.bots.robots import ReadsRobots, RobotsBook, RobotsReader
+    from comity.walk.bots.submit import Submitter
+    from comity.walk.bots.threads import BotThreads
     from comity.walk.crawl.crawl import Crawl
     from comity.walk.crawl.hooks import CrawlHooks
     from comity.walk.crawl.run_record import RunRecord
@@ -79,6 +89,8 @@ _SECRET: Final = {
 
 # One store for all copies of a state with other settings; its connections are closed with the state.
 _frontiers: Final[WeakKeyDictionary[Database, FrontierStore]] = WeakKeyDictionary()
+# The threads that serve bots; they end with the state.
+_bot_threads: Final[WeakKeyDictionary[Database, BotThreads]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +322,91 @@ class State:
         plan = SourcePlanner(random.random, settings.source_visits_per_day or None)
         return SourceRunner(session, terms, plan, reader)
 
+    def robots_book(self) -> RobotsBook:
+        """What robots.txt says to bots and other crawlers, from the cache; for one thread."""
+        from comity.walk.bots.robots import RobotsBook
+
+        terms = self._robots_terms()
+        return RobotsBook(terms.agent, terms.unreachable)
+
+    def robots_reader(self, fetcher: CurlFetcher) -> RobotsReader:
+        """What reads robots.txt for bots and other crawlers in the background; an asynchronous context."""
+        from comity.walk.bots.robots import AT_ONCE, RobotsReader
+        from comity.walk.session.session import SessionTerms
+
+        terms = SessionTerms(
+            profile=self.queue_profile(),
+            robots=self._robots_terms(),
+            concurrency=AT_ONCE,
+            collapse_subdomains=self.settings.collapse_subdomains,
+            touched_by="queue",
+            outlasts_outages=True,
+        )
+        return RobotsReader(self.session(fetcher, terms), self.clock.seconds)
+
+    def granter(self, reader: ReadsRobots) -> Granter:
+        """What gives grants to other crawlers; an asynchronous context."""
+        from comity.walk.bots.grants import Granter, GrantTerms
+
+        terms = GrantTerms(self.queue_profile(), self.settings.collapse_subdomains, self.settings.grant_ttl_s)
+        return Granter(self.database, self.clock, random.random, self.robots_book(), reader, terms)
+
+    def puller(self, reader: ReadsRobots | None = None) -> Puller:
+        """What hands out jobs to bots; `reader` reads robots.txt that is not in the cache."""
+        from comity.walk.bots.pull import Puller, PullTerms
+
+        terms = PullTerms(self.queue_profile(), self.settings.collapse_subdomains)
+        return Puller(self.database, self.clock, self._threads_of_bots(), self.robots_book(), reader, terms)
+
+    def submitter(self) -> Submitter:
+        """What takes the results of bots."""
+        from comity.walk.bots.submit import Submitter, SubmitTerms
+
+        terms = SubmitTerms(self.queue_profile(), self._breaker())
+        return Submitter(self.database, self.clock, self._threads_of_bots(), terms)
+
+    def locks(self) -> Locks:
+        """What keeps, releases and ends the locks of jobs."""
+        from comity.walk.bots.locks import Locks
+
+        threads = self._threads_of_bots()
+        return Locks(self.database, self.clock, threads, self.queue_profile(), self._breaker())
+
+    def queue_sweeper(self, *, makes_jobs: bool = True) -> QueueSweeper:
+        """What makes jobs of due policies, and ends locks that ran out."""
+        from comity.upkeep.expire_locks import QueueSweeper
+
+        return QueueSweeper(
+            self.database,
+            self.clock,
+            self.locks(),
+            every_s=self.settings.queue_every_s,
+            makes_jobs=makes_jobs,
+            collapse_subdomains=self.settings.collapse_subdomains,
+        )
+
+    def _threads_of_bots(self) -> BotThreads:
+        from comity.walk.bots.threads import BotThreads
+
+        found = _bot_threads.get(self.database)
+        if found is None:
+            found = _bot_threads[self.database] = BotThreads()
+        return found
+
+    def _breaker(self) -> BreakerTerms:
+        settings = self.settings
+        return BreakerTerms(
+            bot_failures=settings.bot_failures,
+            bot_pause_s=settings.bot_pause_minutes * 60,
+            site_failures=settings.site_failures,
+            site_pause_s=settings.site_pause_minutes * 60,
+        )
+
+    def queue_profile(self) -> DoorProfile:
+        """The limits of bots and other crawlers on one host, with the operator's settings."""
+        most_s = self.settings.max_retry_backoff_seconds
+        return replace(QUEUE_PROFILE, interval_s=self.settings.queue_delay_s, max_retry_backoff_s=most_s)
+
     def due_sources(
         self, runner: RunsSources, on_result: Callable[[Result], None] = lambda _result: None
     ) -> DueSources:
@@ -350,6 +447,12 @@ class State:
         from comity.upkeep.drain_outbox import OutboxDrain
 
         return OutboxDrain(self.database, self.clock, self.search_engine())
+
+    def bot_keys(self) -> BotKeyring:
+        """What checks the API keys of bots."""
+        from comity.operate.bots import BotKeyring
+
+        return BotKeyring(self.database, self.clock.seconds)
 
     def why(self, address: WebAddress) -> Explanation:
         """Explain every decision about a URL, from what the state remembers."""
@@ -515,6 +618,9 @@ def open_state(settings: Settings, *, migrate: bool = True, connections: int = 2
         frontier = _frontiers.pop(database, None)
         if frontier is not None:
             frontier.close()
+        threads = _bot_threads.pop(database, None)
+        if threads is not None:
+            threads.close()
         database.close()
 
 

@@ -338,6 +338,44 @@ class Settings(BaseSettings):
         "SOURCE_VISITS_PER_DAY",
         ge=0,
     )
+    # Bots and other crawlers.
+    queue_delay_s: float = _set(
+        1.0,
+        "Seconds between two requests of bots and of crawlers with grants to a host.",
+        "QUEUE_DELAY",
+        ge=0,
+        le=86_400,
+    )
+    grant_ttl_s: float = _set(
+        60.0, "Seconds after the end of its window until a grant without a report runs out.", "GRANT_TTL", gt=0, le=3600
+    )
+    queue_every_s: float = _set(
+        10.0,
+        "Seconds between checks for due crawl policies and for locks of jobs that ran out.",
+        "QUEUE_EVERY",
+        ge=0.1,
+        le=3600,
+    )
+    bot_failures: int = _set(
+        10, "Failed jobs in a row after which a bot is quarantined.", "BOT_FAILURES", ge=1, le=100_000
+    )
+    bot_pause_minutes: float = _set(
+        30.0,
+        "Minutes of a bot's first quarantine; each further one is twice as long.",
+        "BOT_PAUSE_MINUTES",
+        gt=0,
+        le=1440,
+    )
+    site_failures: int = _set(
+        10, "Failed jobs in a row after which no jobs of a host are handed out.", "SITE_FAILURES", ge=1, le=100_000
+    )
+    site_pause_minutes: float = _set(
+        15.0,
+        "Minutes until jobs of a host that failed are handed out again; each further time twice as long.",
+        "SITE_PAUSE_MINUTES",
+        gt=0,
+        le=1440,
+    )
     disable_scheduler: bool = _set(
         False,
         "Whether to disable the scheduler of sources.",
@@ -369,6 +407,15 @@ class Settings(BaseSettings):
     )
     trusted_proxies: Annotated[tuple[Network, ...], NoDecode] = _set(
         (), "Proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted: 127.0.0.1.", "TRUSTED_PROXIES"
+    )
+
+    # The crawl service.
+    max_raw_html_bytes: int = _set(
+        5_000_000,
+        "The largest page, in bytes of UTF-8, that a bot may submit with a result.",
+        "MAX_RAW_HTML_BYTES",
+        ge=1024,
+        le=50_000_000,
     )
 
     # What can be turned off alone.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from comity.database import images, tables
 from comity.database.ledger import tables as ledger_tables
+from comity.database.queue import tables as queue_tables
 from comity.database.search import tables as search_tables
 from comity.database.sources import tables as source_tables
 
@@ -12,4 +13,14 @@ from comity.database.sources import tables as source_tables
 from comity.database.frontier import left_out, unqueued
 
 metadata = tables.metadata
-__all__ = ["images", "ledger_tables", "left_out", "metadata", "search_tables", "source_tables", "tables", "unqueued"]
+__all__ = [
+    "images",
+    "ledger_tables",
+    "left_out",
+    "metadata",
+    "queue_tables",
+    "search_tables",
+    "source_tables",
+    "tables",
+    "unqueued",
+]

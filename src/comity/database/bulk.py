@@ -128,3 +128,35 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 def _json(value: Any) -> str:
     """A document as text; text is JSON already, and stays as it is."""
     return value if isinstance(value, str) else _encode(value)
+
+
+class Decoding:
+    """Values as one driver gives them, read back."""
+
+    def __init__(self, connection: Connection) -> None:
+        native = connection.dialect.name == "postgresql"
+        self.uuid: Callable[[Any], UUID] = _same if native else UUID
+        self.seconds: Callable[[Any], float | None] = _timestamp if native else _text_timestamp
+        self.json: Callable[[Any], Any] = _same if native else _text_json
+
+    def uuid_or_none(self, value: Any) -> UUID | None:
+        """An id that may be missing."""
+        return None if value is None else self.uuid(value)
+
+
+def _timestamp(value: datetime | None) -> float | None:
+    return None if value is None else value.timestamp()
+
+
+def _text_timestamp(value: str | None) -> float | None:
+    return None if value is None else datetime.fromisoformat(value).replace(tzinfo=UTC).timestamp()
+
+
+def _text_json(value: str | None) -> Any:
+    return None if value is None else json.loads(value)
+
+
+@lru_cache(maxsize=128)
+def placed(dialect: str, statement: str) -> str:
+    """A statement that is written with `?` for its values, as the driver takes it."""
+    return statement.replace("?", "%s") if dialect == "postgresql" else statement

@@ -149,6 +149,13 @@ domains: Final = Table(
     # Refreshing: whether a round is to begin, and when the one that is under way did.
     Column("is_refresh_due", Boolean(), nullable=False, server_default=false()),
     Column("refresh_started_at", UtcDateTime()),
+    # When a pull should look at the host's jobs next; NULL without any. A hint: one that comes too early looks again.
+    Column("queue_ready_at", UtcDateTime()),
+    # How many slots the present lease has given to its client: the next request's number is one more.
+    _count("slots_given", Integer),
+    # The jobs of the crawl service that failed in a row, and until when none is handed out because of that.
+    _count("queue_failures", Integer),
+    Column("queue_parked_until", UtcDateTime()),
     CheckConstraint("domain <> ''", name="domain_not_empty"),
     CheckConstraint("(claimed_by IS NULL) = (claim_expires_at IS NULL)", name="lease_has_holder_and_end"),
     Index("idx_domains_status", "status"),
@@ -164,6 +171,7 @@ domains: Final = Table(
         "idx_domains_not_due", "status", "next_crawl_after", where=f"{CANDIDATE} AND next_crawl_after IS NOT NULL"
     ),
     _partial("idx_domains_left_at_depth", "left_at_depth", where="left_at_depth IS NOT NULL"),
+    _partial("idx_domains_queue_ready", "queue_ready_at", where="queue_ready_at IS NOT NULL"),
     Index("idx_domains_yield", indexed_order("image_yield_rate DESC", "NULLS LAST")),
     Index("idx_domains_last_crawled", "last_crawled_at"),
     Index("idx_domains_source", "source"),
@@ -436,7 +444,7 @@ politeness_ledger: Final = Table(
     Column("lease_token", BigInteger(), nullable=False),
     _count("request_number"),  # 1 for the first request under a lease
     Column("url", Text(), nullable=False),
-    Column("purpose", String(10), nullable=False),
+    Column("purpose", String(60), nullable=False),
     Column("started_at", UtcDateTime(), nullable=False),
     Column("ended_at", UtcDateTime(), nullable=False),
     Column("delay_s", Double(), nullable=False),

@@ -11,6 +11,7 @@ from typing import Final
 
 from sqlalchemy.exc import IntegrityError
 
+from comity.database.queue.triggers import create_job_triggers, drop_job_triggers
 from comity.rules.host_transitions import BACKFILL, FIRST, FIRST_OF_BACKFILL
 
 STATUS_TRIGGER: Final = "domains_status_trigger"  # named in the error of a change that it refuses (PostgreSQL)
@@ -26,12 +27,13 @@ _WOKEN: Final = "NEW.status IN ('pending', 'active') AND OLD.status NOT IN ('pen
 def create_statements(dialect: str, moves: Moves) -> list[str]:
     """The statements that put the guards in place."""
     of_hosts = _postgresql(moves) if dialect == "postgresql" else _sqlite(moves)
-    return of_hosts + create_policy_triggers(dialect) + _create_frontier_triggers(dialect)
+    frontiers = _create_frontier_triggers(dialect)
+    return of_hosts + create_policy_triggers(dialect) + frontiers + create_job_triggers(dialect)
 
 
 def drop_statements(dialect: str) -> list[str]:
     """The statements that take the guards away."""
-    return _drop_of_hosts(dialect) + drop_policy_triggers(dialect) + _drop_frontier_triggers(dialect)
+    return _drop_of_hosts(dialect) + drop_policy_triggers(dialect) + _drop_frontier_triggers(dialect) + drop_job_triggers(dialect)
 
 
 _WITH_FRONTIERS: Final = ("domains", "visit_list_hosts")

@@ -7,6 +7,7 @@ a lease. An embedded state has one machine and takes the time from the caller, a
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import (
@@ -19,6 +20,8 @@ from sqlalchemy import (
     DateTime,
     Index,
     Integer,
+    Numeric,
+    String,
     Uuid,
     func,
     literal,
@@ -88,6 +91,35 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+class ExactDecimal(TypeDecorator[Decimal]):
+    """A decimal that is never a float: `numeric` on PostgreSQL, text on SQLite, which has no exact decimals."""
+
+    impl = Numeric
+    cache_ok = True
+
+    def __init__(self, precision: int, scale: int) -> None:
+        super().__init__(precision, scale)
+        self._step = Decimal(1).scaleb(-scale)
+        self._native = Numeric(precision, scale)
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Choose the native type."""
+        if dialect.name == "sqlite":
+            return dialect.type_descriptor(String())
+        return dialect.type_descriptor(self._native)
+
+    def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> Any:
+        """Round to the column's scale, as PostgreSQL does."""
+        if value is None:
+            return None
+        rounded = value.quantize(self._step)
+        return format(rounded, "f") if dialect.name == "sqlite" else rounded
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:  # noqa: ARG002  # SQLAlchemy's signature
+        """Both databases give the same digits."""
+        return None if value is None else Decimal(value)
+
+
 JsonDocument = JSON().with_variant(postgresql.JSONB(), "postgresql")
 RowNumber = BigInteger().with_variant(Integer(), "sqlite")  # SQLite counts rows by INTEGER only
 
@@ -109,3 +141,10 @@ def from_seconds(seconds: float | None) -> datetime | None:
 def to_seconds(value: datetime | None) -> float | None:
     """A stored instant as UNIX seconds."""
     return None if value is None else value.timestamp()
+
+
+def seconds_of(connection: Connection, now: datetime | None) -> float:
+    """The present in UNIX seconds; `now=None` asks the server, for the moment and not for the transaction's start."""
+    if now is not None:
+        return now.timestamp()
+    return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one())

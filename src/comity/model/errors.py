@@ -31,6 +31,10 @@ class RemedyCode(StrEnum):
     EXPORT_PAGES = auto()  # a file
     FINISH_MOVE = auto()
     LIFT_TAKEDOWN = auto()  # the entry
+    LIST_BOTS = auto()
+    LIST_JOBS = auto()
+    LIST_POLICIES = auto()
+    LIST_RESULTS = auto()
     LIST_SOURCES = auto()
     MAKE_PASSWORD_HASH = auto()
     MAKE_TOKEN = auto()

@@ -109,6 +109,10 @@ class Purpose(StrEnum):
     """Something that a fetcher needs to show a page, such as a script that a browser runs."""
     LOGIN = "login"
     """A page with a login form, and the form as it is sent."""
+    JOB = "job"
+    """A request that a bot made for a job that it pulled, as it reported it."""
+    GRANT = "grant"
+    """A request that another crawler made with a grant, as it reported it."""
 
 
 class NoteKind(StrEnum):
@@ -118,6 +122,10 @@ class NoteKind(StrEnum):
     """The robots.txt of an origin came into force."""
     GAP = "gap"
     """A process ended without giving its lease back: requests of its last moments may be missing."""
+    UNREPORTED = "unreported"
+    """A job or a grant ran out without a report: its request may have been made, within its window."""
+    UNUSED = "unused"
+    """A job or a grant was given back: its client says that it made no request."""
 
 
 class LedgerRow(NamedTuple):
@@ -129,7 +137,8 @@ class LedgerRow(NamedTuple):
     request_number: int
     """1 for the first request under the lease: a number that is missing is a request that was not recorded."""
     url: str
-    purpose: Purpose
+    purpose: Purpose | str
+    """A job or a grant of a client with a product token of its own names it: `grant:examplebot`."""
     started_at: float
     ended_at: float
     delay: DelayInForce

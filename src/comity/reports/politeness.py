@@ -46,6 +46,8 @@ class _Notes:
 
     robots: list[RobotsNote] = field(default_factory=list)
     gaps: list[tuple[int, float, float]] = field(default_factory=list)
+    unreported: list[tuple[float, float]] = field(default_factory=list)
+    """The windows in which clients may have made requests that they did not report."""
 
 
 def verify_politeness(database: Database, host: str | None = None) -> Iterator[HostAudit]:
@@ -84,7 +86,7 @@ def _check(connection: Connection, chain: Any) -> HostAudit:
     """Check one chain: that it is whole, then what it says."""
     numbers = RequestNumbers()
     notes = _Notes()
-    violations = list(islice(_broken_notes(connection, chain, notes), _MAX_FINDINGS))
+    violations = list(islice(_broken_notes(connection, chain, notes, numbers), _MAX_FINDINGS))
     violations += islice(_broken_requests(connection, chain, numbers), _MAX_FINDINGS)
     violations += _unrecorded(chain, numbers, notes)
     counted = _Counted(_lines(connection, chain.domain_id))
@@ -98,7 +100,7 @@ def _check(connection: Connection, chain: Any) -> HostAudit:
     return HostAudit(chain.host, counted.number, tuple(violations[:_MAX_FINDINGS]), remarks, chain.request_digest)
 
 
-def _broken_notes(connection: Connection, chain: Any, notes: _Notes) -> Iterator[Violation]:
+def _broken_notes(connection: Connection, chain: Any, notes: _Notes, numbers: RequestNumbers) -> Iterator[Violation]:
     check = ChainCheck(chain.domain_id.hex)
     for row in _batches(connection, reading.notes_from, chain.domain_id):
         problem = check.row(row.sequence, row.digest, reading.note_values(row))
@@ -108,6 +110,12 @@ def _broken_notes(connection: Connection, chain: Any, notes: _Notes) -> Iterator
             notes.gaps.append((row.lease_token, row.valid_from.timestamp(), row.valid_until.timestamp()))
         elif row.kind == NoteKind.ROBOTS:
             notes.robots.append(_robots_note(row))
+        elif row.kind in (NoteKind.UNREPORTED, NoteKind.UNUSED):
+            number = _detail(row).get("number")
+            if isinstance(number, int):
+                numbers.row(row.lease_token, number)
+            if row.kind == NoteKind.UNREPORTED:
+                notes.unreported.append((row.valid_from.timestamp(), row.valid_until.timestamp()))
     problem = check.end(chain.notes, chain.note_digest)
     if problem is not None:
         yield Violation(problem[0], 0, "", None, f"in the notes, {problem[1]}")
@@ -118,18 +126,24 @@ def _of_note(row: Any, breach: Breach, sentence: str) -> Violation:
 
 
 def _robots_note(row: Any) -> RobotsNote:
-    try:
-        detail = json.loads(row.detail)
-    except ValueError:
-        detail = {}  # the digest has shown that it was altered
+    detail = _detail(row)
     return RobotsNote(
         row.origin or "",
         row.version,
         row.valid_from.timestamp(),
         row.valid_until.timestamp(),
-        str(detail.get("access", "")) if isinstance(detail, dict) else "",
-        str(detail.get("agent", "")) if isinstance(detail, dict) else "",
+        str(detail.get("access", "")),
+        str(detail.get("agent", "")),
     )
+
+
+def _detail(row: Any) -> dict[str, Any]:
+    """The document of a note; if it cannot be read, its digest has shown that it was altered."""
+    try:
+        detail = json.loads(row.detail)
+    except ValueError:
+        return {}
+    return detail if isinstance(detail, dict) else {}
 
 
 def _broken_requests(connection: Connection, chain: Any, numbers: RequestNumbers) -> Iterator[Violation]:
@@ -237,6 +251,12 @@ def _remarks(chain: Any, notes: _Notes, last: LedgerLine | None) -> Iterator[str
         yield (
             f"a lease ended without a release (its process died or was suspended): {most} between "
             f"{_format_seconds(since)} and {_format_seconds(until)} may not be recorded"
+        )
+    if notes.unreported:
+        since, until = min(notes.unreported)[0], max(window[1] for window in notes.unreported)
+        yield (
+            f"jobs or grants that ran out without a report: {len(notes.unreported):,}; their requests may have been "
+            f"made between {_format_seconds(since)} and {_format_seconds(until)}, each in its own window"
         )
     if chain.claimed_by is not None:
         since = _known_since(chain, None)

@@ -1,28 +1,13 @@
-"""Reading a list of sources: takes the bytes of a CSV, TSV, JSON or JSON Lines file, returns rows by column.
-
-A file that cannot be read as a whole is a `BadInput`. A row that cannot be read is a row with a problem, so that a
-report can name every one of them. What the values mean is checked where sources are added.
-"""
+"""Lists of sources: the columns that they may have, and the names that people give them."""
 
 from __future__ import annotations
 
-import csv
-import json
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from io import StringIO
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
-from comity.model.errors import BadInput
-from comity.model.source_import import (
-    LONGEST_ROW,
-    MOST_FILE_BYTES,
-    MOST_ROWS,
-    SourceFormat,
-    SourceList,
-    SourceRow,
-)
-from comity.rules.suggestions import nearest
+from comity.rules.row_list import ListReader, format_of
+
+__all__ = ["COLUMNS", "format_of", "read_source_list", "rows_of_objects"]
 
 # Every column of a source that may be in a list, with the other names that people give it.
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -52,237 +37,15 @@ _OF_A_STATE: Final = frozenset(
         "updated_at",
     }
 )
-_BY_NAME: Final = {name: column for column, others in COLUMNS.items() for name in (column, *others)}
-_NUMBERS: Final = ("crawl_frequency_days", "importance")
-_WHOLE: Final = re.compile(r"[+-]?\d{1,9}(\.0{1,9})?")
-_NOT_A_NAME: Final = re.compile(r"[\W_]+")
-_MOST_COLUMNS: Final = 100
-_SHORTEST_TYPO: Final = 4
-_WIDE: Final = ((b"\xff\xfe\x00\x00", "UTF-32"), (b"\x00\x00\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"))
-_SAVE_AS: Final = 'save it as UTF-8 (in a spreadsheet: "CSV UTF-8")'
-
-
-def format_of(name: str) -> SourceFormat:
-    """The format that the name of a file says; `BadInput` if it says none."""
-    ending = name.rpartition(".")[2].lower() if "." in name else ""
-    ending = {"ndjson": "jsonl"}.get(ending, ending)
-    if ending not in set(SourceFormat):
-        known = [f".{each}" for each in SourceFormat]
-        raise BadInput(f"{name}: the name of the file must end in {', '.join(known[:-1])} or {known[-1]}")
-    return SourceFormat(ending)
-
-
-def read_source_list(content: bytes, kind: SourceFormat) -> SourceList:
-    """Read a list of sources; raises `BadInput` if it has no rows, no addresses, or is too large."""
-    if len(content) > MOST_FILE_BYTES:
-        raise BadInput(f"the list is larger than {MOST_FILE_BYTES // 1_000_000} MB; split it")
-    text = _decoded(content)
-    if kind is SourceFormat.JSON:
-        found = rows_of_objects(_items(text))
-    elif kind is SourceFormat.JSON_LINES:
-        found = _with_objects(_json_lines(text))
-    else:
-        found = _read_table(text, (",", ";", "\t", "|") if kind is SourceFormat.CSV else ("\t",))
-    if not found.rows:
-        raise BadInput("the list has no rows")
-    return found
-
-
-def rows_of_objects(items: Iterable[Any]) -> SourceList:
-    """Read rows that are objects already, such as the items of a JSON list."""
-    return _with_objects((None, item) for item in items)
-
-
-def _decoded(content: bytes) -> str:
-    for mark, name in (*_WIDE, (b"\xfe\xff", "UTF-16")):
-        if content.startswith(mark):
-            raise BadInput(f"the list is {name}, which is not supported; {_SAVE_AS}")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise BadInput(f"line {line:,} is not UTF-8; {_SAVE_AS}") from None
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise BadInput(f"line {line:,} contains a NUL character; {_SAVE_AS}")
-    return text
-
-
-def _read_table(text: str, delimiters: Sequence[str]) -> SourceList:
-    """CSV with a header; quoted values may contain line breaks (RFC 4180 §2)."""
-    for delimiter in delimiters:
-        records = _records(text, delimiter)
-        _, header = next(records, (1, []))
-        if "careers_url" in {_BY_NAME.get(_name(cell)) for cell in header}:
-            columns, ignored = _columns(header)
-            return SourceList(_bounded(_table_rows(records, columns)), ignored)
-    raise BadInput(
-        "the first line must name the columns, and one of them must be careers_url (or url): "
-        f"it is {text.partition(chr(10))[0].strip()[:80]!r}"
-    )
-
-
-def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Each record with the line on which it starts; empty lines are skipped."""
-    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    while True:
-        line = reader.line_num + 1
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            said = "is a closing quote missing?" if "end of data" in str(error) or "limit" in str(error) else str(error)
-            raise BadInput(f"the row that starts on line {line:,} cannot be read: {said}") from None
-        if cells is None:
-            return
-        if any(cell.strip() for cell in cells):
-            yield line, cells
-
-
-def _table_rows(
-    records: Iterable[tuple[int, list[str]]], columns: Sequence[tuple[str, str | None]]
-) -> Iterator[SourceRow]:
-    for number, (line, cells) in enumerate(records, start=1):
-        if sum(map(len, cells)) > LONGEST_ROW:
-            yield SourceRow(number, line, problem=(None, f"is longer than {LONGEST_ROW:,} characters"))
-        elif any(cell.strip() for cell in cells[len(columns) :]):
-            yield SourceRow(
-                number, line, problem=(None, f"has {len(cells)} values, but the header has {len(columns)} columns")
-            )
-        else:
-            named = zip((column for _, column in columns), cells, strict=False)
-            yield _row(number, line, {column: cell for column, cell in named if column is not None})
-
-
-def _items(text: str) -> list[Any]:
-    """The items of a JSON list, also of the document that `comity sources list --json` prints."""
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
-        raise BadInput(f"the list is not JSON{where}; a file with one object per line must end in .jsonl") from None
-    if isinstance(document, dict) and isinstance(document.get("sources"), list):
-        document = document["sources"]
-    if not isinstance(document, list):
-        raise BadInput("the list must be a JSON array of objects, each with careers_url (or url)")
-    return document
-
-
-def _json_lines(text: str) -> Iterator[tuple[int, Any]]:
-    for line, each in enumerate(text.split("\n"), start=1):
-        if not each.strip():
-            continue
-        if len(each) > LONGEST_ROW:
-            yield line, (None, f"is longer than {LONGEST_ROW:,} characters")
-            continue
-        try:
-            yield line, json.loads(each)
-        except (ValueError, RecursionError):
-            yield line, (None, "is not JSON")
-
-
-def _with_objects(items: Iterable[tuple[int | None, Any]]) -> SourceList:
-    ignored: dict[str, None] = {}
-    return SourceList(_bounded(_object_rows(items, ignored)), tuple(ignored))
-
-
-def _object_rows(items: Iterable[tuple[int | None, Any]], ignored: dict[str, None]) -> Iterator[SourceRow]:
-    known: dict[tuple[str, ...], Sequence[tuple[str, str | None]]] = {}
-    for number, (line, item) in enumerate(items, start=1):
-        if isinstance(item, tuple):
-            yield SourceRow(number, line, problem=item)
-            continue
-        if not isinstance(item, Mapping):
-            yield SourceRow(number, line, problem=(None, "is not an object with careers_url (or url)"))
-            continue
-        names = tuple(map(str, item))
-        try:
-            if names not in known:
-                if len(known) > MOST_ROWS:
-                    known.clear()
-                known[names], unknown = _columns(names)
-                ignored.update(dict.fromkeys(unknown[: max(0, _MOST_COLUMNS - len(ignored))]))
-            columns = known[names]
-        except BadInput as problem:
-            yield SourceRow(number, line, problem=(problem.field, problem.reason))
-            continue
-        named = zip((column for _, column in columns), item.values(), strict=True)
-        yield _row(number, line, {column: value for column, value in named if column is not None})
-
-
-def _columns(header: Sequence[str]) -> tuple[list[tuple[str, str | None]], tuple[str, ...]]:
-    """The column that each name means, None for one that is ignored; and the names that are ignored.
-
-    A name that is nearly one of ours is refused, not ignored: a misspelled column must not get lost.
-    """
-    if len(header) > _MOST_COLUMNS:
-        raise BadInput(f"the list has more than {_MOST_COLUMNS} columns")
-    found: list[tuple[str, str | None]] = []
-    by_column: dict[str, str] = {}
-    ignored: list[str] = []
-    for cell in header:
-        name = _name(cell)
-        column = _BY_NAME.get(name)
-        if column is not None and column in by_column:
-            raise BadInput(f"the columns {by_column[column]!r} and {cell.strip()!r} both mean {column}; remove one")
-        if column is not None:
-            by_column[column] = cell.strip()
-        elif name and name not in _OF_A_STATE:
-            meant = nearest(name, list(COLUMNS)) if len(name) >= _SHORTEST_TYPO else None
-            if meant is not None and meant not in {_BY_NAME.get(_name(each)) for each in header}:
-                raise BadInput(f"the column {cell.strip()[:40]!r} is not known; did you mean {meant}?")
-            ignored.append(cell.strip()[:80])
-        found.append((cell, column))
-    return found, tuple(dict.fromkeys(ignored))
-
-
-def _name(cell: str) -> str:
-    """A name as it is compared: "Careers URL" is careers_url."""
-    return _NOT_A_NAME.sub("_", cell.strip().casefold()).strip("_")
-
-
-def _row(number: int, line: int | None, given: Mapping[str, Any]) -> SourceRow:
-    """Values that are empty are left out; numbers are read."""
-    values: dict[str, Any] = {}
-    for column, value in given.items():
-        try:
-            said = _value(column, value)
-        except BadInput as problem:
-            address = given.get("careers_url")
-            kept = {"careers_url": address} if isinstance(address, str) else {}
-            return SourceRow(number, line, kept, (problem.field, problem.reason))
-        if said is not None:
-            values[column] = said
-    if "careers_url" not in values:
-        return SourceRow(number, line, values, ("careers_url", "is empty"))
-    return SourceRow(number, line, values)
-
-
-def _value(column: str, value: Any) -> Any:
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return None
-    if column == "parser_hint" and isinstance(value, dict | list):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise BadInput(column, "must be text or a number")
-    return _number(column, value) if column in _NUMBERS else str(value)
-
-
-def _number(column: str, value: str | float) -> float:
-    if column == "crawl_frequency_days":
-        text = str(value).strip()
-        if not _WHOLE.fullmatch(text):
-            raise BadInput(column, f"must be a whole number of days, not {text[:40]!r}")
-        return int(text.partition(".")[0])
-    try:
-        return float(value)
-    except (ValueError, OverflowError):
-        raise BadInput(column, f"must be a number, not {str(value)[:40]!r}") from None
-
-
-def _bounded(rows: Iterator[SourceRow]) -> tuple[SourceRow, ...]:
-    found: list[SourceRow] = []
-    for row in rows:
-        if len(found) >= MOST_ROWS:
-            raise BadInput(f"the list has more than {MOST_ROWS:,} rows; split it")
-        found.append(row)
-    return tuple(found)
+_READER: Final = ListReader(
+    noun="sources",
+    key="careers_url",
+    key_in_words="careers_url (or url)",
+    columns=COLUMNS,
+    of_a_state=_OF_A_STATE,
+    whole={"crawl_frequency_days": " of days"},
+    numbers=frozenset({"importance"}),
+    as_text=frozenset({"parser_hint"}),
+)
+read_source_list: Final = _READER.read
+rows_of_objects: Final = _READER.rows_of_objects

@@ -74,7 +74,7 @@ async def source_service(state: State, observer: SourceObserver, *, schedules: b
         observer.on_result(result)
 
     def keep(name: str, serve: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
-        return loop.create_task(_keep_running(name, serve, stopping, observer.on_fault))
+        return loop.create_task(keep_running(name, serve, stopping, observer.on_fault))
 
     async with state.fetcher() as fetcher, state.source_runner(fetcher) as runner:
         runner.log_waits(observer.on_wait)
@@ -139,7 +139,7 @@ def with_source_runner(state: State, act: Callable[[SourceRunner], Awaitable[Don
         return loop_runner.run(run())
 
 
-async def _keep_running(
+async def keep_running(
     name: str,
     serve: Callable[[], Awaitable[None]],
     stopping: asyncio.Event,

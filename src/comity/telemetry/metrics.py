@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from comity.model.grants import Permission, ReportResult
+from comity.model.queue import BotError, JobStatus, SkipReason
+
 
 class MetricKind(StrEnum):
     """How a number behaves."""
@@ -31,6 +34,7 @@ class Origin(StrEnum):
     WORKER = "worker"  # the processes of this `comity work`
     STATE = "state"  # the database, asked at most every ten seconds: the same on every machine
     PARENT = "parent"  # who answers the scrape
+    WEB = "web"  # this `comity web`, since it started
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ class Metric:
 
 
 _COUNTER, _GAUGE, _HISTOGRAM = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.HISTOGRAM
-_STATE, _PARENT, _MAX = Origin.STATE, Origin.PARENT, Joins.MAX
+_STATE, _PARENT, _WEB, _MAX = Origin.STATE, Origin.PARENT, Origin.WEB, Joins.MAX
 OUTCOMES: Final = (
     "fetched",
     "not_modified",
@@ -145,6 +149,64 @@ STATE_FRONTIER: Final = Metric(
     "comity_state_frontier", _GAUGE, "URLs queued, over all hosts; an estimate above 100,000 hosts.", origin=_STATE
 )
 STATE_AGE: Final = Metric("comity_state_age_seconds", _GAUGE, "Age of the figures of the state.", origin=_STATE)
+QUEUE_PULLS: Final = Metric(
+    "comity_queue_pulls_total", _COUNTER, "Pulls of bots, by whether they got jobs.", "outcome", ("jobs", "empty"),
+    origin=_WEB,
+)  # fmt: skip
+QUEUE_HANDED: Final = Metric("comity_queue_jobs_handed_total", _COUNTER, "Jobs handed to bots.", origin=_WEB)
+QUEUE_SKIPPED: Final = Metric(
+    "comity_queue_jobs_skipped_total",
+    _COUNTER,
+    "Jobs that pulls looked at and did not hand out, by reason.",
+    "reason",
+    tuple(map(str, SkipReason)),
+    origin=_WEB,
+)
+QUEUE_SUBMITS: Final = Metric(
+    "comity_queue_submits_total",
+    _COUNTER,
+    "Accepted submits of bots, by what became of the job.",
+    "status",
+    ("done", "pending", "failed"),
+    origin=_WEB,
+)
+QUEUE_ERRORS: Final = Metric(
+    "comity_queue_errors_total",
+    _COUNTER,
+    "Refused requests of bots, by code.",
+    "error",
+    tuple(map(str, BotError)),
+    origin=_WEB,
+)
+QUEUE_SECONDS: Final = Metric(
+    "comity_queue_request_seconds",
+    _HISTOGRAM,
+    "Time to answer a pull or a submit.",
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0),
+    origin=_WEB,
+)
+QUEUE_JOBS: Final = Metric(
+    "comity_queue_jobs", _GAUGE, "Jobs by status.", "status", tuple(map(str, JobStatus)), origin=_WEB
+)
+GRANT_ANSWERS: Final = Metric(
+    "comity_grant_answers_total",
+    _COUNTER,
+    "Answers to URLs of other crawlers, by permission.",
+    "permission",
+    tuple(map(str, Permission)),
+    origin=_WEB,
+)
+GRANT_REPORTS: Final = Metric(
+    "comity_grant_reports_total",
+    _COUNTER,
+    "Reports and releases of grants, by what became of them.",
+    "result",
+    tuple(map(str, ReportResult)),
+    origin=_WEB,
+)
+QUEUE_OLDEST: Final = Metric(
+    "comity_queue_oldest_pending_seconds", _GAUGE, "Age of the oldest job that waits; 0 if none does.", origin=_WEB
+)
 
 METRICS: Final = (
     PAGES,
@@ -179,6 +241,16 @@ METRICS: Final = (
     STATE_STUCK,
     STATE_FRONTIER,
     STATE_AGE,
+    QUEUE_PULLS,
+    QUEUE_HANDED,
+    QUEUE_SKIPPED,
+    QUEUE_SUBMITS,
+    QUEUE_ERRORS,
+    QUEUE_SECONDS,
+    QUEUE_JOBS,
+    QUEUE_OLDEST,
+    GRANT_ANSWERS,
+    GRANT_REPORTS,
 )
 BY_NAME: Final = {metric.name: metric for metric in METRICS}
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from json.encoder import encode_basestring as _quoted
 from typing import Final
+from uuid import UUID
 
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.robots import RobotsVerdict
@@ -22,6 +23,11 @@ _DENIALS_KEPT: Final = 1_000  # of one host in one run, in full; the short form 
 
 
 def robots_evidence(host: LeasedHost, address: WebAddress, verdict: RobotsVerdict, now: float) -> Evidence:
+    """What robots.txt said about a URL of a leased host."""
+    return robots_evidence_of(host.lease.host_id, address, verdict, now)
+
+
+def robots_evidence_of(host_id: UUID, address: WebAddress, verdict: RobotsVerdict, now: float) -> Evidence:
     """What robots.txt said about a URL, in the two forms in which audits read it.
 
     Every page has one, and most of it is the same for many pages, so it is put together as text.
@@ -29,7 +35,7 @@ def robots_evidence(host: LeasedHost, address: WebAddress, verdict: RobotsVerdic
     decision, detail, confidence = _verdict_written(verdict)
     url = address.url
     return Evidence(
-        host.lease.host_id,
+        host_id,
         url,
         address.key,
         EvidenceType.ROBOTS_ALLOWED if verdict.allowed else EvidenceType.BLOCKED_BY_ROBOTS,
@@ -64,9 +70,14 @@ def _iso_second(whole: int) -> str:
 
 
 def taken_down(host: LeasedHost, address: WebAddress, entry: str, now: float) -> Evidence:
+    """That a URL of a leased host is covered by a takedown."""
+    return taken_down_of(host.lease.host_id, address, entry, now)
+
+
+def taken_down_of(host_id: UUID, address: WebAddress, entry: str, now: float) -> Evidence:
     """That a URL is covered by a takedown."""
     return Evidence(
-        host_id=host.lease.host_id,
+        host_id=host_id,
         url=address.url,
         key=address.key,
         type=EvidenceType.TAKEN_DOWN,

@@ -186,11 +186,13 @@ def test_the_public_routes_are_these_and_no_others(sqlite_url: str) -> None:
         by_audience.setdefault(rules_of(router).audience, set()).update(paths)
     assert by_audience[Audience.PUBLIC] == PUBLIC
     assert all(path.startswith("/admin/") for path in by_audience[Audience.ADMIN])
-    assert set(by_audience) == {Audience.PUBLIC, Audience.ADMIN}, "no bot routes yet"
+    names = ("crawl/pull", "crawl/submit", "crawl/heartbeat", "crawl/release")
+    names += ("politeness/grant", "politeness/report", "politeness/release")
+    assert by_audience[Audience.BOT] == {f"/api/{name}{slash}" for name in names for slash in ("", "/")}
     with open_state(read_settings(database_url=sqlite_url)) as state:
         built = build_application(state, AccessSettings(is_dev=False), schedules=False)
     operations = [each for path in built.openapi()["paths"].values() for each in path.values()]
-    assert {each["x-audience"] for each in operations} == {"public", "admin"}
+    assert {each["x-audience"] for each in operations} == {"public", "admin", "bot"}
 
 
 def test_the_api_page_states_the_audiences_and_limits() -> None:
@@ -206,8 +208,10 @@ def test_the_api_page_states_the_audiences_and_limits() -> None:
     }
     listed = section[section.index("Bodies of") : section.index(f"{LARGE_BODY_BYTES // 1024} KiB")]
     assert set(re.findall(r"`(.*?)`", listed)) == paths
-    assert {rules_of(router).max_body_bytes for router in ROUTERS} == {SMALL_BODY_BYTES, LARGE_BODY_BYTES, 8_000_000}
-    assert "`/admin/sources/import` 8 MB" in section
+    ids, urls = 65_536, 524_288
+    limits = {rules_of(router).max_body_bytes for router in ROUTERS}
+    assert limits == {SMALL_BODY_BYTES, LARGE_BODY_BYTES, 8_000_000, ids, urls}
+    assert "`/admin/sources/import` and `/admin/crawl_policies/import` 8 MB" in section
 
 
 # A small application for each of the following tests: one route for each audience, with different limits.

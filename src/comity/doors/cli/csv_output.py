@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -55,6 +56,8 @@ def _value(value: Any) -> CsvValue:
         return iso_time(value)
     if isinstance(value, date):
         return value.isoformat()
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     if isinstance(value, Mapping | list | tuple):
         return json.dumps(value, default=str, ensure_ascii=False)
     return str(value)

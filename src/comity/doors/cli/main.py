@@ -41,6 +41,8 @@ COMMANDS: Final = {
     "takedown": "takedown",
     "sources": "sources",
     "search": "search",
+    "queue": "queue",
+    "bots": "bots",
     "web": "web",
     "db": "db",
     "simulate": "simulate.command",

@@ -152,14 +152,14 @@ def _read(**options: Any) -> Settings:
 
 
 @contextmanager
-def name_options_in_errors(given: Mapping[str, Any]) -> Iterator[None]:
+def name_options_in_errors(given: Mapping[str, Any], names: Mapping[str, str] = _OPTIONS) -> Iterator[None]:
     """Name the option in an error, instead of the setting or column behind it."""
     try:
         yield
     except BadInput as problem:
         if problem.field is None or given.get(problem.field) is None:
             raise
-        raise problem.renamed(_OPTIONS.get(problem.field, "--" + problem.field.replace("_", "-"))) from None
+        raise problem.renamed(names.get(problem.field, "--" + problem.field.replace("_", "-"))) from None
 
 
 def checked_text(option: str, text: str | None, longest: int = _LONGEST_TEXT) -> str | None:

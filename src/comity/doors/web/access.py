@@ -18,11 +18,13 @@ from starlette.requests import cookie_parser
 
 from comity.doors.web.audiences import Audience, RouterRules
 from comity.doors.web.errors import ApiError
-from comity.doors.web.sessions import LoginSession, LoginSessions, is_token
+from comity.doors.web.sessions import LoginSession, LoginSessions, LoginThrottle, is_token
 
 CSRF_HEADER: Final = "x-csrf-token"
 BOT_KEY_HEADER: Final = "x-api-key"
 _MAX_BOT_KEY: Final = 200
+MAX_WRONG_KEYS: Final = 20
+WRONG_KEYS_WINDOW_S: Final = 60.0
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 # Behind a proxy, every request seems to come from this machine.
 _PROXY_HEADERS: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
@@ -38,6 +40,8 @@ class AccessSettings:
     token_hashes: tuple[str, ...] = ()
     allowed_hosts: tuple[str, ...] = ()
     session_s: float = 12 * 3600.0
+    max_page_body_bytes: int = 0
+    """The largest body that carries a page, where a router allows one."""
 
     @property
     def has_login(self) -> bool:
@@ -57,6 +61,10 @@ class BotKeys(Protocol):
         """The id of the bot with this key; None if the key is unknown or revoked."""
         ...
 
+    def was_valid(self, key: str) -> bool:
+        """Whether the key was valid when it was last looked up; says nothing about now."""
+        ...
+
 
 class NoBotKeys:
     """Knows no keys: bot routes are closed."""
@@ -64,6 +72,10 @@ class NoBotKeys:
     async def bot_of(self, _key: str) -> str | None:
         """No key is valid."""
         return None
+
+    def was_valid(self, _key: str) -> bool:
+        """None ever was."""
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +90,10 @@ class RequestHead:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An admitted caller: the session of a logged-in browser and its cookie, or the id of a bot."""
+    """An admitted caller: the session of a logged-in browser and its cookie, or the id of a bot.
+
+    On a bot route, a caller without a bot came without a key, which only this machine may do, in dev.
+    """
 
     session: LoginSession | None = None
     session_name: str | None = None
@@ -92,6 +107,7 @@ class Access:
         self.settings = settings
         self.sessions = LoginSessions(settings.session_s)
         self._bot_keys: BotKeys = bot_keys or NoBotKeys()
+        self._wrong_keys = LoginThrottle(MAX_WRONG_KEYS, WRONG_KEYS_WINDOW_S)
         self._hosts = frozenset(name.lower() for name in settings.allowed_hosts)
 
     async def admit(self, head: RequestHead, rules: RouterRules | None, now: float) -> Caller:
@@ -106,7 +122,7 @@ class Access:
             case Audience.ADMIN:
                 return self._admit_admin(head, rules, now)
             case Audience.BOT:
-                return await self._admit_bot(head)
+                return await self._admit_bot(head, now)
             case unknown:
                 assert_never(unknown)
 
@@ -133,13 +149,27 @@ class Access:
                 raise ApiError(403, "csrf", "the X-CSRF-Token header does not match the session")
         return Caller(session, name)
 
-    async def _admit_bot(self, head: RequestHead) -> Caller:
+    async def _admit_bot(self, head: RequestHead, now: float) -> Caller:
         key = head.headers.get(BOT_KEY_HEADER, "").strip()
+        if not key and self._is_own_machine(head):
+            _check_origin(head)
+            return Caller()
+        # A key that was valid a moment ago is looked up at once: a careless bot does not stop others on its address.
+        wait_s = 0.0 if self._bot_keys.was_valid(key) else self._wrong_keys.wait_s(head.client, now)
+        if wait_s > 0:
+            message = "too many requests with wrong keys came from this address; try again later"
+            raise ApiError(429, "too_many_requests", message, {"Retry-After": str(int(wait_s) + 1)})
         bot = await self._bot_keys.bot_of(key) if 0 < len(key) <= _MAX_BOT_KEY else None
         if bot is None:
+            self._wrong_keys.note_failure(head.client, now)
             message = "the API key is not valid" if key else "send an API key in the X-API-Key header"
             raise ApiError(401, "unauthorized", message, {"WWW-Authenticate": 'ApiKey realm="comity"'})
         return Caller(bot=bot)
+
+    def _is_own_machine(self, head: RequestHead) -> bool:
+        """Whether a request may come without a login or a key: in dev, from this machine, not through a proxy."""
+        is_forwarded = any(name in head.headers for name in _PROXY_HEADERS)
+        return self.settings.is_dev and not is_forwarded and _is_loopback_name(head.client)
 
     def _check_host(self, head: RequestHead) -> None:
         """Refuse a Host header that does not name this server, as a rebound DNS name does not."""
@@ -154,8 +184,7 @@ class Access:
     def _check_loopback(self, head: RequestHead) -> None:
         if not self.settings.is_dev:
             raise ApiError(403, "admin_closed", "the admin API is closed because no login is configured")
-        is_forwarded = any(name in head.headers for name in _PROXY_HEADERS)
-        if is_forwarded or not _is_loopback_name(head.client):
+        if not self._is_own_machine(head):
             raise ApiError(403, "admin_closed", "without a login, the admin API is open to this machine only")
 
 

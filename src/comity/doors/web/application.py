@@ -36,7 +36,7 @@ _DESCRIPTION: Final = (
 _ERRORS: Final = {
     Audience.PUBLIC: (),  # each route names its own
     Audience.ADMIN: (401, 403, 422, 500, 503),
-    Audience.BOT: (401, 403, 422, 500, 503),
+    Audience.BOT: (),  # the same
 }
 
 
@@ -48,6 +48,8 @@ def access_settings(settings: Settings, *, is_dev: bool) -> AccessSettings:
         token_hashes=settings.admin_token_hash,
         allowed_hosts=settings.allowed_hosts,
         session_s=settings.admin_session_hours * 3600,
+        # Escapes make JSON up to three times as large as its text; parsed_data and the rest need less than a megabyte.
+        max_page_body_bytes=3 * settings.max_raw_html_bytes + 1_000_000,
     )
 
 
@@ -60,7 +62,7 @@ def build_application(
     on_wait: OnWait | None = None,
 ) -> FastAPI:
     """Build the application on an open state."""
-    access = Access(settings)
+    access = Access(settings, state.bot_keys())
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -81,13 +83,14 @@ def build_application(
         redoc_url=None,
         redirect_slashes=False,
         dependencies=[Depends(refuse_unknown_parameters)],
-        responses=error_responses(400),
     )
     register_error_handlers(app, is_dev=settings.is_dev)
     for router in ROUTERS:
         rules = rules_of(router)
         app.include_router(
-            router, dependencies=_security(rules, settings), responses=error_responses(*_ERRORS[rules.audience])
+            router,
+            dependencies=_security(rules, settings),
+            responses={} if rules.audience is Audience.BOT else error_responses(400, *_ERRORS[rules.audience]),
         )
     protect(app, access, state.clock)
     return app

@@ -47,6 +47,8 @@ class RouterRules:
     """Skips the check of the Host header: load balancers address health checks by IP."""
     before_login: bool = False
     """An admin route that works without a session: the login itself."""
+    holds_pages: bool = False
+    """Bodies carry a page: their limit is `AccessSettings.max_page_body_bytes`, if that is larger."""
 
     def __post_init__(self) -> None:
         if (self.any_host and self.audience is not Audience.PUBLIC) or (
@@ -77,9 +79,12 @@ class Router(APIRouter):
         content_types: Sequence[str] = (JSON,),
         any_host: bool = False,
         before_login: bool = False,
+        holds_pages: bool = False,
         **options: Any,
     ) -> None:
-        self.rules = RouterRules(Audience(audience), max_body_bytes, tuple(content_types), any_host, before_login)
+        self.rules = RouterRules(
+            Audience(audience), max_body_bytes, tuple(content_types), any_host, before_login, holds_pages
+        )
         super().__init__(route_class=type("DeclaredRoute", (DeclaredRoute,), {"rules": self.rules}), **options)
 
     def add_api_route(self, path: str, endpoint: Any, **options: Any) -> None:

@@ -1,4 +1,5 @@
-"""Error responses: every error leaves as {error, message, details} with a status.
+"""Error responses: every error leaves as {error, message, details} with a status; on bot routes in the envelope of S3,
+which has `success: false` besides and an object of details.
 
 Outside dev, errors on our side (no database, an internal fault) are masked (spec 9.2).
 """
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -16,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from comity.model.errors import ComityError
+from comity.model.queue import BotError, BotRefused
 from comity.run.remedies import in_full
 
 LOG: Final = logging.getLogger("comity.web")
@@ -31,6 +33,15 @@ _STATUS_BY_CODE: Final = {
     "schema_mismatch": 503,
     "search_unavailable": 503,
     "search_refused": 503,
+}
+_STATUS_BY_BOT_ERROR: Final = {
+    BotError.VALIDATION_ERROR: 400,
+    BotError.JOB_NOT_FOUND: 404,
+    BotError.JOB_NOT_LOCKED: 400,
+    BotError.JOB_ALREADY_LOCKED: 400,
+    BotError.NOT_ASSIGNED: 403,
+    BotError.LOCK_EXPIRED: 400,
+    BotError.INTERNAL_ERROR: 500,
 }
 _UNAVAILABLE: Final = "temporarily unavailable; try again later"
 _DESCRIPTIONS: Final = {
@@ -99,6 +110,54 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": ErrorResponse, "description": _DESCRIPTIONS[status]} for status in sorted(statuses)}
 
 
+class BotErrorResponse(BaseModel):
+    """The body of every error response on a bot route (S3)."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "success": False,
+                    "error": "lock_expired",
+                    "message": "The lock of this job ran out 5 minutes ago; pull again.",
+                    "details": {"job_id": "0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f", "lock_ttl": 600},
+                }
+            ]
+        }
+    )
+
+    success: Literal[False]
+    error: str = Field(description="A stable code for programs.")
+    message: str = Field(description="One sentence for people.")
+    details: dict[str, Any] = Field(description="What the code is about; empty if there is nothing to add.")
+
+
+_FOR_BOTS: Final = {
+    400: "`validation_error`, `job_not_locked`, `job_already_locked` or `lock_expired`; also malformed HTTP.",
+    401: "`unauthorized`: the API key is missing, wrong or revoked.",
+    403: "`not_assigned`: the key or the job belongs to another bot. Also `host_not_allowed` and `csrf`.",
+    404: "`job_not_found`.",
+    413: "`too_large`: the body is too large.",
+    415: "`unsupported_media_type`: the body is not JSON.",
+    429: "`too_many_requests`: too many wrong keys from this address; see Retry-After.",
+    500: "`internal_error`: try again later.",
+    503: "`state_unavailable`: the database does not answer; try again later. Nothing was written.",
+}
+
+
+def bot_error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The error responses of a bot route, for OpenAPI."""
+    return {status: {"model": BotErrorResponse, "description": _FOR_BOTS[status]} for status in sorted(statuses)}
+
+
+def bot_error_response(
+    status: int, code: str, message: str, details: Mapping[str, Any] | None = None, headers: Any = None
+) -> JSONResponse:
+    """Build one error response of a bot route."""
+    content = {"success": False, "error": code, "message": _plain(message), "details": dict(details or {})}
+    return JSONResponse(content, status, dict(headers or {}))
+
+
 def error_response(
     status: int,
     code: str,
@@ -112,46 +171,66 @@ def error_response(
     return JSONResponse(content, status, dict(headers or {}))
 
 
-def response_to(error: Exception, *, is_dev: bool) -> JSONResponse:
-    """Turn any exception into a response."""
+def response_to(error: Exception, *, is_dev: bool, for_bots: bool = False) -> JSONResponse:
+    """Turn any exception into a response, in the envelope of the route."""
+    if isinstance(error, BotRefused):
+        return bot_error_response(_STATUS_BY_BOT_ERROR[error.code], str(error.code), error.message, error.details)
     if isinstance(error, ApiError):
-        return error_response(error.status, error.code, str(error), error.details, error.headers)
-    if isinstance(error, ComityError):
+        details, found = error.details, (error.status, error.code, str(error))
+    elif isinstance(error, ComityError):
         status = _STATUS_BY_CODE.get(error.code, 409)
         if status == 503:
             LOG.warning("%s", error)
-        return error_response(status, error.code, _UNAVAILABLE if status == 503 and not is_dev else in_full(error))
-    LOG.error("unexpected %s", type(error).__name__, exc_info=error if is_dev else None)
-    return error_response(500, "internal", f"unexpected {type(error).__name__}" if is_dev else "internal error")
+        details, found = None, (status, error.code, _UNAVAILABLE if status == 503 and not is_dev else in_full(error))
+    else:
+        LOG.error("unexpected %s", type(error).__name__, exc_info=error if is_dev else None)
+        details, found = None, (500, "internal", f"unexpected {type(error).__name__}" if is_dev else "internal error")
+    headers = error.headers if isinstance(error, ApiError) else None
+    if not for_bots:
+        return error_response(*found, details, headers)
+    status, code, message = found
+    if status in (409, 422):
+        status, code = 400, str(BotError.VALIDATION_ERROR)
+    elif status == 500:
+        code = str(BotError.INTERNAL_ERROR)
+    fields = {_plain(each.where).removeprefix("body."): _plain(each.message) for each in details or ()}
+    return bot_error_response(status, code, message, fields, headers)
 
 
 def register_error_handlers(app: FastAPI, *, is_dev: bool) -> None:
-    """Have every error of the application leave as an `ErrorResponse`."""
+    """Have every error of the application leave in the envelope of its route."""
 
-    def on_error(_request: Request, error: Exception) -> JSONResponse:
-        return response_to(error, is_dev=is_dev)
+    def on_error(request: Request, error: Exception) -> JSONResponse:
+        return response_to(_known(error), is_dev=is_dev, for_bots=is_for_bots(request.scope))
 
-    for kind in (ComityError, ApiError):
+    for kind in (ComityError, ApiError, BotRefused, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, on_error)
-    app.add_exception_handler(RequestValidationError, _on_validation)
-    app.add_exception_handler(HTTPException, _on_http)
 
 
-def _on_validation(_request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestValidationError)
+def is_for_bots(scope: Mapping[str, Any]) -> bool:
+    """Whether the route of a request is for bots; the middleware notes it."""
+    return bool(scope.get("state", {}).get("is_for_bots"))
+
+
+def _known(error: Exception) -> Exception:
+    """An error of the framework as one of ours."""
+    if isinstance(error, RequestValidationError):
+        return invalid_request(error.errors())
+    if isinstance(error, HTTPException):
+        if error.status_code == 400:  # FastAPI's answer to a body that it cannot decode
+            return ApiError(422, "bad_input", "the body is not valid JSON")
+        return ApiError(error.status_code, "refused", "the request was refused")
+    return error
+
+
+def invalid_request(errors: Sequence[Any]) -> ApiError:
+    """What pydantic found wrong with a request."""
     # Values are not repeated: they may be secret, very long, or not representable in JSON.
-    found = [_detail(each) for each in error.errors()[:_MAX_DETAILS]]
+    found = [_detail(each) for each in errors[:_MAX_DETAILS]]
     message = "invalid request"
     if found:
         message += f": {found[0].where}: {found[0].message}"
-    return error_response(422, "bad_input", message, found)
-
-
-def _on_http(_request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HTTPException)
-    if error.status_code == 400:  # FastAPI's answer to a body that it cannot decode
-        return error_response(422, "bad_input", "the body is not valid JSON")
-    return error_response(error.status_code, "refused", "the request was refused")
+    return ApiError(422, "bad_input", message, details=found)
 
 
 def _detail(error: Mapping[str, Any]) -> ErrorDetail:

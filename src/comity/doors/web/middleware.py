@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import replace
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -14,7 +15,7 @@ from starlette.datastructures import MutableHeaders
 
 from comity.clock import Clock
 from comity.doors.web.access import Access, RequestHead
-from comity.doors.web.audiences import RouterRules, RouteTable
+from comity.doors.web.audiences import Audience, RouterRules, RouteTable
 from comity.doors.web.errors import ApiError, response_to
 
 BODY_TIMEOUT_S: Final = 30.0
@@ -73,18 +74,20 @@ class AccessMiddleware:
 
         # HEAD is GET without the body, which the server leaves out (RFC 9110 §9.3.2).
         forwarded = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        match = self._routes.match(forwarded["method"], scope["path"])
+        is_for_bots = match.rules is not None and match.rules.audience is Audience.BOT
+        forwarded.setdefault("state", {})["is_for_bots"] = is_for_bots
         try:
             head = _head_of(scope)
-            match = self._routes.match(forwarded["method"], head.path)
             caller = await self._access.admit(head, match.rules, self._clock.seconds())
-            forwarded.setdefault("state", {})["caller"] = caller
-            body = await _body(head, match.require_route(), receive)
+            forwarded["state"]["caller"] = caller
+            body = await _body(head, match.require_route(), receive, self._access.settings.max_page_body_bytes)
             is_read = True
             await self._app(forwarded, _replay(body, receive), send_guarded)
         except _ClientLeft:
             return
         except Exception as error:
-            response = response_to(error, is_dev=self._access.settings.is_dev)
+            response = response_to(error, is_dev=self._access.settings.is_dev, for_bots=is_for_bots)
             if not has_started:
                 await response(scope, receive, send_guarded)
 
@@ -113,8 +116,10 @@ def _head_of(scope: Scope) -> RequestHead:
     return RequestHead(scope["method"], scope["path"], client[0] if client else "", headers)
 
 
-async def _body(head: RequestHead, rules: RouterRules, receive: Receive) -> bytes:
+async def _body(head: RequestHead, rules: RouterRules, receive: Receive, max_page_body_bytes: int) -> bytes:
     """Read the body. What the head announces is checked before the first byte, the rest while reading."""
+    if rules.holds_pages and max_page_body_bytes > rules.max_body_bytes:
+        rules = replace(rules, max_body_bytes=max_page_body_bytes)
     length = head.headers.get("content-length", "")
     declared = int(length) if length.isdecimal() else 0
     if declared > rules.max_body_bytes:

@@ -21,23 +21,40 @@ from comity.model.errors import NotFound
 from comity.model.search import SearchPage, SearchQuery
 from comity.model.source import Source, SourceStatus
 from comity.reports.sources import find_source
+from comity.run.queue import queue_upkeep
 from comity.run.sources import SourceObserver, source_service
+from comity.telemetry.meter import Meter
+from comity.telemetry.metrics import Origin
 
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.search_engine.job_search import JobSearch
     from comity.upkeep.due_sources import Result
     from comity.upkeep.source_pool import SourcePool
+    from comity.walk.bots.grants import Granter
+    from comity.walk.bots.locks import Locks
+    from comity.walk.bots.pull import Puller
+    from comity.walk.bots.submit import Submitter
     from comity.walk.request import OnWait
     from comity.walk.sources.runner import SourceRunner
 
 MAX_TRIALS: Final = 4
 MAX_LOGINS: Final = 2
 MAX_SEARCHES: Final = 4
+MAX_SUBMITS: Final = 8  # pages of bots that are compressed and stored at once
 MAX_WAITING_SEARCHES: Final = 64
 TRIAL_TIMEOUT_S: Final = 120.0
 
 Value = TypeVar("Value")
+
+
+@dataclass(slots=True)
+class QueueServices:
+    """What bot routes work with."""
+
+    puller: Puller
+    submitter: Submitter
+    locks: Locks
 
 
 @dataclass(slots=True)
@@ -52,6 +69,10 @@ class WebServices:
     scheduler: asyncio.Task[None] | None
     notify_search: Callable[[], object]
     """Have the search index updated now; may be called from any thread."""
+    queue: QueueServices
+    granter: Granter
+    meter: Meter = field(default_factory=lambda: Meter(Origin.WEB))
+    submits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_SUBMITS))
     throttle: LoginThrottle = field(default_factory=LoginThrottle)
     trials: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TRIALS))
     logins: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_LOGINS))
@@ -98,7 +119,13 @@ async def open_services(
 ) -> AsyncIterator[WebServices]:
     """Start the pool, the scheduler and the updates of the search index; stop them all within a time limit."""
     observer = SourceObserver(on_result, _warn, on_wait, _log_fault)
-    async with source_service(state, observer, schedules=schedules) as service:
+    async with (
+        source_service(state, observer, schedules=schedules) as service,
+        state.fetcher() as fetcher,
+        state.robots_reader(fetcher) as reader,
+        state.granter(reader) as granter,
+        queue_upkeep(state, _warn, _log_fault, schedules=schedules),
+    ):
         yield WebServices(
             state,
             access,
@@ -107,6 +134,8 @@ async def open_services(
             state.search(),
             service.scheduler,
             service.notify_search,
+            QueueServices(state.puller(reader), state.submitter(), state.locks()),
+            granter,
         )
 
 

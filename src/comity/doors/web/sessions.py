@@ -59,22 +59,24 @@ class LoginSessions:
 
 
 class LoginThrottle:
-    """Counts wrong passwords by address, for a bounded number of addresses."""
+    """Counts wrong passwords or keys by address, for a bounded number of addresses."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_failures: int = MAX_FAILURES, window_s: float = FAILURE_WINDOW_S) -> None:
+        self._max_failures = max_failures
+        self._window_s = window_s
         self._failures: OrderedDict[str, deque[float]] = OrderedDict()
 
     def wait_s(self, client: str, now: float) -> float:
         """Seconds until this address may try again; 0 means now."""
         times = self._failures.get(_network(client))
-        while times and times[0] <= now - FAILURE_WINDOW_S:
+        while times and times[0] <= now - self._window_s:
             times.popleft()
-        return times[0] + FAILURE_WINDOW_S - now if times and len(times) >= MAX_FAILURES else 0.0
+        return times[0] + self._window_s - now if times and len(times) >= self._max_failures else 0.0
 
     def note_failure(self, client: str, now: float) -> None:
-        """Count a failure. Call it before checking the password, so that parallel attempts count too."""
+        """Count a failure. Call it before checking a password, so that parallel attempts count too."""
         key = _network(client)
-        self._failures.setdefault(key, deque(maxlen=MAX_FAILURES)).append(now)
+        self._failures.setdefault(key, deque(maxlen=self._max_failures)).append(now)
         self._failures.move_to_end(key)
         while len(self._failures) > _MAX_ADDRESSES:
             self._failures.popitem(last=False)

@@ -27,6 +27,8 @@ GRACE_S: Final = 120.0  # a request waits for its start no longer than this and 
 STALE_AFTER_S: Final = 600.0
 _FILES_REMEMBERED: Final = 16
 _ROBOTS: Final = "robots"  # asking for robots.txt needs no leave (RFC 9309 §2.2.2)
+# Requests of outside clients: their starts are spaced before they are made, and only their client sees them end.
+_OF_CLIENTS: Final = ("job", "grant")
 
 
 class _RequestedPause(NamedTuple):
@@ -56,7 +58,8 @@ def audit(lines: Iterable[LedgerLine]) -> Iterator[Violation]:
                 blocks = [block for block in blocks if block.set_at <= line.started_at]
         while under_way and under_way[0] <= line.started_at + ROUNDING_S:
             heappop(under_way)
-        heappush(under_way, line.ended_at)
+        if not is_of_client(line.purpose):
+            heappush(under_way, line.ended_at)
         if len(under_way) > line.max_concurrency:
             sentence = f"{len(under_way)} concurrent requests, {line.max_concurrency} allowed"
             yield found(Breach.TOO_MANY_AT_ONCE, line, sentence)
@@ -75,6 +78,11 @@ def audit(lines: Iterable[LedgerLine]) -> Iterator[Violation]:
         if line.rule is not None and line.rule.lower().startswith("disallow"):
             yield found(Breach.DISALLOWED, line, f"robots.txt says {line.rule}")
         before = line
+
+
+def is_of_client(purpose: str) -> bool:
+    """Whether an outside client made the request, with a job or a grant."""
+    return purpose.partition(":")[0] in _OF_CLIENTS
 
 
 def _gap(before: LedgerLine, line: LedgerLine) -> Iterator[Violation]:
@@ -117,7 +125,7 @@ class RobotsLaw:
             sentence = f"robots.txt {note.version or 'without a file'} was in force, not {line.robots_version}"
             yield found(Breach.ROBOTS_MISMATCH, line, sentence)
         if note.version is not None:
-            yield from self._judge(line, note.version, note.agent, path)
+            yield from self._judge(line, note.version, line.purpose.partition(":")[2] or note.agent, path)
         elif note.access == "disallow_all":
             yield found(Breach.DISALLOWED, line, "robots.txt could not be read, and everything was disallowed")
         elif line.rule is not None:

@@ -109,6 +109,7 @@ class WorkerShift:
             self._leases.release_dead()
             if memory.upkeep_at == -inf:  # the setting cannot change while the worker runs
                 lift_refusals(state.database, state.settings.allow_networks)
+            state.queue_sweeper().sweep()
             end_cooldowns(state.database, state.clock, refresh=state.settings.enable_refresh_mode)
             go_deeper(state.database, state.clock, state.frontier, state.settings.max_depth)
             follow_left_out(state.database, state.clock, state.frontier, state.left_out_terms())

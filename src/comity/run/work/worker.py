@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import signal
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from time import monotonic
@@ -183,11 +183,18 @@ class WorkerProcess:
         if self._meter is not None:
             self._meter.add(metric, 1, value)
 
+    async def _outlast(self, work: Callable[[], Awaitable[object]]) -> None:
+        """Do something that may wait until the state is there again: the crawl itself reports that it is not."""
+        with suppress(StateUnavailable):
+            await work()
+
     def _hooks(self, state: State) -> CrawlHooks:
         # Other workers learn from the table which hosts are finished.
         share = HostShare(self._limits.hosts, tuple, leave=_do_nothing, take_back=_do_nothing, report=self._on_host)
         on_visits = self._view.on_visits
         duty = Duty(_RECHECK_EVERY_S, partial(self._stores.recheck_frontier, state))
+        sweep = partial(asyncio.to_thread, state.queue_sweeper().sweep)
+        sweeping = Duty(self._settings.queue_every_s, partial(self._outlast, sweep))
         return CrawlHooks(
             on_settled=(lambda outcomes: on_visits(visits_of(outcomes))) if on_visits is not None else None,
             hosts=share,
@@ -195,7 +202,7 @@ class WorkerProcess:
             on_silence=self._stores.on_silence,
             on_wait=wait_logger(self._log),
             waits_for_space=True,
-            duties=(duty,),
+            duties=(duty, sweeping),
             advice=CRAWL_ADVICE,
         )
 

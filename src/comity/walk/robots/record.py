@@ -9,6 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
+from uuid import UUID
 
 from sqlalchemy import Connection
 
@@ -24,7 +25,7 @@ from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsU
 from comity.rules.canonical import WebAddress
 from comity.rules.ledger_chain import START, chained, microseconds
 from comity.rules.robots.parse import product_token
-from comity.rules.robots.verdict import parse_robots, parsed_part
+from comity.rules.robots.verdict import RobotsFile, parse_robots, parsed_part
 from comity.walk.robots.in_force import RobotsInForce
 
 _READ: Final = (RobotsAccess.PARSE, RobotsAccess.UNCHANGED)
@@ -41,7 +42,15 @@ class RobotsRecord(NamedTuple):
     """Whether the cache row exists and only the note is new."""
 
 
-def record_of(lease: Lease, found: RobotsInForce, agent: str, now: float, body: bytes) -> RobotsRecord:
+class ClientLease(NamedTuple):
+    """The lease of a host that a bot or another crawler holds."""
+
+    host_id: UUID
+    host: str
+    token: int
+
+
+def record_of(lease: Lease | ClientLease, found: RobotsInForce, agent: str, now: float, body: bytes) -> RobotsRecord:
     """What is stored of a robots.txt that is in force from now on."""
     token = product_token(agent)
     detail = json.dumps({"access": _access(found), "agent": token, "status": found.reading.http_status})
@@ -81,8 +90,13 @@ def _access(found: RobotsInForce) -> str:
     return str(RobotsAccess.PARSE if access is RobotsAccess.UNCHANGED else access)
 
 
-def robots_from_row(row: Any, agent: str, unreachable: RobotsUnreachable) -> RobotsInForce:
-    """What a row of the cache says, under the operator's present choice for files that could not be read."""
+def robots_from_row(
+    row: Any, agent: str, unreachable: RobotsUnreachable, file: RobotsFile | None = None
+) -> RobotsInForce:
+    """What a row of the cache says, under the operator's present choice for files that could not be read.
+
+    A `file` that was parsed before need not be read again.
+    """
     access = RobotsAccess(row.access)
     reading = RobotsReading(
         access,
@@ -97,7 +111,10 @@ def robots_from_row(row: Any, agent: str, unreachable: RobotsUnreachable) -> Rob
         access = RobotsAccess.ALLOW_ALL if allowed else RobotsAccess.DISALLOW_ALL
         reading = replace(reading, access=access, confidence=Confidence.LOW if allowed else Confidence.HIGH)
     # Named by its content, whatever version the row says: it may have been edited.
-    file = parse_robots(robots_body(row)) if access is RobotsAccess.PARSE else None
+    if access is not RobotsAccess.PARSE:
+        file = None
+    elif file is None:
+        file = parse_robots(robots_body(row))
     rules = file.for_agent(agent) if file is not None else None
     return RobotsInForce(row.origin, reading, file, rules, to_seconds(row.expires_at) or 0.0)
 

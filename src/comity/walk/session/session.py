@@ -191,6 +191,18 @@ class Session:
             raise HostBusy(f"{address.host} asked Comity to wait; try again later")
         return found
 
+    async def robots_once(self, address: WebAddress) -> RobotsInForce:
+        """The same for a client that needs nothing else of the host: it is given back at once."""
+        host = await self.held.host_for(address)
+        if host is None:
+            return await self.robots(address)  # says why not
+        self.held.pin(host)
+        try:
+            return await self.robots(address)
+        finally:
+            self.held.unpin(host)
+            await self.held.release_unused(host)
+
     async def refresh(self) -> list[LeasedHost]:
         """Put operators' edits (policies, takedowns) in force; gives the hosts whose limits changed."""
         now = asyncio.get_running_loop().time()

@@ -164,6 +164,45 @@ CREATE TABLE policy_history (
 --
 CREATE INDEX idx_policy_history_host ON policy_history (host, id);
 --
+CREATE TABLE bots (
+    bot_id VARCHAR(100) NOT NULL,
+    key_hash VARCHAR(64),
+    user_agent VARCHAR(200),
+    status VARCHAR(20) DEFAULT 'active' NOT NULL,
+    max_jobs_in_hand INTEGER,
+    max_jobs_per_minute INTEGER,
+    consecutive_failures INTEGER DEFAULT 0 NOT NULL,
+    times_quarantined INTEGER DEFAULT 0 NOT NULL,
+    jobs_pulled BIGINT DEFAULT 0 NOT NULL,
+    jobs_done BIGINT DEFAULT 0 NOT NULL,
+    jobs_failed BIGINT DEFAULT 0 NOT NULL,
+    quarantined_until TIMESTAMP WITH TIME ZONE,
+    note TEXT,
+    last_seen_at TIMESTAMP WITH TIME ZONE,
+    minute_started_at TIMESTAMP WITH TIME ZONE,
+    pulled_this_minute INTEGER DEFAULT 0 NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_bots PRIMARY KEY (bot_id),
+    CONSTRAINT ck_bots_status CHECK (status IN ('active', 'quarantined', 'revoked')),
+    CONSTRAINT ck_bots_max_jobs_in_hand_at_least_1 CHECK (max_jobs_in_hand >= 1),
+    CONSTRAINT ck_bots_max_jobs_per_minute_at_least_1 CHECK (max_jobs_per_minute >= 1),
+    CONSTRAINT uq_bots_key_hash UNIQUE (key_hash)
+);
+--
+CREATE TABLE webhooks (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    url TEXT NOT NULL,
+    events JSONB NOT NULL,
+    secret TEXT NOT NULL,
+    enabled BOOLEAN DEFAULT true NOT NULL,
+    consecutive_failures INTEGER DEFAULT 0 NOT NULL,
+    disabled_reason TEXT,
+    note TEXT,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_webhooks PRIMARY KEY (id)
+);
+--
 CREATE TABLE search_documents (
     number BIGSERIAL NOT NULL,
     posting_id UUID NOT NULL,
@@ -303,6 +342,10 @@ CREATE TABLE domains (
     last_start_at TIMESTAMP WITH TIME ZONE,
     is_refresh_due BOOLEAN DEFAULT false NOT NULL,
     refresh_started_at TIMESTAMP WITH TIME ZONE,
+    queue_ready_at TIMESTAMP WITH TIME ZONE,
+    slots_given INTEGER DEFAULT 0 NOT NULL,
+    queue_failures INTEGER DEFAULT 0 NOT NULL,
+    queue_parked_until TIMESTAMP WITH TIME ZONE,
     CONSTRAINT pk_domains PRIMARY KEY (id),
     CONSTRAINT ck_domains_domain_not_empty CHECK (domain <> ''),
     CONSTRAINT ck_domains_lease_has_holder_and_end CHECK ((claimed_by IS NULL) = (claim_expires_at IS NULL)),
@@ -328,6 +371,8 @@ CREATE INDEX idx_domains_not_due ON domains (status, next_crawl_after) WHERE sta
 CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
 --
 CREATE INDEX idx_domains_priority_score ON domains (priority_score DESC);
+--
+CREATE INDEX idx_domains_queue_ready ON domains (queue_ready_at) WHERE queue_ready_at IS NOT NULL;
 --
 CREATE INDEX idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
 --
@@ -376,7 +421,7 @@ CREATE TABLE politeness_ledger (
     lease_token BIGINT NOT NULL,
     request_number BIGINT DEFAULT 0 NOT NULL,
     url TEXT NOT NULL,
-    purpose VARCHAR(10) NOT NULL,
+    purpose VARCHAR(60) NOT NULL,
     started_at TIMESTAMP WITH TIME ZONE NOT NULL,
     ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
     delay_s DOUBLE PRECISION NOT NULL,
@@ -396,6 +441,28 @@ CREATE TABLE politeness_ledger (
 );
 --
 CREATE INDEX idx_politeness_ledger_chain ON politeness_ledger (domain_id, sequence);
+--
+CREATE TABLE webhook_deliveries (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    webhook_id UUID NOT NULL,
+    event VARCHAR(40) NOT NULL,
+    payload JSONB NOT NULL,
+    status VARCHAR(20) DEFAULT 'pending' NOT NULL,
+    attempts INTEGER DEFAULT 0 NOT NULL,
+    next_attempt_at TIMESTAMP WITH TIME ZONE,
+    last_status INTEGER,
+    last_error TEXT,
+    is_test BOOLEAN DEFAULT false NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    delivered_at TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT pk_webhook_deliveries PRIMARY KEY (id),
+    CONSTRAINT ck_webhook_deliveries_status CHECK (status IN ('pending', 'delivered', 'failed')),
+    CONSTRAINT fk_webhook_deliveries_webhook_id FOREIGN KEY(webhook_id) REFERENCES webhooks (id) ON DELETE CASCADE
+);
+--
+CREATE INDEX idx_webhook_deliveries_due ON webhook_deliveries (next_attempt_at) WHERE status = 'pending';
+--
+CREATE INDEX idx_webhook_deliveries_webhook ON webhook_deliveries (webhook_id, created_at);
 --
 CREATE TABLE search_cards (
     number BIGINT NOT NULL,
@@ -623,6 +690,72 @@ CREATE TABLE image_sightings (
     CONSTRAINT fk_image_sightings_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
 );
 --
+CREATE TABLE crawl_policies (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    url VARCHAR(2048) NOT NULL,
+    domain_id UUID,
+    frequency_hours INTEGER DEFAULT 24 NOT NULL,
+    priority INTEGER DEFAULT 5 NOT NULL,
+    max_retries INTEGER DEFAULT 3 NOT NULL,
+    retry_backoff_minutes INTEGER DEFAULT 5 NOT NULL,
+    timeout_minutes INTEGER DEFAULT 10 NOT NULL,
+    crawl_config JSONB,
+    enabled BOOLEAN DEFAULT true NOT NULL,
+    next_run_at TIMESTAMP WITH TIME ZONE,
+    failure_count INTEGER DEFAULT 0 NOT NULL,
+    last_success_at TIMESTAMP WITH TIME ZONE,
+    last_failed_at TIMESTAMP WITH TIME ZONE,
+    schedule VARCHAR(10) DEFAULT 'fixed' NOT NULL,
+    importance DOUBLE PRECISION DEFAULT 1 NOT NULL,
+    change_statistics JSONB,
+    last_price NUMERIC(18, 4),
+    last_currency VARCHAR(3),
+    last_in_stock BOOLEAN,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_crawl_policies PRIMARY KEY (id),
+    CONSTRAINT ck_crawl_policies_schedule CHECK (schedule IN ('fixed', 'adaptive')),
+    CONSTRAINT ck_crawl_policies_frequency_hours_at_least_1 CHECK (frequency_hours >= 1),
+    CONSTRAINT ck_crawl_policies_max_retries_at_least_0 CHECK (max_retries >= 0),
+    CONSTRAINT ck_crawl_policies_retry_backoff_minutes_at_least_0 CHECK (retry_backoff_minutes >= 0),
+    CONSTRAINT ck_crawl_policies_timeout_minutes_at_least_1 CHECK (timeout_minutes >= 1),
+    CONSTRAINT uq_crawl_policies_url UNIQUE (url),
+    CONSTRAINT fk_crawl_policies_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL
+);
+--
+CREATE INDEX idx_crawl_policies_domain_id ON crawl_policies (domain_id);
+--
+CREATE INDEX idx_crawl_policies_due ON crawl_policies (next_run_at, priority) WHERE enabled;
+--
+CREATE INDEX idx_crawl_policies_next_run_at ON crawl_policies (next_run_at);
+--
+CREATE TABLE grants (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    domain_id UUID NOT NULL,
+    client VARCHAR(100) NOT NULL,
+    url TEXT NOT NULL,
+    slot_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    slot_ends_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    slot JSONB NOT NULL,
+    lease_token BIGINT NOT NULL,
+    expires_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    is_open BOOLEAN DEFAULT true NOT NULL,
+    outcome VARCHAR(20),
+    granted_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    ended_at TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT pk_grants PRIMARY KEY (id),
+    CONSTRAINT ck_grants_outcome CHECK (outcome IN ('reported', 'released', 'expired')),
+    CONSTRAINT fk_grants_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+--
+CREATE INDEX idx_grants_expiry ON grants (expires_at) WHERE is_open;
+--
+CREATE INDEX idx_grants_granted_at ON grants (granted_at);
+--
+CREATE INDEX idx_grants_lease ON grants (domain_id, lease_token);
+--
+CREATE INDEX idx_grants_open ON grants (domain_id, expires_at) WHERE is_open;
+--
 CREATE TABLE job_sightings (
     source_id UUID NOT NULL,
     posting_id UUID NOT NULL,
@@ -664,6 +797,123 @@ CREATE TABLE unqueued_urls (
     CONSTRAINT pk_unqueued_urls PRIMARY KEY (url_key, domain_id),
     CONSTRAINT fk_unqueued_urls_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
 );
+--
+CREATE TABLE crawl_jobs (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    policy_id UUID,
+    domain_id UUID NOT NULL,
+    url VARCHAR(2048) NOT NULL,
+    status VARCHAR(20) DEFAULT 'pending' NOT NULL,
+    priority INTEGER DEFAULT 5 NOT NULL,
+    locked_by VARCHAR(100),
+    locked_at TIMESTAMP WITH TIME ZONE,
+    lock_ttl_seconds INTEGER DEFAULT 600 NOT NULL,
+    lock_ends_at TIMESTAMP WITH TIME ZONE,
+    retry_count INTEGER DEFAULT 0 NOT NULL,
+    max_retries INTEGER DEFAULT 3 NOT NULL,
+    error_msg TEXT,
+    crawl_config JSONB,
+    not_before TIMESTAMP WITH TIME ZONE,
+    first_priority INTEGER,
+    ages_at TIMESTAMP WITH TIME ZONE,
+    expiry_count INTEGER DEFAULT 0 NOT NULL,
+    moved_by VARCHAR(120),
+    move_reason TEXT,
+    slot_at TIMESTAMP WITH TIME ZONE,
+    slot_ends_at TIMESTAMP WITH TIME ZONE,
+    slot JSONB,
+    lease_token BIGINT,
+    submitted_by VARCHAR(100),
+    submission_digest VARCHAR(32),
+    submission_answer JSONB,
+    finished_at TIMESTAMP WITH TIME ZONE,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_crawl_jobs PRIMARY KEY (id),
+    CONSTRAINT ck_crawl_jobs_status CHECK (status IN ('pending', 'locked', 'done', 'failed', 'expired')),
+    CONSTRAINT ck_crawl_jobs_lock_has_bot_and_time CHECK (status <> 'locked' OR (locked_by IS NOT NULL AND locked_at IS NOT NULL)),
+    CONSTRAINT ck_crawl_jobs_lock_ttl_seconds_at_least_1 CHECK (lock_ttl_seconds >= 1),
+    CONSTRAINT fk_crawl_jobs_policy_id FOREIGN KEY(policy_id) REFERENCES crawl_policies (id) ON DELETE CASCADE,
+    CONSTRAINT fk_crawl_jobs_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+--
+CREATE INDEX idx_crawl_jobs_ages ON crawl_jobs (ages_at) WHERE status IN ('pending', 'expired') AND not_before IS NULL AND ages_at IS NOT NULL;
+--
+CREATE INDEX idx_crawl_jobs_created_at ON crawl_jobs (created_at);
+--
+CREATE INDEX idx_crawl_jobs_host ON crawl_jobs (domain_id, priority DESC, created_at) WHERE status IN ('pending', 'expired') AND not_before IS NULL;
+--
+CREATE INDEX idx_crawl_jobs_lock ON crawl_jobs (locked_by, locked_at);
+--
+CREATE INDEX idx_crawl_jobs_lock_ends ON crawl_jobs (lock_ends_at) WHERE status = 'locked';
+--
+CREATE INDEX idx_crawl_jobs_locked ON crawl_jobs (domain_id, locked_at) WHERE status = 'locked';
+--
+CREATE INDEX idx_crawl_jobs_parked ON crawl_jobs (not_before) WHERE status IN ('pending', 'expired') AND not_before IS NOT NULL;
+--
+CREATE INDEX idx_crawl_jobs_priority ON crawl_jobs (priority DESC, status);
+--
+CREATE INDEX idx_crawl_jobs_pull ON crawl_jobs (status, priority DESC, created_at);
+--
+CREATE INDEX idx_crawl_jobs_url ON crawl_jobs (url);
+--
+CREATE UNIQUE INDEX uq_crawl_jobs_open ON crawl_jobs (policy_id) WHERE status IN ('pending', 'locked', 'expired');
+--
+CREATE TABLE crawl_job_moves (
+    id BIGSERIAL NOT NULL,
+    job_id UUID NOT NULL,
+    before VARCHAR(20),
+    after VARCHAR(20) NOT NULL,
+    actor VARCHAR(120),
+    reason TEXT,
+    moved_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_crawl_job_moves PRIMARY KEY (id),
+    CONSTRAINT fk_crawl_job_moves_job_id FOREIGN KEY(job_id) REFERENCES crawl_jobs (id) ON DELETE CASCADE
+);
+--
+CREATE INDEX idx_crawl_job_moves_job ON crawl_job_moves (job_id, id);
+--
+CREATE TABLE crawl_results (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    job_id UUID NOT NULL,
+    policy_id UUID,
+    url VARCHAR(2048) NOT NULL,
+    price NUMERIC(18, 4),
+    currency VARCHAR(3),
+    title VARCHAR(500),
+    in_stock BOOLEAN,
+    parsed_data JSONB,
+    raw_html BYTEA,
+    raw_html_bytes INTEGER,
+    bot_id VARCHAR(100),
+    crawled_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_crawl_results PRIMARY KEY (id),
+    CONSTRAINT uq_crawl_results_job_id UNIQUE (job_id),
+    CONSTRAINT fk_crawl_results_job_id FOREIGN KEY(job_id) REFERENCES crawl_jobs (id) ON DELETE CASCADE,
+    CONSTRAINT fk_crawl_results_policy_id FOREIGN KEY(policy_id) REFERENCES crawl_policies (id) ON DELETE SET NULL
+);
+--
+CREATE INDEX idx_crawl_results_created_at ON crawl_results (created_at);
+--
+CREATE INDEX idx_crawl_results_policy ON crawl_results (policy_id, crawled_at);
+--
+CREATE TABLE late_submissions (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    job_id UUID NOT NULL,
+    bot_id VARCHAR(100) NOT NULL,
+    submission_digest VARCHAR(32) NOT NULL,
+    content JSONB NOT NULL,
+    raw_html BYTEA,
+    raw_html_bytes INTEGER,
+    received_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_late_submissions PRIMARY KEY (id),
+    CONSTRAINT fk_late_submissions_job_id FOREIGN KEY(job_id) REFERENCES crawl_jobs (id) ON DELETE CASCADE
+);
+--
+CREATE INDEX idx_late_submissions_received_at ON late_submissions (received_at);
+--
+CREATE UNIQUE INDEX uq_late_submissions ON late_submissions (job_id, bot_id, submission_digest);
 --
 CREATE OR REPLACE FUNCTION check_domain_status() RETURNS TRIGGER AS $$
 BEGIN

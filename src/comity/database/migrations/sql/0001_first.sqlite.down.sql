@@ -26,6 +26,10 @@ DROP TABLE left_out_urls;
 --
 DROP TABLE job_sightings;
 --
+DROP TABLE grants;
+--
+DROP TABLE crawl_policies;
+--
 DROP TABLE image_sightings;
 --
 DROP TABLE image_urls;
@@ -54,6 +58,8 @@ DROP TABLE search_words;
 --
 DROP TABLE search_cards;
 --
+DROP TABLE webhook_deliveries;
+--
 DROP TABLE politeness_ledger;
 --
 DROP TABLE domain_frontier;
@@ -65,6 +71,10 @@ DROP TABLE search_outbox;
 DROP TABLE sources;
 --
 DROP TABLE search_documents;
+--
+DROP TABLE webhooks;
+--
+DROP TABLE bots;
 --
 DROP TABLE policy_history;
 --

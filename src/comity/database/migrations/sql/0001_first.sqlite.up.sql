@@ -162,6 +162,45 @@ CREATE TABLE policy_history (
 --
 CREATE INDEX idx_policy_history_host ON policy_history (host, id);
 --
+CREATE TABLE bots (
+    bot_id VARCHAR(100) NOT NULL,
+    key_hash VARCHAR(64),
+    user_agent VARCHAR(200),
+    status VARCHAR(20) DEFAULT 'active' NOT NULL,
+    max_jobs_in_hand INTEGER,
+    max_jobs_per_minute INTEGER,
+    consecutive_failures INTEGER DEFAULT 0 NOT NULL,
+    times_quarantined INTEGER DEFAULT 0 NOT NULL,
+    jobs_pulled BIGINT DEFAULT 0 NOT NULL,
+    jobs_done BIGINT DEFAULT 0 NOT NULL,
+    jobs_failed BIGINT DEFAULT 0 NOT NULL,
+    quarantined_until DATETIME,
+    note TEXT,
+    last_seen_at DATETIME,
+    minute_started_at DATETIME,
+    pulled_this_minute INTEGER DEFAULT 0 NOT NULL,
+    created_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_bots PRIMARY KEY (bot_id),
+    CONSTRAINT ck_bots_status CHECK (status IN ('active', 'quarantined', 'revoked')),
+    CONSTRAINT ck_bots_max_jobs_in_hand_at_least_1 CHECK (max_jobs_in_hand >= 1),
+    CONSTRAINT ck_bots_max_jobs_per_minute_at_least_1 CHECK (max_jobs_per_minute >= 1),
+    CONSTRAINT uq_bots_key_hash UNIQUE (key_hash)
+);
+--
+CREATE TABLE webhooks (
+    id CHAR(32) DEFAULT (lower(hex(randomblob(16)))) NOT NULL,
+    url TEXT NOT NULL,
+    events JSON NOT NULL,
+    secret TEXT NOT NULL,
+    enabled BOOLEAN DEFAULT 1 NOT NULL,
+    consecutive_failures INTEGER DEFAULT 0 NOT NULL,
+    disabled_reason TEXT,
+    note TEXT,
+    created_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_webhooks PRIMARY KEY (id)
+);
+--
 CREATE TABLE search_documents (
     number INTEGER NOT NULL,
     posting_id CHAR(32) NOT NULL,
@@ -299,6 +338,10 @@ CREATE TABLE domains (
     last_start_at DATETIME,
     is_refresh_due BOOLEAN DEFAULT 0 NOT NULL,
     refresh_started_at DATETIME,
+    queue_ready_at DATETIME,
+    slots_given INTEGER DEFAULT 0 NOT NULL,
+    queue_failures INTEGER DEFAULT 0 NOT NULL,
+    queue_parked_until DATETIME,
     CONSTRAINT pk_domains PRIMARY KEY (id),
     CONSTRAINT ck_domains_domain_not_empty CHECK (domain <> ''),
     CONSTRAINT ck_domains_lease_has_holder_and_end CHECK ((claimed_by IS NULL) = (claim_expires_at IS NULL)),
@@ -324,6 +367,8 @@ CREATE INDEX idx_domains_not_due ON domains (status, next_crawl_after) WHERE sta
 CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
 --
 CREATE INDEX idx_domains_priority_score ON domains (priority_score DESC);
+--
+CREATE INDEX idx_domains_queue_ready ON domains (queue_ready_at) WHERE queue_ready_at IS NOT NULL;
 --
 CREATE INDEX idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
 --
@@ -372,7 +417,7 @@ CREATE TABLE politeness_ledger (
     lease_token BIGINT NOT NULL,
     request_number BIGINT DEFAULT 0 NOT NULL,
     url TEXT NOT NULL,
-    purpose VARCHAR(10) NOT NULL,
+    purpose VARCHAR(60) NOT NULL,
     started_at DATETIME NOT NULL,
     ended_at DATETIME NOT NULL,
     delay_s DOUBLE NOT NULL,
@@ -392,6 +437,28 @@ CREATE TABLE politeness_ledger (
 );
 --
 CREATE INDEX idx_politeness_ledger_chain ON politeness_ledger (domain_id, sequence);
+--
+CREATE TABLE webhook_deliveries (
+    id CHAR(32) DEFAULT (lower(hex(randomblob(16)))) NOT NULL,
+    webhook_id CHAR(32) NOT NULL,
+    event VARCHAR(40) NOT NULL,
+    payload JSON NOT NULL,
+    status VARCHAR(20) DEFAULT 'pending' NOT NULL,
+    attempts INTEGER DEFAULT 0 NOT NULL,
+    next_attempt_at DATETIME,
+    last_status INTEGER,
+    last_error TEXT,
+    is_test BOOLEAN DEFAULT 0 NOT NULL,
+    created_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    delivered_at DATETIME,
+    CONSTRAINT pk_webhook_deliveries PRIMARY KEY (id),
+    CONSTRAINT ck_webhook_deliveries_status CHECK (status IN ('pending', 'delivered', 'failed')),
+    CONSTRAINT fk_webhook_deliveries_webhook_id FOREIGN KEY(webhook_id) REFERENCES webhooks (id) ON DELETE CASCADE
+);
+--
+CREATE INDEX idx_webhook_deliveries_due ON webhook_deliveries (next_attempt_at) WHERE status = 'pending';
+--
+CREATE INDEX idx_webhook_deliveries_webhook ON webhook_deliveries (webhook_id, created_at);
 --
 CREATE TABLE search_cards (
     number INTEGER NOT NULL,
@@ -621,6 +688,72 @@ CREATE TABLE image_sightings (
     CONSTRAINT fk_image_sightings_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
 );
 --
+CREATE TABLE crawl_policies (
+    id CHAR(32) DEFAULT (lower(hex(randomblob(16)))) NOT NULL,
+    url VARCHAR(2048) NOT NULL,
+    domain_id CHAR(32),
+    frequency_hours INTEGER DEFAULT 24 NOT NULL,
+    priority INTEGER DEFAULT 5 NOT NULL,
+    max_retries INTEGER DEFAULT 3 NOT NULL,
+    retry_backoff_minutes INTEGER DEFAULT 5 NOT NULL,
+    timeout_minutes INTEGER DEFAULT 10 NOT NULL,
+    crawl_config JSON,
+    enabled BOOLEAN DEFAULT 1 NOT NULL,
+    next_run_at DATETIME,
+    failure_count INTEGER DEFAULT 0 NOT NULL,
+    last_success_at DATETIME,
+    last_failed_at DATETIME,
+    schedule VARCHAR(10) DEFAULT 'fixed' NOT NULL,
+    importance DOUBLE DEFAULT 1 NOT NULL,
+    change_statistics JSON,
+    last_price VARCHAR,
+    last_currency VARCHAR(3),
+    last_in_stock BOOLEAN,
+    created_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_crawl_policies PRIMARY KEY (id),
+    CONSTRAINT ck_crawl_policies_schedule CHECK (schedule IN ('fixed', 'adaptive')),
+    CONSTRAINT ck_crawl_policies_frequency_hours_at_least_1 CHECK (frequency_hours >= 1),
+    CONSTRAINT ck_crawl_policies_max_retries_at_least_0 CHECK (max_retries >= 0),
+    CONSTRAINT ck_crawl_policies_retry_backoff_minutes_at_least_0 CHECK (retry_backoff_minutes >= 0),
+    CONSTRAINT ck_crawl_policies_timeout_minutes_at_least_1 CHECK (timeout_minutes >= 1),
+    CONSTRAINT uq_crawl_policies_url UNIQUE (url),
+    CONSTRAINT fk_crawl_policies_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL
+);
+--
+CREATE INDEX idx_crawl_policies_domain_id ON crawl_policies (domain_id);
+--
+CREATE INDEX idx_crawl_policies_due ON crawl_policies (next_run_at, priority) WHERE enabled;
+--
+CREATE INDEX idx_crawl_policies_next_run_at ON crawl_policies (next_run_at);
+--
+CREATE TABLE grants (
+    id CHAR(32) DEFAULT (lower(hex(randomblob(16)))) NOT NULL,
+    domain_id CHAR(32) NOT NULL,
+    client VARCHAR(100) NOT NULL,
+    url TEXT NOT NULL,
+    slot_at DATETIME NOT NULL,
+    slot_ends_at DATETIME NOT NULL,
+    slot JSON NOT NULL,
+    lease_token INTEGER NOT NULL,
+    expires_at DATETIME NOT NULL,
+    is_open BOOLEAN DEFAULT 1 NOT NULL,
+    outcome VARCHAR(20),
+    granted_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    ended_at DATETIME,
+    CONSTRAINT pk_grants PRIMARY KEY (id),
+    CONSTRAINT ck_grants_outcome CHECK (outcome IN ('reported', 'released', 'expired')),
+    CONSTRAINT fk_grants_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+--
+CREATE INDEX idx_grants_expiry ON grants (expires_at) WHERE is_open;
+--
+CREATE INDEX idx_grants_granted_at ON grants (granted_at);
+--
+CREATE INDEX idx_grants_lease ON grants (domain_id, lease_token);
+--
+CREATE INDEX idx_grants_open ON grants (domain_id, expires_at) WHERE is_open;
+--
 CREATE TABLE job_sightings (
     source_id CHAR(32) NOT NULL,
     posting_id CHAR(32) NOT NULL,
@@ -664,6 +797,123 @@ CREATE TABLE unqueued_urls (
     CONSTRAINT fk_unqueued_urls_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
 )
  WITHOUT ROWID;
+--
+CREATE TABLE crawl_jobs (
+    id CHAR(32) DEFAULT (lower(hex(randomblob(16)))) NOT NULL,
+    policy_id CHAR(32),
+    domain_id CHAR(32) NOT NULL,
+    url VARCHAR(2048) NOT NULL,
+    status VARCHAR(20) DEFAULT 'pending' NOT NULL,
+    priority INTEGER DEFAULT 5 NOT NULL,
+    locked_by VARCHAR(100),
+    locked_at DATETIME,
+    lock_ttl_seconds INTEGER DEFAULT 600 NOT NULL,
+    lock_ends_at DATETIME,
+    retry_count INTEGER DEFAULT 0 NOT NULL,
+    max_retries INTEGER DEFAULT 3 NOT NULL,
+    error_msg TEXT,
+    crawl_config JSON,
+    not_before DATETIME,
+    first_priority INTEGER,
+    ages_at DATETIME,
+    expiry_count INTEGER DEFAULT 0 NOT NULL,
+    moved_by VARCHAR(120),
+    move_reason TEXT,
+    slot_at DATETIME,
+    slot_ends_at DATETIME,
+    slot JSON,
+    lease_token INTEGER,
+    submitted_by VARCHAR(100),
+    submission_digest VARCHAR(32),
+    submission_answer JSON,
+    finished_at DATETIME,
+    created_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_crawl_jobs PRIMARY KEY (id),
+    CONSTRAINT ck_crawl_jobs_status CHECK (status IN ('pending', 'locked', 'done', 'failed', 'expired')),
+    CONSTRAINT ck_crawl_jobs_lock_has_bot_and_time CHECK (status <> 'locked' OR (locked_by IS NOT NULL AND locked_at IS NOT NULL)),
+    CONSTRAINT ck_crawl_jobs_lock_ttl_seconds_at_least_1 CHECK (lock_ttl_seconds >= 1),
+    CONSTRAINT fk_crawl_jobs_policy_id FOREIGN KEY(policy_id) REFERENCES crawl_policies (id) ON DELETE CASCADE,
+    CONSTRAINT fk_crawl_jobs_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+--
+CREATE INDEX idx_crawl_jobs_ages ON crawl_jobs (ages_at) WHERE status IN ('pending', 'expired') AND not_before IS NULL AND ages_at IS NOT NULL;
+--
+CREATE INDEX idx_crawl_jobs_created_at ON crawl_jobs (created_at);
+--
+CREATE INDEX idx_crawl_jobs_host ON crawl_jobs (domain_id, priority DESC, created_at) WHERE status IN ('pending', 'expired') AND not_before IS NULL;
+--
+CREATE INDEX idx_crawl_jobs_lock ON crawl_jobs (locked_by, locked_at);
+--
+CREATE INDEX idx_crawl_jobs_lock_ends ON crawl_jobs (lock_ends_at) WHERE status = 'locked';
+--
+CREATE INDEX idx_crawl_jobs_locked ON crawl_jobs (domain_id, locked_at) WHERE status = 'locked';
+--
+CREATE INDEX idx_crawl_jobs_parked ON crawl_jobs (not_before) WHERE status IN ('pending', 'expired') AND not_before IS NOT NULL;
+--
+CREATE INDEX idx_crawl_jobs_priority ON crawl_jobs (priority DESC, status);
+--
+CREATE INDEX idx_crawl_jobs_pull ON crawl_jobs (status, priority DESC, created_at);
+--
+CREATE INDEX idx_crawl_jobs_url ON crawl_jobs (url);
+--
+CREATE UNIQUE INDEX uq_crawl_jobs_open ON crawl_jobs (policy_id) WHERE status IN ('pending', 'locked', 'expired');
+--
+CREATE TABLE crawl_job_moves (
+    id INTEGER NOT NULL,
+    job_id CHAR(32) NOT NULL,
+    "before" VARCHAR(20),
+    "after" VARCHAR(20) NOT NULL,
+    actor VARCHAR(120),
+    reason TEXT,
+    moved_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_crawl_job_moves PRIMARY KEY (id),
+    CONSTRAINT fk_crawl_job_moves_job_id FOREIGN KEY(job_id) REFERENCES crawl_jobs (id) ON DELETE CASCADE
+);
+--
+CREATE INDEX idx_crawl_job_moves_job ON crawl_job_moves (job_id, id);
+--
+CREATE TABLE crawl_results (
+    id CHAR(32) DEFAULT (lower(hex(randomblob(16)))) NOT NULL,
+    job_id CHAR(32) NOT NULL,
+    policy_id CHAR(32),
+    url VARCHAR(2048) NOT NULL,
+    price VARCHAR,
+    currency VARCHAR(3),
+    title VARCHAR(500),
+    in_stock BOOLEAN,
+    parsed_data JSON,
+    raw_html BLOB,
+    raw_html_bytes INTEGER,
+    bot_id VARCHAR(100),
+    crawled_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    created_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_crawl_results PRIMARY KEY (id),
+    CONSTRAINT uq_crawl_results_job_id UNIQUE (job_id),
+    CONSTRAINT fk_crawl_results_job_id FOREIGN KEY(job_id) REFERENCES crawl_jobs (id) ON DELETE CASCADE,
+    CONSTRAINT fk_crawl_results_policy_id FOREIGN KEY(policy_id) REFERENCES crawl_policies (id) ON DELETE SET NULL
+);
+--
+CREATE INDEX idx_crawl_results_created_at ON crawl_results (created_at);
+--
+CREATE INDEX idx_crawl_results_policy ON crawl_results (policy_id, crawled_at);
+--
+CREATE TABLE late_submissions (
+    id CHAR(32) DEFAULT (lower(hex(randomblob(16)))) NOT NULL,
+    job_id CHAR(32) NOT NULL,
+    bot_id VARCHAR(100) NOT NULL,
+    submission_digest VARCHAR(32) NOT NULL,
+    content JSON NOT NULL,
+    raw_html BLOB,
+    raw_html_bytes INTEGER,
+    received_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_late_submissions PRIMARY KEY (id),
+    CONSTRAINT fk_late_submissions_job_id FOREIGN KEY(job_id) REFERENCES crawl_jobs (id) ON DELETE CASCADE
+);
+--
+CREATE INDEX idx_late_submissions_received_at ON late_submissions (received_at);
+--
+CREATE UNIQUE INDEX uq_late_submissions ON late_submissions (job_id, bot_id, submission_digest);
 --
 CREATE TRIGGER domains_status_trigger BEFORE UPDATE OF status ON domains
     FOR EACH ROW WHEN NOT ((OLD.status = 'pending' AND NEW.status IN ('active', 'blocked', 'unreachable')) OR (OLD.status = 'active' AND NEW.status IN ('active', 'exhausted', 'blocked', 'unreachable')) OR (OLD.status = 'exhausted' AND NEW.status IN ('pending', 'active')) OR (OLD.status = 'blocked' AND NEW.status IN ('pending', 'active', 'blocked')) OR (OLD.status = 'unreachable' AND NEW.status IN ('pending', 'active')))

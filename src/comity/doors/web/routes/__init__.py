@@ -4,7 +4,21 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from comity.doors.web.routes import crawl, decisions, docs, health, hosts, search, seeds, session, sources
+from comity.doors.web.routes import (
+    bot_admin,
+    bots,
+    crawl,
+    decisions,
+    docs,
+    grants,
+    health,
+    hosts,
+    queue,
+    search,
+    seeds,
+    session,
+    sources,
+)
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     health.router,
@@ -14,8 +28,18 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     sources.list_router,
     sources.router,
     crawl.router,
+    grants.router,
     hosts.router,
     seeds.router,
     decisions.router,
     session.router,
+    bots.router,
+    bots.ids_router,
+    bots.submit_router,
+    queue.import_router,
+    queue.policies_router,
+    queue.jobs_router,
+    queue.results_router,
+    bot_admin.router,
+    bot_admin.metrics_router,
 )

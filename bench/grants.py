@@ -1,0 +1,201 @@
+"""Grants a second and how long an exchange takes: batches of URLs with the reports on the batch before.
+
+    python -m bench.grants [--database sqlite|postgresql] [--seconds 10] [--clients 2] [--rate 3000] [--batch 100] [--direct]
+
+A real server (`comity web`) on a new state, with as many hosts as keep a delay of one second at that rate. Clients
+speak HTTP; every answer was committed before. `--rate` paces the clients; 0 lets them run as fast as they can. Without
+a server (`--direct`) the same is asked of the granter in one process: the transaction alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import quantiles
+from uuid import uuid4
+
+from sqlalchemy import insert, update
+
+from comity.assemble import State, open_state
+from comity.clock import SystemClock
+from comity.database.connection import open_database
+from comity.database.schema import upgrade
+from comity.database.tables import domains, robots_cache
+from comity.database.types import from_seconds
+from comity.integrations.grants import GrantClient
+from comity.model.grants import GrantReport
+from comity.rules.ledger_chain import content_digest
+from comity.settings import read_settings
+from tests.servers.postgres import postgres_for_tests
+
+BATCH = 100  # as many as one request may have
+HOSTS = 20_000
+ROBOTS = "User-agent: *\nDisallow: /private\n"
+
+
+def fill(url: str, hosts: int) -> None:
+    """Make a state that knows hosts and their robots.txt."""
+    database = open_database(url)
+    upgrade(database)
+    expires_at = from_seconds(time.time() + 86_400)
+    names = [f"host-{number}.example" for number in range(hosts)]
+    version = content_digest(ROBOTS.encode())
+    with database.write() as connection:
+        connection.execute(insert(domains), [{"id": uuid4(), "domain": name, "parent_domain": name} for name in names])
+        rows = [
+            {
+                "origin": f"https://{name}",
+                "host": name,
+                "robots_txt": ROBOTS,
+                "access": "parse",
+                "http_status": 200,
+                "version": version,
+                "expires_at": expires_at,
+            }
+            for name in names
+        ]
+        connection.execute(insert(robots_cache), rows)
+        # As if Comity had read each of them and entered it in the ledger.
+        settings = read_settings(database_url=url)
+        book = State(database, SystemClock(), settings).robots_book()
+        noted = book.find(connection, [rows[0]["origin"]], time.time())[rows[0]["origin"]].noted
+        connection.execute(update(robots_cache).values(noted=noted))
+    database.close()
+
+
+@contextmanager
+def serving(url: str) -> Iterator[str]:
+    """`comity web` on a free port."""
+    command = [str(Path(sys.executable).with_name("comity")), "web", "--port", "0"]
+    environment = {**os.environ, "COMITY_DATABASE_URL": url, "COMITY_ENV": "dev", "COMITY_DISABLE_SCHEDULER": "1"}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout is not None
+    try:
+        for line in process.stdout:
+            found = re.search(r"http://127\.0\.0\.1:\d+", line)
+            if found:
+                break
+        else:
+            raise SystemExit("the server did not start")
+        yield found[0]
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def batches(client: int, options: argparse.Namespace) -> Iterator[list[str]]:
+    """URLs, each batch of other hosts; each client has its own."""
+    own = range(client, options.hosts, 1 if options.direct else options.clients)
+    number = 0
+    while True:
+        yield [f"https://host-{own[(number + at) % len(own)]}.example/{number + at}" for at in range(options.batch)]
+        number += options.batch
+
+
+def run_client(exchange: Callable[[list[str]], int], urls: Iterator[list[str]], seconds: float, pause_s: float):
+    """Exchange batch after batch; gives the grants, and how long each exchange took."""
+    granted, took = 0, []
+    ends_at = time.perf_counter() + seconds
+    due = time.perf_counter()
+    while (now := time.perf_counter()) < ends_at:
+        if now < due:
+            time.sleep(due - now)
+        due = max(due + pause_s, now - 1.0)
+        started = time.perf_counter()
+        granted += exchange(next(urls))
+        took.append(time.perf_counter() - started)
+    return granted, took
+
+
+def over_http(url: str, client: int) -> Callable[[list[str]], int]:
+    """Exchanges of a client that reports each batch with the next."""
+    connection = GrantClient(url, None, f"bench-{client}")
+    reports: list[dict[str, object]] = []
+
+    def exchange(urls: list[str]) -> int:
+        answers = connection.grant(urls, reports)
+        given = [each for each in answers if each.is_allowed]
+        now = time.monotonic()
+        reports[:] = [each.report(max(now, each.opens_at), 200, 0.05, None) for each in given]
+        return len(given)
+
+    return exchange
+
+
+def direct(url: str) -> Callable[[list[str]], int]:
+    """The same without a server."""
+    state = open_state(read_settings(database_url=url)).__enter__()
+    granter = state.granter(None)
+    reports: list[GrantReport] = []
+
+    def exchange(urls: list[str]) -> int:
+        answers = granter._grant("bench", urls, None, reports).answers
+        given = [each for each in answers if each.grant_id is not None and each.slot is not None]
+        reports[:] = [GrantReport(each.grant_id, 200, 0.05, None, each.slot.not_before) for each in given]
+        return len(given)
+
+    return exchange
+
+
+def measure(url: str, options: argparse.Namespace) -> None:
+    fill(url, options.hosts)
+    if options.direct:
+        exchanges = [direct(url)]
+        results = [run_client(exchanges[0], batches(0, options), options.seconds, _pause(options, 1))]
+    else:
+        with serving(url) as server, ThreadPoolExecutor(options.clients) as threads:
+            futures = [
+                threads.submit(
+                    run_client,
+                    over_http(server, client),
+                    batches(client, options),
+                    options.seconds,
+                    _pause(options, options.clients),
+                )
+                for client in range(options.clients)
+            ]
+            results = [future.result() for future in futures]
+    granted = sum(result[0] for result in results)
+    took = sorted(1000 * each for result in results for each in result[1])
+    cuts = quantiles(took, n=100)
+    how = "direct" if options.direct else f"{options.clients} clients over HTTP"
+    print(
+        f"{options.database}, {how}, rate {options.rate or 'unbounded'}: {granted / options.seconds:,.0f} grants/s "
+        f"with as many reports; an exchange of {options.batch}: p50 {cuts[49]:.1f} ms, p95 {cuts[94]:.1f} ms, "
+        f"p99 {cuts[98]:.1f} ms, most {took[-1]:.1f} ms ({len(took)} exchanges)"
+    )
+
+
+def _pause(options: argparse.Namespace, clients: int) -> float:
+    return options.batch * clients / options.rate if options.rate else 0.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="sqlite")
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--clients", type=int, default=2)
+    parser.add_argument("--hosts", type=int, default=HOSTS)
+    parser.add_argument("--rate", type=float, default=3000.0)
+    parser.add_argument("--batch", type=int, default=BATCH)
+    parser.add_argument("--direct", action="store_true")
+    options = parser.parse_args()
+    if options.database == "sqlite":
+        with tempfile.TemporaryDirectory() as folder:
+            measure(f"sqlite:///{folder}/state.db", options)
+    else:
+        with postgres_for_tests() as server:
+            measure(server.create_database(), options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+"""`comity queue jobs …`: list, show, move and export jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+from uuid import UUID
+
+import typer
+
+from comity.doors.cli.csv_output import CsvOption, check_one_format, column_names, write_csv
+from comity.doors.cli.help_text import command
+from comity.doors.cli.options import (
+    JsonOption,
+    StateOption,
+    check_number,
+    checked_text,
+    name_options_in_errors,
+    read_invocation,
+)
+from comity.doors.cli.output import note, write_line
+from comity.doors.cli.queue import jobs as app
+from comity.doors.cli.queue.rendering import export_rows, write_bulk, write_exact, write_job, write_jobs
+from comity.model.errors import BadInput
+
+if TYPE_CHECKING:
+    from comity.doors.cli.options import Invocation
+
+MOST_LISTED: Final = 10_000
+JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="The id of a job.")]
+JobArguments = Annotated[list[str], typer.Argument(metavar="JOB…", help="Ids of jobs.")]
+StatusOption = Annotated[
+    str | None,
+    typer.Option("--status", metavar="NAME", help="Only these: pending, locked, done, failed or expired."),
+]
+DomainOption = Annotated[str | None, typer.Option("--domain", metavar="HOST", help="Only this host.")]
+BotOption = Annotated[str | None, typer.Option("--bot", metavar="BOT", help="Only those that this bot holds.")]
+PolicyOption = Annotated[str | None, typer.Option("--policy", metavar="POLICY", help="Only of this policy.")]
+ReasonOption = Annotated[
+    str | None, typer.Option("--reason", metavar="TEXT", help="Why; stored in the history of each job.")
+]
+
+
+@command(
+    app,
+    "list",
+    examples=("comity queue jobs list --status locked", "comity queue jobs list --domain example.com --json"),
+)
+def list_all(
+    context: typer.Context,
+    status: StatusOption = None,
+    bot: BotOption = None,
+    policy: PolicyOption = None,
+    domain: DomainOption = None,
+    search: Annotated[
+        str | None, typer.Option("--search", metavar="TEXT", help="Only those whose URL contains this.")
+    ] = None,
+    sort: Annotated[
+        str,
+        typer.Option(
+            "--sort",
+            metavar="COLUMN",
+            help="created_at, priority, url, locked_at or retry_count; - in front reverses.",
+        ),
+    ] = "-created_at",
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="How many at most.")] = 50,
+    as_csv: CsvOption = False,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List jobs, the newest first."""
+    check_number("--limit", limit, 1, MOST_LISTED)
+    invocation = read_invocation(context, state, as_json)
+    check_one_format(as_csv=as_csv, as_json=invocation.as_json)
+    from comity.doors.schemas.queue import CrawlJobView
+    from comity.reports.queue import JOBS, find_policy
+
+    status = _status(status)
+    with name_options_in_errors({"sort": sort}), invocation.open_existing() as opened:
+        page = JOBS.page(
+            opened.database,
+            sort=sort,
+            limit=limit,
+            status=status,
+            bot_id=bot,
+            policy_id=None if policy is None else find_policy(opened.database, policy).id,
+            domain=None if domain is None else invocation.host(domain),
+            containing=search,
+        )
+    if invocation.as_json:
+        write_exact(CrawlJobView.list_of(page.items))
+        return
+    if as_csv:
+        write_csv(column_names(CrawlJobView), (each.model_dump() for each in CrawlJobView.list_of(page.items)))
+    elif page.items:
+        write_jobs(page.items)
+    else:
+        write_line("No job matches.")
+    if page.cursor is not None:
+        note(f"only the first {limit:,} are listed; use --limit to list more, or comity queue jobs export")
+
+
+@command(app, "show", examples=("comity queue jobs show 0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f",))
+def show(context: typer.Context, job: JobArgument, state: StateOption = None, as_json: JsonOption = False) -> None:
+    """Show one job with its history: every change of its status, by whom and why."""
+    invocation = read_invocation(context, state, as_json)
+    from comity.reports.queue import find_job, moves_of, result_of_job
+
+    [job_id] = _ids([job])
+    with invocation.open_existing() as opened:
+        found = find_job(opened.database, job_id)
+        moves = moves_of(opened.database, job_id)
+        result = result_of_job(opened.database, job_id)
+    if invocation.as_json:
+        from comity.doors.schemas.queue import CrawlJobDetails, CrawlJobView, CrawlResultView, JobMoveView
+
+        view = CrawlJobDetails(
+            **CrawlJobView.model_validate(found).model_dump(),
+            moves=JobMoveView.list_of(moves),
+            result=None if result is None else CrawlResultView.model_validate(result),
+        )
+        write_exact(view)
+        return
+    write_job(found, moves, result)
+
+
+@command(app, "reset", examples=("comity queue jobs reset 0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f",))
+def reset(
+    context: typer.Context,
+    named: JobArguments,
+    reason: ReasonOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take locked jobs away from their bots. They can be pulled again; a submit of the bot is refused."""
+    _act(read_invocation(context, state, as_json), named, "reset_lock", reason)
+
+
+@command(app, "expire", examples=("comity queue jobs expire 0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f",))
+def expire(
+    context: typer.Context,
+    named: JobArguments,
+    reason: ReasonOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Mark pending or locked jobs as expired, as if their locks had run out."""
+    _act(read_invocation(context, state, as_json), named, "mark_expired", reason)
+
+
+@command(app, "pending", examples=("comity queue jobs pending 0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f",))
+def pending(
+    context: typer.Context,
+    named: JobArguments,
+    reason: ReasonOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make failed, expired or locked jobs pending. A failed one starts again with all its retries."""
+    _act(read_invocation(context, state, as_json), named, "mark_pending", reason)
+
+
+@command(app, "export", examples=("comity queue jobs export jobs.csv --status failed",))
+def export(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A .csv, .json or .jsonl file; - is stdout, as CSV.")],
+    status: StatusOption = None,
+    domain: DomainOption = None,
+    policy: PolicyOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Export jobs, oldest first."""
+    invocation = read_invocation(context, state, as_json)
+    from comity.doors.schemas.queue import CrawlJobView
+    from comity.reports.queue import JOBS, find_policy
+
+    status = _status(status)
+    with invocation.open_existing() as opened:
+        rows = JOBS.each(
+            opened.database,
+            sort="created_at",
+            status=status,
+            domain=None if domain is None else invocation.host(domain),
+            policy_id=None if policy is None else find_policy(opened.database, policy).id,
+        )
+        export_rows(invocation, file, CrawlJobView, rows)
+
+
+def _act(invocation: Invocation, named: list[str], action: str, reason: str | None) -> None:
+    from comity.operate.queue import JobAction, act_on_jobs
+
+    ids, reason = _ids(named), checked_text("--reason", reason)
+    with invocation.open_existing() as opened:
+        report = act_on_jobs(opened.database, opened.clock, JobAction(action), ids, reason)
+    if invocation.as_json:
+        from comity.doors.schemas.queue import BulkReport
+
+        write_exact(BulkReport.model_validate(report))
+    else:
+        write_bulk(report, "job")
+
+
+def _status(name: str | None) -> str | None:
+    from comity.model.queue import JobStatus
+    from comity.rules.suggestions import one_of
+
+    return None if name is None else one_of("--status", name, [str(each) for each in JobStatus])
+
+
+def _ids(named: list[str]) -> list[UUID]:
+    from comity.reports.queue import identity_of
+
+    found = [(each, identity_of(each)) for each in named]
+    for text, identity in found:
+        if identity is None:
+            raise BadInput(f"{text[:80]!r} is not the id of a job; comity queue jobs list shows ids")
+    return [identity for _, identity in found if identity is not None]

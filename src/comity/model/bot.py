@@ -1,0 +1,54 @@
+"""A bot: an outside worker that pulls jobs and submits results with an API key of its own."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from comity.model.errors import BadInput
+
+LONGEST_BOT_ID: Final = 100
+MOST_IN_HAND: Final = 10_000
+MOST_PER_MINUTE: Final = 1_000_000
+BOT_ID_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}$"
+_is_bot_id: Final = re.compile(BOT_ID_PATTERN).fullmatch
+
+
+class BotStatus(StrEnum):
+    """Whether a bot may pull: `quarantined` after too many failures in a row, `revoked` for good."""
+
+    ACTIVE = "active"
+    QUARANTINED = "quarantined"
+    REVOKED = "revoked"
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """A bot as the state knows it. Its key is not here: only a hash of it is stored."""
+
+    bot_id: str
+    status: BotStatus
+    has_key: bool
+    max_jobs_in_hand: int | None
+    max_jobs_per_minute: int | None
+    consecutive_failures: int
+    jobs_pulled: int
+    jobs_done: int
+    jobs_failed: int
+    jobs_in_hand: int
+    quarantined_until: datetime | None
+    note: str | None
+    last_seen_at: datetime | None
+    created_at: datetime
+
+
+def check_bot_id(bot_id: str) -> str:
+    """The id; raises `BadInput` if a bot cannot have it."""
+    if not _is_bot_id(bot_id):
+        raise BadInput(
+            "bot_id", f"must have 1 to {LONGEST_BOT_ID} letters, digits and . _ : @ -, and start with a letter or digit"
+        )
+    return bot_id

@@ -1,0 +1,190 @@
+"""What an operator may do with bots: add, list, limit, resume, revoke; and the check of their keys.
+
+A key has 256 random bits and is shown once. Only its SHA-256 is stored: with that many bits, a slow hash would protect
+nothing and cost every request. The lookup goes by the hash, whose prefix a caller cannot choose, so its timing reveals
+nothing about stored keys; the comparison is constant-time as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any, Final
+
+from comity.clock import Clock
+from comity.database.connection import Database
+from comity.database.queue import bots as bots_table
+from comity.database.queue.bots import bot_from
+from comity.model.bot import MOST_IN_HAND, MOST_PER_MINUTE, Bot, BotStatus, check_bot_id
+from comity.model.errors import AlreadyThere, BadInput, ComityError, NotFound, Remedy, RemedyCode
+
+KEY_PREFIX: Final = "cmty_"  # so that scanners for leaked secrets can find keys
+_KEY_BYTES: Final = 32
+_LONGEST_NOTE: Final = 1000
+_CACHE_S: Final = 0.5  # a revoked key stops working within this time
+_MOST_CACHED: Final = 1000
+_LIMITS: Final = {"max_jobs_in_hand": MOST_IN_HAND, "max_jobs_per_minute": MOST_PER_MINUTE}
+_REMEDY: Final = Remedy(RemedyCode.LIST_BOTS)
+
+
+def key_hash(key: str) -> str:
+    """What is stored of a key."""
+    return sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+def check_limits(**limits: int | None) -> dict[str, int | None]:
+    """Limits as they are stored; 0 means none. `BadInput` if one is out of bounds."""
+    checked: dict[str, int | None] = {}
+    for name, value in limits.items():
+        if value is not None and not 0 <= value <= _LIMITS[name]:
+            raise BadInput(name, f"must be between 1 and {_LIMITS[name]:,}, or 0 for no limit, not {value}")
+        checked[name] = value or None
+    return checked
+
+
+def add_bot(
+    database: Database,
+    clock: Clock,
+    bot_id: str,
+    *,
+    note: str | None = None,
+    max_jobs_in_hand: int | None = None,
+    max_jobs_per_minute: int | None = None,
+) -> tuple[Bot, str]:
+    """Add a bot; returns it with its key, which cannot be shown again."""
+    check_bot_id(bot_id)
+    limits = check_limits(max_jobs_in_hand=max_jobs_in_hand, max_jobs_per_minute=max_jobs_per_minute)
+    key = KEY_PREFIX + secrets.token_urlsafe(_KEY_BYTES)
+    values: dict[str, Any] = {"key_hash": key_hash(key), "note": _note(note), **limits}
+    with database.write() as connection:
+        if not bots_table.add(connection, bot_id, values, database.now(clock)):
+            # A bot that came without a key, in development, gets its first one.
+            known = bots_table.get(connection, bot_id)
+            if known is None or known.key_hash is not None or known.status == BotStatus.REVOKED:
+                raise AlreadyThere(f"there is already a bot {bot_id}", remedy=_REMEDY)
+            bots_table.change(connection, bot_id, values)
+        return bot_from(bots_table.get(connection, bot_id)), key
+
+
+def renew_key(database: Database, bot_id: str) -> tuple[Bot, str]:
+    """Give a bot a new key; the old one stops working. A revoked bot is active again."""
+    key = KEY_PREFIX + secrets.token_urlsafe(_KEY_BYTES)
+    return _change(database, bot_id, key_hash=key_hash(key), status=str(BotStatus.ACTIVE), quarantined_until=None), key
+
+
+def revoke_bot(database: Database, bot_id: str) -> Bot:
+    """Revoke a bot's key for good. Jobs that it holds come back when their locks run out."""
+    return _change(database, bot_id, status=str(BotStatus.REVOKED), quarantined_until=None)
+
+
+def resume_bot(database: Database, bot_id: str) -> Bot:
+    """End the quarantine of a bot, and forget its failures."""
+    with database.write() as connection:
+        known = bots_table.get(connection, bot_id)
+        if known is not None and known.status == BotStatus.REVOKED:
+            raise _Revoked(f"the bot {bot_id} is revoked, so it cannot be resumed; give it a new key")
+    return _change(database, bot_id, status=str(BotStatus.ACTIVE), consecutive_failures=0, quarantined_until=None)
+
+
+def limit_bot(database: Database, bot_id: str, *, note: str | None = None, **limits: int | None) -> Bot:
+    """Change the limits or the note of a bot; 0 removes a limit, an empty note removes the note."""
+    changes: dict[str, Any] = dict(check_limits(**{name: value for name, value in limits.items() if value is not None}))
+    if note is not None:
+        changes["note"] = _note(note)
+    if not changes:
+        raise BadInput("nothing to change: name a limit or a note")
+    return _change(database, bot_id, **changes)
+
+
+def get_bot(database: Database, bot_id: str) -> Bot:
+    """One bot; raises `NotFound`."""
+    with database.read() as connection:
+        row = bots_table.get(connection, bot_id)
+    if row is None:
+        raise _unknown(bot_id)
+    return bot_from(row)
+
+
+def list_bots(
+    database: Database, *, status: str | None = None, after: str | None = None, limit: int | None = None
+) -> list[Bot]:
+    """Bots in the order of their ids."""
+    with database.read() as connection:
+        return [bot_from(row) for row in bots_table.listed(connection, status=status, after=after, limit=limit)]
+
+
+def ensure_bot(database: Database, clock: Clock, bot_id: str) -> bool:
+    """Make sure that a bot that came without a key has a row; False if it is revoked."""
+    check_bot_id(bot_id)
+    with database.read() as connection:
+        row = bots_table.get(connection, bot_id)
+    if row is None:
+        with database.write() as connection:
+            bots_table.add(connection, bot_id, {"note": "came without a key"}, database.now(clock))
+            row = bots_table.get(connection, bot_id)
+    return row is not None and row.status != BotStatus.REVOKED
+
+
+def _change(database: Database, bot_id: str, **values: Any) -> Bot:
+    with database.write() as connection:
+        if not bots_table.change(connection, bot_id, values):
+            raise _unknown(bot_id)
+        return bot_from(bots_table.get(connection, bot_id))
+
+
+class _Revoked(ComityError):
+    """A revoked bot cannot be resumed."""
+
+    code = "bot_revoked"
+
+
+def _unknown(bot_id: str) -> NotFound:
+    return NotFound(f"there is no bot {bot_id[:100]}", remedy=_REMEDY)
+
+
+def _note(text: str | None) -> str | None:
+    text = (text or "").strip()
+    if len(text) > _LONGEST_NOTE or not text.isprintable():
+        raise BadInput("note", f"must be one line of at most {_LONGEST_NOTE:,} characters")
+    return text or None
+
+
+class BotKeyring:
+    """Checks the keys of bots. Valid keys are cached for half a second; everything else asks the database."""
+
+    def __init__(self, database: Database, now: Callable[[], float]) -> None:
+        self._database = database
+        self._now = now
+        self._known: OrderedDict[str, tuple[str, float]] = OrderedDict()  # by hash: the bot, and when it was looked up
+
+    async def bot_of(self, key: str) -> str | None:
+        """The id of the bot with this key; None if the key is unknown or revoked."""
+        found = key_hash(key)
+        known = self._known.get(found)
+        if known is not None and 0 <= self._now() - known[1] < _CACHE_S:
+            return known[0]
+        bot_id = await asyncio.to_thread(self._look_up, found)
+        if bot_id is None:
+            self._known.pop(found, None)
+            return None
+        self._known[found] = (bot_id, self._now())
+        self._known.move_to_end(found)
+        while len(self._known) > _MOST_CACHED:
+            self._known.popitem(last=False)
+        return bot_id
+
+    def was_valid(self, key: str) -> bool:
+        """Whether the key was valid when it was last looked up; says nothing about now."""
+        return key_hash(key) in self._known
+
+    def _look_up(self, found: str) -> str | None:
+        with self._database.read() as connection:
+            row = bots_table.key_of(connection, found)
+        if row is None or row.status == BotStatus.REVOKED or not hmac.compare_digest(row.key_hash, found):
+            return None
+        bot_id: str = row.bot_id
+        return bot_id

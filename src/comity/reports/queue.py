@@ -1,0 +1,410 @@
+"""Reports on the crawl service: policies, jobs, results, late submissions, price history and figures.
+
+Every list comes in pages. `Page.cursor` names the next one; it is opaque to callers and belongs to one order.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final, Generic, TypeVar
+from uuid import UUID
+
+import zstandard
+from sqlalchemy import Row
+
+from comity.clock import Clock
+from comity.database.connection import Database
+from comity.database.queue import listing
+from comity.database.queue.listing import PageOf
+from comity.model.errors import BadInput, NotFound, Remedy, RemedyCode
+from comity.model.queue import JobStatus
+from comity.rules.canonical import resolve_link
+
+MOST_MOVES: Final = 1000
+MOST_PRICES: Final = 10_000
+_EXPORT_BATCH: Final = 500
+_HOURS: Final = (1, 24)
+_MOST_BOTS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlPolicy:
+    """A URL that is crawled again and again."""
+
+    id: UUID
+    url: str
+    domain: str | None
+    enabled: bool
+    priority: int
+    schedule: str
+    frequency_hours: int
+    next_run_at: datetime | None
+    max_retries: int
+    retry_backoff_minutes: int
+    timeout_minutes: int
+    importance: float
+    crawl_config: dict[str, Any] | None
+    failure_count: int
+    last_success_at: datetime | None
+    last_failed_at: datetime | None
+    last_price: Decimal | None
+    last_currency: str | None
+    last_in_stock: bool | None
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlJob:
+    """One crawl of a URL, from its making to its result."""
+
+    id: UUID
+    policy_id: UUID | None
+    url: str
+    domain: str
+    status: JobStatus
+    priority: int
+    locked_by: str | None
+    locked_at: datetime | None
+    lock_ttl_seconds: int
+    retry_count: int
+    max_retries: int
+    error_msg: str | None
+    crawl_config: dict[str, Any] | None
+    not_before: datetime | None
+    slot_at: datetime | None
+    slot_ends_at: datetime | None
+    submitted_by: str | None
+    finished_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def locked_until(self) -> datetime | None:
+        """When the lock runs out."""
+        return None if self.locked_at is None else self.locked_at + timedelta(seconds=self.lock_ttl_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class JobMove:
+    """One change of a job's status."""
+
+    before: JobStatus | None
+    after: JobStatus
+    actor: str | None
+    reason: str | None
+    moved_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlResult:
+    """What a bot submitted for a job, without the HTML."""
+
+    id: UUID
+    job_id: UUID
+    policy_id: UUID | None
+    url: str
+    price: Decimal | None
+    currency: str | None
+    title: str | None
+    in_stock: bool | None
+    parsed_data: dict[str, Any] | None
+    raw_html_bytes: int | None
+    bot_id: str | None
+    crawled_at: datetime
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LateSubmission:
+    """What a bot submitted after its lock had run out. It changed nothing."""
+
+    id: UUID
+    job_id: UUID
+    url: str
+    job_status: JobStatus
+    bot_id: str
+    content: dict[str, Any]
+    raw_html_bytes: int | None
+    received_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PricePoint:
+    """Price and stock of a policy's URL at one time."""
+
+    crawled_at: datetime
+    price: Decimal | None
+    currency: str | None
+    in_stock: bool | None
+    job_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class HostFigures:
+    """The open jobs of one host."""
+
+    domain: str
+    open: int
+    pending: int
+    locked: int
+    expired: int
+    oldest: datetime
+    claimed_by: str | None
+    claim_expires_at: datetime | None
+    queue_ready_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class BotFigures:
+    """What one bot holds and has done."""
+
+    bot_id: str
+    status: str
+    in_hand: int
+    jobs_pulled: int
+    jobs_done: int
+    jobs_failed: int
+    consecutive_failures: int
+    last_seen_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """Finished jobs within some hours."""
+
+    hours: int
+    done: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStats:
+    """The crawl service at a glance."""
+
+    jobs: dict[str, int]
+    policies: dict[str, int]
+    oldest_pending_at: datetime | None
+    oldest_pending_seconds: float | None
+    throughput: tuple[Throughput, ...]
+    hosts: tuple[HostFigures, ...]
+    bots: tuple[BotFigures, ...]
+
+
+Item = TypeVar("Item")
+Find = Callable[..., list[Row[Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Item]):
+    """Some items of a list, and where the next page begins; None at the end."""
+
+    items: tuple[Item, ...]
+    cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf(Generic[Item]):
+    """A list that can be paged and exported: its statement, its orders and its noun."""
+
+    name: str
+    find: Find
+    sorts: tuple[str, ...]
+    default: str
+    noun: type[Item]
+
+    def page(
+        self, database: Database, *, sort: str = "", limit: int = 50, cursor: str | None = None, **wanted: Any
+    ) -> Page[Item]:
+        """One page. `sort` names a column, with - in front for the largest first."""
+        name, descending = self.order(sort)
+        after = None if cursor is None else _decoded(cursor, sort or self.default)
+        with database.read() as connection:
+            rows = self.find(connection, PageOf(name, descending, limit + 1, after), **wanted)
+        items = tuple(_noun(self.noun, row) for row in rows[:limit])
+        is_last = len(rows) <= limit
+        return Page(items, None if is_last else _encoded(rows[limit - 1], name, sort or self.default))
+
+    def each(self, database: Database, *, sort: str = "", **wanted: Any) -> Iterator[Item]:
+        """Every item, in batches: no transaction stays open while a slow reader takes them."""
+        name, descending = self.order(sort)
+        after: tuple[Any, UUID] | None = None
+        while True:
+            with database.read() as connection:
+                rows = self.find(connection, PageOf(name, descending, _EXPORT_BATCH, after), **wanted)
+            for row in rows:
+                yield _noun(self.noun, row)
+            if len(rows) < _EXPORT_BATCH:
+                return
+            after = _key(rows[-1], name)
+
+    def order(self, sort: str) -> tuple[str, bool]:
+        """The column and direction of an order; `BadInput` if there is no such column."""
+        name = (sort or self.default).removeprefix("-")
+        if name not in self.sorts:
+            raise BadInput("sort", f"must be one of {', '.join(self.sorts)}, with - in front for the reverse order")
+        return name, (sort or self.default).startswith("-")
+
+
+_STATUSES: Final[Mapping[type, tuple[str, ...]]] = {
+    CrawlJob: ("status",),
+    JobMove: ("before", "after"),
+    LateSubmission: ("job_status",),
+}
+POLICIES: Final = ListOf("policies", listing.policies, tuple(listing.POLICY_SORTS), "next_run_at", CrawlPolicy)
+JOBS: Final = ListOf("jobs", listing.jobs, tuple(listing.JOB_SORTS), "-created_at", CrawlJob)
+RESULTS: Final = ListOf("results", listing.results, tuple(listing.RESULT_SORTS), "-created_at", CrawlResult)
+LATE: Final = ListOf("late submissions", listing.late, tuple(listing.LATE_SORTS), "-received_at", LateSubmission)
+
+
+def find_policy(database: Database, named: str) -> CrawlPolicy:
+    """A policy by its id or its URL; `NotFound` if there is none."""
+    identity = identity_of(named)
+    with database.read() as connection:
+        row = listing.policy(connection, policy_id=identity) if identity is not None else None
+        if row is None:
+            row = listing.policy(connection, url=named)
+        address = resolve_link(named, named) if row is None and "://" in named else None
+        if address is not None:
+            row = listing.policy(connection, url=address.url)
+    if row is None:
+        raise NotFound(f"there is no policy {named[:200]}", remedy=Remedy(RemedyCode.LIST_POLICIES))
+    return _noun(CrawlPolicy, row)
+
+
+def find_job(database: Database, job_id: UUID) -> CrawlJob:
+    """One job; `NotFound` if there is none."""
+    with database.read() as connection:
+        row = listing.job(connection, job_id)
+    if row is None:
+        raise NotFound(f"there is no job {job_id}", remedy=Remedy(RemedyCode.LIST_JOBS))
+    return _noun(CrawlJob, row)
+
+
+def find_result(database: Database, named: UUID) -> CrawlResult:
+    """One result, by its id or the id of its job; `NotFound` if there is none."""
+    with database.read() as connection:
+        row = listing.result(connection, result_id=named) or listing.result(connection, job_id=named)
+    if row is None:
+        raise NotFound(f"there is no result {named}", remedy=Remedy(RemedyCode.LIST_RESULTS))
+    return _noun(CrawlResult, row)
+
+
+def result_of_job(database: Database, job_id: UUID) -> CrawlResult | None:
+    """The result of a job, if it is done."""
+    with database.read() as connection:
+        row = listing.result(connection, job_id=job_id)
+    return None if row is None else _noun(CrawlResult, row)
+
+
+def find_late(database: Database, late_id: UUID) -> LateSubmission:
+    """One late submission; `NotFound` if there is none."""
+    with database.read() as connection:
+        rows = listing.late(connection, PageOf("received_at", True, 1), id=late_id)
+    if not rows:
+        raise NotFound(f"there is no late submission {late_id}")
+    return _noun(LateSubmission, rows[0])
+
+
+def moves_of(database: Database, job_id: UUID) -> list[JobMove]:
+    """The history of a job, oldest first."""
+    with database.read() as connection:
+        return [_noun(JobMove, row) for row in listing.moves(connection, job_id, MOST_MOVES)]
+
+
+def price_history(database: Database, policy_id: UUID, limit: int = MOST_PRICES) -> list[PricePoint]:
+    """Prices and stock of a policy's URL, oldest first; of very many, the latest."""
+    with database.read() as connection:
+        return [_noun(PricePoint, row) for row in listing.prices(connection, policy_id, limit)]
+
+
+def raw_html_of(database: Database, row_id: UUID, *, late: bool = False) -> bytes:
+    """The HTML of a result or of a late submission, as it was submitted; `NotFound` if there is none."""
+    with database.read() as connection:
+        row = listing.raw_html(connection, "late_submissions" if late else "crawl_results", row_id)
+    if row is None or row.raw_html is None:
+        raise NotFound(f"there is no HTML of {row_id}")
+    return zstandard.ZstdDecompressor().decompress(row.raw_html, max_output_size=row.raw_html_bytes or 0)
+
+
+def queue_stats(database: Database, clock: Clock) -> QueueStats:
+    """Jobs by status and host, what bots do, the oldest waiting job, and the throughput."""
+    now = clock.now()
+    with database.snapshot() as connection:
+        counted = listing.count_by_status(connection)
+        policies = listing.policy_counts(connection, now)
+        oldest = listing.oldest_pending(connection)
+        done = listing.throughput(connection, now, _HOURS)
+        hosts = listing.busiest_hosts(connection)
+        bots = listing.bot_figures(connection, _MOST_BOTS)
+    return QueueStats(
+        jobs={str(status): counted.get(str(status), 0) for status in JobStatus},
+        policies={name: int(getattr(policies, name)) for name in ("total", "enabled", "due", "failing")},
+        oldest_pending_at=oldest,
+        oldest_pending_seconds=None if oldest is None else max(0.0, round((now - oldest).total_seconds(), 3)),
+        throughput=tuple(Throughput(hours, *counts) for hours, counts in done.items()),
+        hosts=tuple(_noun(HostFigures, row) for row in hosts),
+        bots=tuple(_noun(BotFigures, row) for row in bots),
+    )
+
+
+def queue_figures(database: Database, clock: Clock) -> tuple[dict[str, int], float]:
+    """Jobs by status, and the age of the oldest that waits, for metrics."""
+    with database.read() as connection:
+        counted = listing.count_by_status(connection)
+        oldest = listing.oldest_pending(connection)
+    age_s = 0.0 if oldest is None else max(0.0, (clock.now() - oldest).total_seconds())
+    return {str(status): counted.get(str(status), 0) for status in JobStatus}, age_s
+
+
+def identity_of(text: str) -> UUID | None:
+    """The id that a text is; None if it is none."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _noun(kind: type[Item], row: Any) -> Item:
+    values: dict[str, Any] = {each.name: getattr(row, each.name) for each in fields(kind)}  # type: ignore[arg-type]
+    for name in _STATUSES.get(kind, ()):
+        values[name] = None if values[name] is None else JobStatus(values[name])
+    return kind(**values)
+
+
+def _key(row: Any, name: str) -> tuple[Any, UUID]:
+    """The sort value of a row as the list compares it, and its id."""
+    value = getattr(row, name)
+    return (listing.EPOCH if value is None else value), row.id
+
+
+def _encoded(row: Any, name: str, sort: str) -> str:
+    value, identity = _key(row, name)
+    kind = "t" if isinstance(value, datetime) else "v"
+    text = json.dumps([sort, kind, value.isoformat() if kind == "t" else value, identity.hex])
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _decoded(cursor: str, sort: str) -> tuple[Any, UUID]:
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        of_sort, kind, value, identity = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
+        found = (datetime.fromisoformat(value) if kind == "t" else value), UUID(identity)
+    except (ValueError, TypeError, AttributeError, binascii.Error, UnicodeError, RecursionError):
+        raise BadInput("cursor", "is not one that this list gave") from None
+    column = sort.removeprefix("-")
+    is_time, is_text = column.endswith("_at"), column == "url"
+    kinds = datetime if is_time else str if is_text else int
+    if of_sort != sort or not isinstance(found[0], kinds) or isinstance(found[0], bool):
+        raise BadInput("cursor", "belongs to a list in another order")
+    if isinstance(found[0], datetime) and found[0].tzinfo is None:
+        raise BadInput("cursor", "is not one that this list gave")
+    if (isinstance(found[0], int) and abs(found[0]) > 2**31) or (isinstance(found[0], str) and "\0" in found[0]):
+        raise BadInput("cursor", "is not one that this list gave")
+    return found

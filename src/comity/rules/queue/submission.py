@@ -1,0 +1,124 @@
+"""What a submit is answered with: the table of S3's codes, and the digest that tells a repeated submit from another."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum, auto
+from typing import Any, Final
+from uuid import UUID
+
+from xxhash import xxh3_128
+
+from comity.model.queue import BotError, JobStatus, Submission
+
+_encode: Final = json.JSONEncoder(separators=(",", ":"), sort_keys=True, ensure_ascii=False, default=str).encode
+
+
+class Answer(Enum):
+    """What to do with a submit."""
+
+    ACCEPT = auto()
+    REPEAT = auto()  # answer as before
+    LATE = auto()  # keep the data, and refuse
+    REFUSE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """The part of a job's row that decides about a submit."""
+
+    job_id: UUID
+    status: JobStatus
+    locked_by: str | None
+    locked_at: float | None
+    lock_ends_at: float | None
+    lock_ttl_s: int
+    submitted_by: str | None
+    submission_digest: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FormerLock:
+    """A lock of the submitting bot that ran out before."""
+
+    locked_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The decision on a submit; a refusal has S3's code, a sentence and details."""
+
+    answer: Answer
+    code: BotError | None = None
+    message: str = ""
+    details: dict[str, Any] | None = None
+
+
+def submission_digest(submission: Submission) -> str:
+    """What came, as 32 hexadecimal digits: the same content has the same digest, whatever its spelling in JSON."""
+    body = {
+        "success": submission.success,
+        # As a number: 99.9 and 99.90 are the same price.
+        "price": None if submission.price is None else format(submission.price.normalize(), "f"),
+        "currency": submission.currency,
+        "title": submission.title,
+        "in_stock": submission.in_stock,
+        "parsed_data": submission.parsed_data,
+        "error_msg": submission.error_msg,
+        "http_status": submission.http_status,
+        "retry_after_s": submission.retry_after_s,
+    }
+    digest = xxh3_128(_encode(body).encode("utf-8", "surrogatepass"))
+    if submission.raw_html is not None:
+        digest.update(b"\0")
+        digest.update(submission.raw_html.encode("utf-8", "surrogatepass"))
+    return str(digest.hexdigest())
+
+
+def judge(job: JobView, bot_id: str, digest: str, now: float, former: FormerLock | None) -> Judged:
+    """Decide about a submit of a job that exists."""
+    is_mine = job.status is JobStatus.LOCKED and job.locked_by == bot_id
+    if is_mine and job.lock_ends_at is not None and now < job.lock_ends_at:
+        return Judged(Answer.ACCEPT)
+    if job.submitted_by == bot_id and job.submission_digest == digest and not is_mine:
+        return Judged(Answer.REPEAT)
+    if is_mine:
+        return _late(job, job.locked_at or now, now)
+    if former is not None:
+        return _late(job, former.locked_at, now)
+    details = {"job_id": str(job.job_id), "status": str(job.status)}
+    if job.status is JobStatus.LOCKED:
+        message = "the job is locked by another bot; only the bot that pulled it can submit"
+        return Judged(Answer.REFUSE, BotError.NOT_ASSIGNED, message, details)
+    if job.submitted_by == bot_id:
+        message = f"the job was submitted before with other content, and is {job.status}; it was not changed"
+    else:
+        message = f"the job is {job.status}, not locked; pull it before you submit"
+    return Judged(Answer.REFUSE, BotError.JOB_NOT_LOCKED, message, details)
+
+
+def _late(job: JobView, locked_at: float, now: float) -> Judged:
+    over_s = max(0.0, now - (locked_at + job.lock_ttl_s))
+    message = f"Job lock expired {_duration(over_s)} ago. Pull job again to re-acquire lock."
+    details = {
+        "job_id": str(job.job_id),
+        "locked_at": _time(locked_at),
+        "lock_ttl": job.lock_ttl_s,
+        "current_time": _time(now),
+    }
+    return Judged(Answer.LATE, BotError.LOCK_EXPIRED, message, details)
+
+
+def _duration(seconds: float) -> str:
+    for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            number = int(seconds // length)
+            return f"{number} {unit}{'s' if number != 1 else ''}"
+    number = int(seconds)
+    return f"{number} second{'s' if number != 1 else ''}"
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

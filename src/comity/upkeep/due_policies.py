@@ -1,0 +1,80 @@
+"""Make jobs of the policies that are due: never two open jobs of one policy, in short transactions (S3, spec 7.4)."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from comity.clock import Clock
+from comity.database.connection import Database
+from comity.database.queue import jobs, policies, reservations
+from comity.database.queue.policies import DuePolicy, NewJob
+from comity.model.errors import BadInput
+from comity.model.host import CanonicalHost
+from comity.rules.canonical import canonical_host, web_address
+from comity.rules.queue.priority import FIRST_AGE_S, first_priority
+from comity.walk.bots.threads import time_of
+
+BATCH: Final = 200
+_MOST_BATCHES: Final = 100
+_UNREADABLE_S: Final = 86_400.0
+
+
+class _Batch(NamedTuple):
+    looked_at: int
+    made: int
+
+
+def make_due_jobs(database: Database, clock: Clock, *, collapse_subdomains: bool = False) -> int:
+    """Make the jobs of every policy that is due; gives how many."""
+    made = 0
+    for _ in range(_MOST_BATCHES):
+        batch = _make_some(database, clock, collapse_subdomains)
+        made += batch.made
+        if batch.looked_at < BATCH:
+            break
+    return made
+
+
+def _make_some(database: Database, clock: Clock, collapse: bool) -> _Batch:
+    with database.write() as connection:
+        now = time_of(connection, database, clock)
+        due = policies.due(connection, now, BATCH)
+        hosts = {policy.id: host for policy in due if (host := _host(policy.url, collapse)) is not None}
+        ids = reservations.add_hosts(connection, list(hosts.values()))
+        new: list[NewJob] = []
+        postponed = []
+        for policy in due:
+            host = hosts.get(policy.id)
+            host_id = None if host is None else ids[host.authority]
+            # A policy whose job is still open is asked about again after its frequency, and so is one without a host.
+            wait_s = _UNREADABLE_S if host is None else policy.frequency_hours * 3600.0
+            postponed.append((policy.id, now + wait_s, host_id))
+            if host_id is not None and not policy.has_open_job:
+                new.append(_job(policy, host_id, now))
+        policies.add_jobs(connection, new, now)
+        policies.postpone(connection, postponed)
+    # Afterwards, so that no one waits for these hosts meanwhile; the sweeper makes a hint again that a crash loses.
+    with database.write() as connection:
+        jobs.mark_ready(connection, {job.host_id for job in new}, now)
+    return _Batch(len(due), len(new))
+
+
+def _job(policy: DuePolicy, host_id: UUID, now: float) -> NewJob:
+    return NewJob(
+        policy_id=policy.id,
+        host_id=host_id,
+        url=policy.url,
+        priority=first_priority(policy.priority, policy.importance, policy.failure_count),
+        lock_ttl_s=policy.timeout_minutes * 60,
+        max_retries=policy.max_retries,
+        crawl_config=policy.crawl_config,
+        ages_at=now + FIRST_AGE_S,
+    )
+
+
+def _host(url: str, collapse: bool) -> CanonicalHost | None:
+    try:
+        return canonical_host(web_address(url, collapse=collapse).host, collapse=collapse)
+    except BadInput:
+        return None

@@ -1,0 +1,409 @@
+"""A submit: the result of a job that a bot holds, or its failure. One transaction changes everything that follows.
+
+The job, its result, its policy, the history, the bot's and the site's failures, the host's gate and reservation, the
+ledger and the calls of webhooks are committed together or not at all: what a bot was told is there after a crash, and a
+bot that was told nothing submits again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+from sqlalchemy import Connection
+
+from comity.clock import Clock
+from comity.database.connection import Database
+from comity.database.ledger import ledger
+from comity.database.queue import bot_rows, jobs, policies, reservations, results, webhooks
+from comity.database.queue.jobs import HeldJob, JobEnd
+from comity.database.queue.policies import PolicyRow, SuccessOf
+from comity.database.queue.reservations import HostRow, bot_holder
+from comity.database.queue.results import PackedPage
+from comity.database.queue.webhooks import WantedEvents
+from comity.model.gate import DoorProfile, GateLimits, GateMemory, Observation
+from comity.model.ledger import Purpose
+from comity.model.queue import (
+    QUEUE_PROFILE,
+    RETRY_BACKOFF_MINUTES,
+    BotError,
+    BotRefused,
+    JobStatus,
+    Slot,
+    Submission,
+    WebhookEvent,
+)
+from comity.rules.politeness.pace import limits_for, observed
+from comity.rules.queue import slots
+from comity.rules.queue.breaker import BreakerTerms, bot_after, site_after
+from comity.rules.queue.retry import JobRetry, after_failure
+from comity.rules.queue.slot_terms import EndedSlot, SlotTerms, from_document, request_row
+from comity.rules.queue.submission import Answer, FormerLock, JobView, Judged, judge, submission_digest
+from comity.walk.bots.threads import BotThreads
+
+_TRIES: Final = 3
+_WEBHOOKS_EVERY_S: Final = 1.0
+_MOST_LATE: Final = 20  # submissions of one job that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitTerms:
+    """What a submit goes by."""
+
+    profile: DoorProfile = QUEUE_PROFILE
+    breaker: BreakerTerms = field(default_factory=BreakerTerms)
+
+
+class _LostRaceError(Exception):
+    """The job changed between the look and the lock; look again."""
+
+
+class Submitter:
+    """Takes the results of bots."""
+
+    def __init__(self, database: Database, clock: Clock, threads: BotThreads, terms: SubmitTerms | None = None) -> None:
+        self._database = database
+        self._clock = clock
+        self._threads = threads
+        self._terms = terms or SubmitTerms()
+        self._wanted: tuple[float, WantedEvents] | None = None
+
+    async def submit(self, submission: Submission) -> dict[str, Any]:
+        """Take a result; gives S3's data. Raises `BotRefused` with S3's code."""
+        return await self._threads.run(self._submit, submission)
+
+    def _submit(self, submission: Submission) -> dict[str, Any]:
+        page = PackedPage(submission.raw_html)
+        digest = submission_digest(submission)
+        for _ in range(_TRIES):
+            try:
+                with self._database.write() as connection:
+                    outcome = self._settle(connection, submission, page, digest)
+            except _LostRaceError:
+                continue
+            if isinstance(outcome, Judged):
+                assert outcome.code is not None
+                raise BotRefused(outcome.code, outcome.message, outcome.details)
+            return outcome
+        raise BotRefused(BotError.INTERNAL_ERROR, "the job is being changed by others; submit it again")
+
+    def _settle(
+        self, connection: Connection, submission: Submission, page: PackedPage, digest: str
+    ) -> dict[str, Any] | Judged:
+        own_time = self._database.now(self._clock)
+        taken = jobs.take(connection, submission.job_id, None if own_time is None else self._clock.seconds())
+        if taken is None:
+            details = {"job_id": str(submission.job_id)}
+            return Judged(Answer.REFUSE, BotError.JOB_NOT_FOUND, "there is no job with this id", details)
+        job, row, now = taken
+        holder = bot_holder(submission.bot_id)
+        judged = judge(_view(job), submission.bot_id, digest, now, None)
+        if judged.answer is Answer.REFUSE:
+            locked_at = jobs.former_lock(connection, job.id, holder)
+            if locked_at is not None:
+                judged = judge(_view(job), submission.bot_id, digest, now, FormerLock(locked_at))
+        if judged.answer is Answer.REPEAT:
+            return _answer_from(job.submission_answer or {})
+        if judged.answer is Answer.LATE and results.late_of_job(connection, job.id, _MOST_LATE) < _MOST_LATE:
+            results.keep_late(connection, submission, page, digest, now)
+        if judged.answer is not Answer.ACCEPT:
+            return judged
+        return self._accept(connection, submission, page, digest, job, row, now)
+
+    def _accept(
+        self,
+        connection: Connection,
+        submission: Submission,
+        page: PackedPage,
+        digest: str,
+        job: HeldJob,
+        row: HostRow,
+        now: float,
+    ) -> dict[str, Any]:
+        policy = None if job.policy_id is None else policies.get(connection, job.policy_id)
+        if submission.success:
+            answer, ending, events = self._succeed(connection, submission, job, policy, now)
+        else:
+            answer, ending, events = self._fail(connection, submission, job, policy, now)
+        stored = _stored(answer)
+        ending = ending._replace(submitted_by=submission.bot_id, submission_digest=digest, submission_answer=stored)
+        if not jobs.end(connection, job, ending, now):
+            raise _LostRaceError
+        if submission.success:
+            results.add(
+                connection,
+                answer["result_id"],
+                submission,
+                page,
+                policy_id=None if policy is None else policy.id,
+                url=job.url,
+                now=now,
+            )
+        self._end_slot(connection, submission, job, row, now)
+        self._count(connection, submission, row, now)
+        webhooks.enqueue(connection, events, self._wanted_events(connection, now), now)
+        return _answer_from(stored)
+
+    def _wanted_events(self, connection: Connection, now: float) -> WantedEvents:
+        """What webhooks want to be called for, read once a second."""
+        found = self._wanted
+        if found is None or not 0.0 <= now - found[0] < _WEBHOOKS_EVERY_S:
+            found = self._wanted = (now, webhooks.wanted(connection))
+        return found[1]
+
+    def _succeed(
+        self,
+        connection: Connection,
+        submission: Submission,
+        job: HeldJob,
+        policy: PolicyRow | None,
+        now: float,
+    ) -> tuple[dict[str, Any], JobEnd, dict[WebhookEvent, dict[str, Any]]]:
+        next_run_at = None
+        if policy is not None:
+            next_run_at = now + policy.frequency_hours * 3600.0
+            success = SuccessOf(next_run_at, submission.price, submission.currency, submission.in_stock)
+            policies.note_success(connection, policy.id, success, now)
+        answer = {
+            "result_id": uuid4(),
+            "job_id": job.id,
+            "status": str(JobStatus.DONE),
+            "price": submission.price,
+            "currency": submission.currency,
+            "policy_next_run": None if next_run_at is None else datetime.fromtimestamp(next_run_at, UTC),
+        }
+        ending = JobEnd(JobStatus.DONE, "submitted", bot_holder(submission.bot_id))
+        return answer, ending, _events_of_success(submission, job, policy, answer)
+
+    def _fail(
+        self,
+        connection: Connection,
+        submission: Submission,
+        job: HeldJob,
+        policy: PolicyRow | None,
+        now: float,
+    ) -> tuple[dict[str, Any], JobEnd, dict[WebhookEvent, dict[str, Any]]]:
+        actor = bot_holder(submission.bot_id)
+        decision = after_failure(
+            job.retry_count,
+            job.max_retries,
+            RETRY_BACKOFF_MINUTES if policy is None else policy.retry_backoff_minutes,
+            now,
+            failures_before=0 if policy is None else policy.failure_count,
+            retry_after_s=submission.retry_after_s,
+        )
+        answer: dict[str, Any] = {"job_id": job.id, "max_retries": job.max_retries}
+        if isinstance(decision, JobRetry):
+            if policy is not None:
+                policies.note_failure(connection, policy.id, None, now)
+            answer |= {
+                "status": str(JobStatus.PENDING),
+                "retry_count": decision.retry_count,
+                "not_before": datetime.fromtimestamp(decision.not_before, UTC),
+                "message": "Job marked for retry",
+            }
+            ending = JobEnd(
+                JobStatus.PENDING,
+                "failed, to be retried",
+                actor,
+                error_msg=submission.error_msg,
+                retry_count=decision.retry_count,
+                not_before=decision.not_before,
+            )
+            return answer, ending, {}
+        if policy is not None:
+            policies.note_failure(connection, policy.id, decision.next_run_at, now)
+        answer |= {
+            "status": str(JobStatus.FAILED),
+            "retry_count": job.retry_count,
+            "message": "Job failed permanently",
+            "policy_next_run": None if policy is None else datetime.fromtimestamp(decision.next_run_at, UTC),
+        }
+        ending = JobEnd(JobStatus.FAILED, "failed, without retries left", actor, error_msg=submission.error_msg)
+        payload = _payload(job) | {"error_msg": submission.error_msg, "retry_count": job.retry_count}
+        return answer, ending, {WebhookEvent.JOB_FAILED: payload}
+
+    def _end_slot(self, connection: Connection, submission: Submission, job: HeldJob, row: HostRow, now: float) -> None:
+        """Tell the gate what came of the request, record it, and give the host back if it was the last."""
+        held = read_slot(job)
+        if held is None or job.lease_token is None:  # locked in SQL: there was no slot
+            return
+        slot, terms = held
+        status = submission.http_status
+        if status is None and submission.success:
+            status = 200
+        seen = observed(status, None, submission.retry_after_s)
+        limits = limits_of(self._terms.profile, row, terms)
+        memory = slots.end(row.memory, limits, slot, now, observation=seen, started_at=submission.started_at)
+        failures = site_after(
+            succeeded=submission.success, failures=row.queue_failures, now=now, terms=self._terms.breaker
+        )
+        end_reservation(connection, job, row, limits, memory, now, failures)
+        ended = ended_slot(job, submission.bot_id, slot, terms)
+        blocked_until = memory.blocked_until if status in (429, 503) else None
+        append_job_request(connection, ended, submission, seen, blocked_until, now)
+
+    def _count(self, connection: Connection, submission: Submission, row: HostRow, now: float) -> None:
+        if submission.success:
+            bot_rows.note_success(connection, submission.bot_id)
+            return
+        found = bot_rows.standing(connection, submission.bot_id)
+        if found is None:
+            return
+        failures, times = found
+        standing = bot_after(
+            succeeded=False,
+            failures=failures,
+            times_quarantined=times,
+            site_failures=row.queue_failures,
+            now=now,
+            terms=self._terms.breaker,
+        )
+        bot_rows.note_end(
+            connection,
+            submission.bot_id,
+            done=0,
+            failed=1,
+            failures=standing.failures,
+            quarantined_until=standing.quarantined_until,
+        )
+
+
+def append_job_request(
+    connection: Connection,
+    ended: EndedSlot,
+    submission: Submission,
+    seen: Observation,
+    blocked_until: float | None,
+    now: float,
+) -> None:
+    """Enter the request of a job in the ledger, as the bot reported it."""
+    row = request_row(
+        ended,
+        now,
+        started_at=submission.started_at,
+        latency_s=None,
+        status=submission.http_status,
+        retry_after_s=seen.retry_after_s,
+        blocked_until=blocked_until,
+    )
+    ledger.append_requests(connection, None, [row])
+
+
+def end_reservation(
+    connection: Connection,
+    job: HeldJob,
+    row: HostRow,
+    limits: GateLimits,
+    memory: GateMemory,
+    now: float,
+    failures: tuple[int, float | None] | None = None,
+) -> bool:
+    """Write a host's gate, and give the host back if this was its client's last open job; gives whether it was."""
+    assert job.locked_by is not None
+    assert job.lease_token is not None
+    return reservations.release_if_idle(
+        connection,
+        row.id,
+        bot_holder(job.locked_by),
+        memory,
+        token=job.lease_token,
+        queue_ready_at=slots.look_again_at(memory, limits, now),
+        failures=failures,
+    )
+
+
+def read_slot(job: HeldJob) -> tuple[Slot, SlotTerms] | None:
+    """The slot of a job's lock, and what it was given under; None if it was locked in SQL."""
+    if job.slot is None or job.slot_at is None or job.slot_ends_at is None:
+        return None
+    return from_document(job.slot, job.slot_at, job.slot_ends_at)
+
+
+def ended_slot(job: HeldJob, bot_id: str, slot: Slot, terms: SlotTerms) -> EndedSlot:
+    """The slot of a job that has ended, for the ledger."""
+    token = job.lease_token or 0
+    return EndedSlot(job.host_id, job.host, token, bot_id, job.url, Purpose.JOB, slot, terms)
+
+
+def limits_of(profile: DoorProfile, row: HostRow, terms: SlotTerms) -> GateLimits:
+    """The limits of a host as they are now; robots.txt as it was when the slot was given."""
+    interval_ms = row.policy_interval_ms
+    return limits_for(
+        profile,
+        policy_interval_s=None if interval_ms is None else interval_ms / 1000,
+        policy_max_concurrency=row.policy_max_concurrency,
+        crawl_delay_s=terms.crawl_delay_s,
+    )
+
+
+def _view(job: HeldJob) -> JobView:
+    return JobView(
+        job.id,
+        job.status,
+        job.locked_by,
+        job.locked_at,
+        job.lock_ends_at,
+        job.lock_ttl_s,
+        job.submitted_by,
+        job.submission_digest,
+    )
+
+
+def _events_of_success(
+    submission: Submission, job: HeldJob, policy: PolicyRow | None, answer: dict[str, Any]
+) -> dict[WebhookEvent, dict[str, Any]]:
+    """What webhooks are called for: a result, another price, and stock that is back."""
+    payload = _payload(job) | {
+        "result_id": str(answer["result_id"]),
+        "price": None if submission.price is None else format(submission.price, "f"),
+        "currency": submission.currency,
+        "title": submission.title,
+        "in_stock": submission.in_stock,
+    }
+    events = {WebhookEvent.JOB_DONE: payload}
+    if policy is None:
+        return events
+    if submission.price is not None and policy.last_price is not None:
+        is_other_currency = submission.currency is not None and submission.currency != policy.last_currency
+        if submission.price != policy.last_price or is_other_currency:
+            former = {"former_price": format(policy.last_price, "f"), "former_currency": policy.last_currency}
+            events[WebhookEvent.PRICE_CHANGED] = payload | former
+    if submission.in_stock and policy.last_in_stock is False:
+        events[WebhookEvent.BACK_IN_STOCK] = payload
+    return events
+
+
+def _payload(job: HeldJob) -> dict[str, Any]:
+    policy_id = None if job.policy_id is None else str(job.policy_id)
+    return {"job_id": str(job.id), "policy_id": policy_id, "url": job.url}
+
+
+# An answer is stored as JSON, and given again from it, so that a repeated submit is answered in the same words.
+
+
+def _stored(answer: dict[str, Any]) -> dict[str, Any]:
+    def plain(value: Any) -> Any:
+        if isinstance(value, Decimal):
+            return format(value, "f")
+        if isinstance(value, datetime):
+            return value.isoformat()
+        return str(value) if isinstance(value, UUID) else value
+
+    return {name: plain(value) for name, value in answer.items()}
+
+
+def _answer_from(stored: dict[str, Any]) -> dict[str, Any]:
+    answer = dict(stored)
+    for name in ("job_id", "result_id"):
+        if answer.get(name) is not None:
+            answer[name] = UUID(answer[name])
+    for name in ("policy_next_run", "not_before"):
+        if answer.get(name) is not None:
+            answer[name] = datetime.fromisoformat(answer[name])
+    if answer.get("price") is not None:
+        answer["price"] = Decimal(answer["price"])
+    return answer

@@ -1,0 +1,281 @@
+"""Pull, submit, heartbeat and release over HTTP: S3's bodies, envelope, codes and statuses, on both databases."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from tests.doors.web.queueing import Queue, queue_on
+from tests.doors.web.served import TOKEN_HASH, Served, served
+
+SECOND = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+MILLISECOND = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+S3_JOB = {"job_id", "url", "priority", "max_retries", "timeout_seconds", "retry_count", "locked_until"}
+BEYOND_S3 = {"not_before", "start_by", "delay_seconds", "domain", "crawl_config"}
+
+
+@pytest.fixture
+def queue(api: Served) -> Iterator[Queue]:
+    with queue_on(api) as made:
+        yield made
+
+
+@pytest.fixture
+def one(sqlite_url: str) -> Iterator[Queue]:
+    """On one database, where what is tested does not reach it."""
+    settings: dict[str, Any] = {"env": "prod", "admin_token_hash": (TOKEN_HASH,), "max_raw_html_bytes": 20_000}
+    with served(sqlite_url, **settings) as running, queue_on(running) as made:
+        yield made
+
+
+def test_a_pull_has_the_body_of_s3_and_a_window_for_each_job(queue: Queue) -> None:
+    queue.jobs(2, priority=10, crawl_config={"price": ".price"})
+    data = queue.pull()
+    assert (data["count"], data["skipped"], data["skipped_by_reason"]) == (2, 0, {})
+    for job in data["jobs"]:
+        assert set(job) == S3_JOB | BEYOND_S3
+        assert (job["priority"], job["max_retries"], job["timeout_seconds"], job["retry_count"]) == (10, 3, 600, 0)
+        assert SECOND.fullmatch(job["locked_until"])
+        assert MILLISECOND.fullmatch(job["not_before"])
+        assert data["server_time"] <= job["not_before"] < job["start_by"]
+        assert job["crawl_config"] == {"price": ".price"}
+        assert job["url"] == f"https://{job['domain']}/p"
+    assert queue.pull()["jobs"] == [], "what one pull handed out, another does not"
+
+
+def test_a_pull_is_bounded_and_can_name_a_host(queue: Queue) -> None:
+    queue.jobs(3)
+    assert [job["domain"] for job in queue.pull(domain="WWW.shop2.example.")["jobs"]] == ["shop2.example"]
+    assert queue.pull(1)["count"] == 1
+    without_slash = queue.bot.post("/api/crawl/pull", json={"bot_id": "shop-1"})
+    assert without_slash.json()["data"]["count"] == 1
+
+
+def test_a_result_is_answered_with_the_digits_that_came(queue: Queue) -> None:
+    [job] = queue.pulled()
+    content = (
+        f'{{"bot_id": "shop-1", "job_id": "{job["job_id"]}", "success": true, "price": 99.10, "currency": "usd",'
+        ' "title": "Product", "in_stock": true, "parsed_data": {"a": [1.5, "ü"]}, "raw_html": "<p>ü</p>"}'
+    )
+    headers = {"Content-Type": "application/json"}
+    answer = queue.bot.post("/api/crawl/submit/", content=content.encode(), headers=headers)
+    assert answer.status_code == 200
+    data = answer.json()["data"]
+    assert (data["status"], data["currency"], data["job_id"]) == ("done", "USD", job["job_id"])
+    assert '"price":99.10' in answer.text
+    assert SECOND.fullmatch(data["policy_next_run"])
+    again = queue.bot.post("/api/crawl/submit", content=content.encode(), headers=headers)
+    assert again.json() == answer.json(), "the same answer, without the slash too"
+    assert '"price":99.10' in again.text
+    other = queue.submit(job["job_id"], price=1, currency="EUR")
+    assert queue.refusal(other) == (400, "job_not_locked")
+    result = queue.admin.get(f"/admin/crawl_results/{data['result_id']}")
+    assert '"price":99.1' in result.text
+    assert result.json()["parsed_data"] == {"a": [1.5, "ü"]}
+    page = queue.admin.get(f"/admin/crawl_results/{job['job_id']}/raw_html")
+    assert page.text == "<p>ü</p>"
+    assert page.headers["content-type"] == "text/plain; charset=utf-8"
+    assert page.headers["content-disposition"].startswith("attachment")
+
+
+@pytest.mark.parametrize(
+    ("sent", "answered"),
+    [("0.1", "0.1"), ("12345678901234.5678", "12345678901234.5678"), ('"19.90"', "19.90"), ("7", "7"), ("1e2", "100")],
+)
+def test_prices_are_exact(one: Queue, sent: str, answered: str) -> None:
+    [job] = one.pulled()
+    content = f'{{"bot_id":"shop-1","job_id":"{job["job_id"]}","success":true,"price":{sent},"currency":"USD"}}'
+    answer = one.bot.post("/api/crawl/submit/", content=content, headers={"Content-Type": "application/json"})
+    assert f'"price":{answered},' in answer.text
+
+
+def test_failures_are_retried_and_then_final(queue: Queue) -> None:
+    [job] = queue.pulled(max_retries=1)
+    answer = queue.submit(job["job_id"], False, error_msg="Timeout: page did not load").json()["data"]
+    assert (answer["status"], answer["retry_count"], answer["max_retries"]) == ("pending", 1, 1)
+    assert answer["message"]
+    assert queue.pull()["jobs"] == [], "not before its back-off"
+    details = queue.admin.get(f"/admin/crawl_jobs/{job['job_id']}").json()
+    assert details["not_before"] is not None
+    [policy] = queue.admin.get("/admin/crawl_policies").json()["policies"]
+    queue.admin.post("/admin/crawl_policies/actions", json={"action": "run_now", "ids": [policy["id"]]})
+    queue.admin.post(
+        "/admin/crawl_jobs/actions", json={"action": "mark_expired", "ids": [job["job_id"]], "reason": "a test"}
+    )
+    [again] = _pulled_soon(queue)
+    final = queue.submit(again["job_id"], False, error_msg="again").json()["data"]
+    assert final["status"] == "failed"
+    moves = queue.admin.get(f"/admin/crawl_jobs/{job['job_id']}").json()["moves"]
+    assert [move["after"] for move in moves] == ["locked", "pending", "expired", "locked", "failed"]
+    assert (moves[2]["actor"], moves[2]["reason"]) == ("operator", "a test")
+
+
+def _pulled_soon(queue: Queue) -> list[dict[str, Any]]:
+    """Pull until the host may be asked again."""
+    from tests.doors.web.served import until
+
+    found: list[dict[str, Any]] = until(lambda: queue.pull()["jobs"])
+    return found
+
+
+def test_every_code_of_s3(queue: Queue) -> None:
+    first, second, third = queue.pulled(3)
+    key = queue.admin.post("/admin/bots", json={"bot_id": "shop-2"}).json()["key"]
+    with queue.served.client(headers={"X-API-Key": key}) as other:
+
+        def ask(name: str, **body: Any) -> tuple[int, str]:
+            return queue.refusal(other.post(f"/api/crawl/{name}/", json={"bot_id": "shop-2", **body}))
+
+        # not_assigned: another bot holds the job, or the key is another's
+        assert ask("submit", job_id=first["job_id"], success=True) == (403, "not_assigned")
+        assert queue.refusal(queue.bot.post("/api/crawl/pull/", json={"bot_id": "shop-2"})) == (403, "not_assigned")
+        # job_already_locked
+        for name in ("heartbeat", "release"):
+            assert ask(name, job_ids=[first["job_id"]]) == (400, "job_already_locked")
+            assert ask(name, job_ids=[str(uuid4())]) == (404, "job_not_found")
+        # job_not_found
+        assert ask("submit", job_id=str(uuid4()), success=True) == (404, "job_not_found")
+        # job_not_locked
+        released = queue.bot.post("/api/crawl/release/", json={"bot_id": "shop-1", "job_ids": [second["job_id"]]})
+        assert released.json()["data"] == {"released": [second["job_id"]], "lost": []}
+        assert ask("submit", job_id=second["job_id"], success=True) == (400, "job_not_locked")
+        assert ask("heartbeat", job_ids=[second["job_id"]]) == (400, "job_not_locked")
+    # lock_expired, with S3's details; what was submitted is kept
+    queue.let_lock_run_out(third["job_id"])
+    late = queue.submit(third["job_id"], price="5", currency="USD", raw_html="<p>late</p>")
+    assert queue.refusal(late) == (400, "lock_expired")
+    assert {"job_id", "locked_at", "lock_ttl", "current_time"} <= late.json()["details"].keys()
+    assert SECOND.fullmatch(late.json()["details"]["locked_at"])
+    [kept] = queue.admin.get("/admin/crawl_results/late").json()["late"]
+    assert (kept["job_id"], kept["bot_id"]) == (third["job_id"], "shop-1")
+    shown = queue.admin.get(f"/admin/crawl_results/late/{kept['id']}").json()
+    assert shown["content"]["currency"] == "USD"
+    assert queue.admin.get(f"/admin/crawl_results/late/{kept['id']}/raw_html").text == "<p>late</p>"
+    # validation_error
+    assert queue.refusal(queue.submit("not-an-id")) == (400, "validation_error")
+
+
+def test_internal_error_is_masked_in_the_same_envelope(one: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    from comity.walk.bots.pull import Puller
+
+    async def fail(*_arguments: object) -> Any:
+        raise RuntimeError("a secret")
+
+    monkeypatch.setattr(Puller, "pull", fail)
+    answer = one.bot.post("/api/crawl/pull/", json={"bot_id": "shop-1"})
+    assert one.refusal(answer) == (500, "internal_error")
+    assert "secret" not in answer.text
+    assert 'comity_queue_errors_total{error="internal_error"} 1.0' in one.admin.get("/admin/metrics").text
+
+
+INVALID: list[tuple[str, dict[str, Any], str]] = [
+    ("pull", {"max_jobs": 0}, "max_jobs"),
+    ("pull", {"max_jobs": 101}, "max_jobs"),
+    ("pull", {"max_jobs": "3"}, "max_jobs"),
+    ("pull", {"max_jobs": True}, "max_jobs"),
+    ("pull", {"domain": "not a host"}, "domain"),
+    ("pull", {"domain": "a\0.example"}, "domain"),
+    ("pull", {"max_job": 3}, "body"),
+    ("submit", {"success": "yes"}, "success"),
+    ("submit", {"success": False}, "body"),
+    ("submit", {"success": True, "error_msg": "but"}, "body"),
+    ("submit", {"success": True, "price": -1}, "price"),
+    ("submit", {"success": True, "price": "much"}, "price"),
+    ("submit", {"success": True, "price": 0.12345}, "price"),
+    ("submit", {"success": True, "price": 1e15}, "price"),
+    ("submit", {"success": True, "price": "NaN"}, "price"),
+    ("submit", {"success": True, "price": True}, "price"),
+    ("submit", {"success": True, "currency": "ZZZ"}, "currency"),
+    ("submit", {"success": True, "parsed_data": []}, "parsed_data"),
+    ("submit", {"success": True, "parsed_data": {"a": "\0"}}, "parsed_data"),
+    ("submit", {"success": True, "parsed_data": {"a": "x" * 300_000}}, "parsed_data"),
+    ("submit", {"success": True, "http_status": 99}, "http_status"),
+    ("submit", {"success": True, "retry_after": -1}, "retry_after"),
+    ("submit", {"success": True, "started_at": "soon"}, "started_at"),
+    ("submit", {"success": True, "titel": "x"}, "body"),
+    ("submit", {"success": True, "raw_html": "x" * 20_001}, "raw_html"),
+    ("heartbeat", {"job_ids": []}, "job_ids"),
+    ("heartbeat", {"job_ids": ["x"]}, "job_ids.0"),
+    ("release", {}, "job_ids"),
+]
+
+
+def test_what_is_not_valid_is_refused_with_the_field(one: Queue) -> None:
+    job_id = str(uuid4())
+    for name, body, field in INVALID:
+        identity = {"job_id": job_id} if name == "submit" else {}
+        answer = one.bot.post(f"/api/crawl/{name}/", json={"bot_id": "shop-1", **identity, **body})
+        assert one.refusal(answer) == (400, "validation_error"), (body, answer.text)
+        assert field in answer.json()["details"], answer.text
+
+
+def deep(levels: int) -> str:
+    return '{"a":' * levels + "1" + "}" * levels
+
+
+def test_malformed_bodies_stay_in_the_envelope(one: Queue) -> None:
+    def send(content: bytes | str, content_type: str = "application/json", path: str = "pull/") -> httpx.Response:
+        return one.bot.post(f"/api/crawl/{path}", content=content, headers={"Content-Type": content_type})
+
+    huge = f'{{"bot_id":"shop-1","job_id":"{uuid4()}","success":true,"parsed_data":{deep(40)}}}'
+    bad = (b"{", b"[]", b"null", b'"x"', b"\xff", b"{}", b'{"bot_id": NaN}', b"[" * 1000)
+    for content in bad:
+        assert one.refusal(send(content)) == (400, "validation_error"), content
+    assert one.refusal(send(huge, path="submit/")) == (400, "validation_error")
+    assert one.refusal(send("{}", "text/plain")) == (415, "unsupported_media_type")
+    assert one.refusal(send(b"{" + b" " * 20_000 + b"}")) == (413, "too_large")
+    assert one.refusal(send(b"{" + b" " * 1_100_000 + b"}", path="submit/")) == (413, "too_large")
+    assert one.refusal(one.bot.post("/api/crawl/pull/?max_jobs=3", json={"bot_id": "shop-1"})) == (
+        400,
+        "validation_error",
+    )
+    assert one.refusal(one.bot.get("/api/crawl/pull/")) == (405, "method_not_allowed")
+    assert one.refusal(one.bot.post("/api/crawl/nothing/", json={})) == (404, "not_found")
+
+
+def test_an_unknown_field_is_ignored_and_a_long_title_is_cut(one: Queue) -> None:
+    [job] = one.pulled()
+    body = {"bot_id": "shop-1", "job_id": job["job_id"], "success": True, "in_stock": None}
+    body |= {"title": "t" * 600, "weather": "fine", "raw_html": "\ud800"}
+    headers = {"Content-Type": "application/json"}
+    answer = one.bot.post("/api/crawl/submit/", content=json.dumps(body), headers=headers)
+    assert answer.status_code == 200, answer.text
+    result = one.admin.get(f"/admin/crawl_results/{job['job_id']}").json()
+    assert result["title"] == "t" * 500
+
+
+def test_a_heartbeat_keeps_what_the_bot_holds(queue: Queue) -> None:
+    [job] = queue.pulled()
+    unknown = str(uuid4())
+    body = {"bot_id": "shop-1", "job_ids": [job["job_id"], unknown, job["job_id"]]}
+    data = queue.bot.post("/api/crawl/heartbeat/", json=body).json()["data"]
+    assert [each["job_id"] for each in data["kept"]] == [job["job_id"]]
+    assert data["kept"][0]["locked_until"] >= job["locked_until"]
+    assert data["lost"] == [unknown]
+    released = queue.bot.post("/api/crawl/release", json={**body, "reason": "tired"}).json()["data"]
+    assert (released["released"], released["lost"]) == ([job["job_id"]], [unknown])
+    moves = queue.admin.get(f"/admin/crawl_jobs/{job['job_id']}").json()["moves"]
+    assert "tired" in moves[-1]["reason"]
+
+
+def test_metrics_count_pulls_submits_and_jobs(one: Queue) -> None:
+    [job] = one.pulled()
+    one.submit(job["job_id"])
+    one.pull()
+    one.submit("x")
+    text = one.admin.get("/admin/metrics").text
+    for line in (
+        'comity_queue_pulls_total{outcome="jobs"} 1.0',
+        'comity_queue_pulls_total{outcome="empty"} 1.0',
+        "comity_queue_jobs_handed_total 1.0",
+        'comity_queue_submits_total{status="done"} 1.0',
+        'comity_queue_jobs{status="done"} 1.0',
+        'comity_queue_errors_total{error="validation_error"} 1.0',
+    ):
+        assert line in text, text

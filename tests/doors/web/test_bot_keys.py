@@ -1,0 +1,121 @@
+"""Bots are admitted by their keys: shown once, stored as a hash, revoked at once, guessed at a bounded rate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+
+import httpx
+import pytest
+
+from comity.doors.web.access import MAX_WRONG_KEYS
+from tests.doors.web.served import TOKEN_HASH, WITH_TOKEN, Served, served, until
+
+PULL = "/api/crawl/pull/"
+ENVELOPE = {"success", "error", "message", "details"}
+
+
+def pull(client: httpx.Client, key: str | None, bot_id: str = "shop-1", path: str = PULL) -> httpx.Response:
+    headers = {} if key is None else {"X-API-Key": key}
+    return client.post(path, json={"bot_id": bot_id, "max_jobs": 1}, headers=headers)
+
+
+def add(admin: httpx.Client, bot_id: str = "shop-1", **values: Any) -> str:
+    answer = admin.post("/admin/bots", json={"bot_id": bot_id, **values})
+    assert answer.status_code == 201, answer.text
+    key: str = answer.json()["key"]
+    return key
+
+
+def refusal(answer: httpx.Response) -> tuple[int, str]:
+    body = answer.json()
+    assert set(body) == ENVELOPE, body
+    assert body["success"] is False
+    assert isinstance(body["details"], dict)
+    return answer.status_code, body["error"]
+
+
+def test_a_key_admits_its_own_bot_and_no_other(api: Served, admin: httpx.Client) -> None:
+    key = add(admin)
+    add(admin, "shop-2")
+    with api.client() as client:
+        assert pull(client, key).status_code == 200
+        assert pull(client, key, path="/api/crawl/pull").status_code == 200
+        assert refusal(pull(client, key, "shop-2")) == (403, "not_assigned")
+        assert refusal(pull(client, None)) == (401, "unauthorized")
+        assert refusal(pull(client, "cmty_wrong")) == (401, "unauthorized")
+
+
+def test_a_key_is_shown_once_and_only_its_hash_is_stored(api: Served, admin: httpx.Client) -> None:
+    key = add(admin, note="price team", max_jobs_in_hand=5)
+    assert re.fullmatch(r"cmty_[\w-]{43}", key), "256 bits"
+    shown = admin.get("/admin/bots/shop-1").json()
+    assert key not in str(shown)
+    assert (shown["max_jobs_in_hand"], shown["note"], shown["has_key"]) == (5, "price team", True)
+    assert [bot["bot_id"] for bot in admin.get("/admin/bots").json()["bots"]] == ["shop-1"]
+    with api.state.database.read() as connection:
+        row = connection.exec_driver_sql("SELECT * FROM bots").one()
+    assert key not in str(row)
+    assert sha256(key.encode()).hexdigest() in str(row)
+
+
+def test_a_revoked_key_stops_at_once_and_a_new_key_replaces_it(api: Served, admin: httpx.Client) -> None:
+    key = add(admin)
+    with api.client() as client:
+        assert pull(client, key).status_code == 200
+        assert admin.post("/admin/bots/shop-1/revoke").json()["status"] == "revoked"
+        until(lambda: pull(client, key).status_code == 401, within_s=30)
+        assert admin.post("/admin/bots/shop-1/resume").status_code == 409
+        renewed = admin.post("/admin/bots/shop-1/new-key").json()
+        assert renewed["status"] == "active"
+        assert renewed["key"] != key
+        assert pull(client, renewed["key"]).status_code == 200
+        assert pull(client, key).status_code == 401
+    assert admin.post("/admin/bots", json={"bot_id": "shop-1"}).status_code == 409
+
+
+def test_limits_are_changed_and_removed(admin: httpx.Client) -> None:
+    add(admin)
+    changed = admin.patch("/admin/bots/shop-1", json={"max_jobs_in_hand": 3, "max_jobs_per_minute": 60, "note": "x"})
+    assert [changed.json()[name] for name in ("max_jobs_in_hand", "max_jobs_per_minute", "note")] == [3, 60, "x"]
+    removed = admin.patch("/admin/bots/shop-1", json={"max_jobs_in_hand": 0, "note": None}).json()
+    assert (removed["max_jobs_in_hand"], removed["max_jobs_per_minute"], removed["note"]) == (None, 60, None)
+    assert admin.patch("/admin/bots/shop-1", json={}).status_code == 422
+    assert admin.patch("/admin/bots/nobody-1", json={"note": "x"}).status_code == 404
+
+
+@pytest.fixture
+def plain(sqlite_url: str) -> Iterator[Served]:
+    """A server in production on one database: what differs between databases is tested above."""
+    with served(sqlite_url, env="prod", admin_token_hash=(TOKEN_HASH,)) as running:
+        yield running
+
+
+def test_wrong_keys_are_limited_by_address_but_known_keys_still_work(plain: Served) -> None:
+    with plain.client(headers=WITH_TOKEN) as admin, plain.client() as client:
+        key = add(admin)
+        assert pull(client, key).status_code == 200
+        codes = [pull(client, f"cmty_{number}").status_code for number in range(MAX_WRONG_KEYS)]
+        assert set(codes) == {401}
+        blocked = pull(client, "cmty_again")
+        assert refusal(blocked) == (429, "too_many_requests")
+        assert 1 <= int(blocked.headers["Retry-After"]) <= 61
+        assert pull(client, key).status_code == 200, "a valid key is not locked out by its neighbours"
+
+
+def test_on_this_machine_in_dev_a_bot_needs_no_key(sqlite_url: str) -> None:
+    with served(sqlite_url, env="dev") as running, running.client() as client:
+        assert pull(client, None, "my-bot").status_code == 200
+        bot = client.get("/admin/bots/my-bot").json()
+        assert (bot["has_key"], bot["status"]) == (False, "active")
+        assert refusal(pull(client, "cmty_wrong", "my-bot")) == (401, "unauthorized"), "a key that is sent is checked"
+        headers = {"X-Forwarded-For": "203.0.113.9"}
+        assert refusal(client.post(PULL, json={"bot_id": "my-bot"}, headers=headers)) == (401, "unauthorized")
+        headers = {"Origin": "https://evil.example"}
+        assert refusal(client.post(PULL, json={"bot_id": "my-bot"}, headers=headers)) == (403, "csrf")
+        client.post("/admin/bots/my-bot/revoke")
+        assert refusal(pull(client, None, "my-bot")) == (403, "not_assigned")
+        for bad in ("", "a b", "x" * 101, "-x", "ä"):
+            assert refusal(pull(client, None, bad)) == (400, "validation_error")

@@ -1,0 +1,189 @@
+"""Due policies become jobs, one at a time; locks end at their TTL; lost hints are found again."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import func, insert, select, update
+
+from comity.database.ledger.tables import ledger_notes
+from comity.database.queue.tables import bots, crawl_jobs, crawl_policies
+from comity.database.tables import domains
+from comity.upkeep import due_policies
+from comity.upkeep.due_policies import make_due_jobs
+from comity.upkeep.expire_locks import QueueSweeper, Swept
+from comity.walk.bots.locks import MOST_EXPIRIES
+from tests.queue.queued import host_of, job_row, moves_of
+from tests.queue.service import Service
+
+
+def make(service: Service) -> int:
+    return make_due_jobs(service.state.database, service.state.clock)
+
+
+def sweeper(service: Service) -> QueueSweeper:
+    return QueueSweeper(service.state.database, service.state.clock, service.locks, every_s=0.1)
+
+
+def policy_row(service: Service) -> dict[str, Any]:
+    with service.state.database.read() as connection:
+        return dict(connection.execute(select(crawl_policies)).one()._mapping)
+
+
+def test_a_due_policy_makes_one_job_that_a_pull_finds(service: Service) -> None:
+    state, clock = service.state, service.state.clock
+    service.policy(
+        frequency_hours=6, priority=4, importance=2.0, max_retries=1, timeout_minutes=3, crawl_config={"a": 1}
+    )
+    assert (make(service), make(service)) == (1, 0)
+    assert policy_row(service)["next_run_at"] == clock.now() + timedelta(hours=6)
+    row = state.row("shop.example")
+    assert (row["is_seeded"], row["queue_ready_at"]) == (False, clock.now())
+    assert policy_row(service)["domain_id"] == row["id"]
+    job = service.pull_one("a")
+    assert (job.priority, job.max_retries, job.lock_ttl_s, job.crawl_config) == (8, 1, 180, {"a": 1})
+    # While the job is open there is no other; afterwards the policy's own time counts.
+    clock.advance(hours=7)
+    assert make(service) == 0
+    assert policy_row(service)["next_run_at"] == clock.now() + timedelta(hours=6)
+    service.locks.expire()
+    service.submit("a", service.pull_one("a").job_id)
+    clock.advance(hours=6)
+    assert make(service) == 1
+
+
+def test_policies_that_are_disabled_or_not_due_make_no_jobs(service: Service) -> None:
+    now = service.state.clock.now()
+    service.policy("https://shop.example/1", enabled=False)
+    service.policy("https://shop.example/2", next_run_at=now + timedelta(seconds=1))
+    service.policy("https://shop.example/3", next_run_at=now)
+    service.policy("not a url")
+    assert make(service) == 1
+    with service.state.database.read() as connection:
+        assert connection.execute(select(crawl_jobs.c.url)).scalars().all() == ["https://shop.example/3"]
+
+
+def test_many_due_policies_are_taken_up_in_short_transactions(service: Service, monkeypatch: Any) -> None:
+    monkeypatch.setattr(due_policies, "BATCH", 3)
+    for number in range(8):
+        service.policy(f"https://h{number % 3}.example/{number}")
+    assert make(service) == 8
+    with service.state.database.read() as connection:
+        assert connection.execute(select(func.count(domains.c.queue_ready_at))).scalar() == 3
+
+
+def test_a_lock_ends_at_its_ttl_and_not_before(service: Service) -> None:
+    state, clock = service.state, service.state.clock
+    job_id = service.job(lock_ttl_seconds=120)
+    service.pull_one("dies")
+    clock.advance(seconds=119.5)
+    assert service.locks.expire() == 0
+    clock.advance(seconds=0.5)
+    assert service.locks.expire() == 1
+    assert service.locks.expire() == 0
+    row = job_row(state, job_id)
+    assert (row["status"], row["locked_by"], row["expiry_count"], row["retry_count"]) == ("expired", None, 1, 0)
+    assert moves_of(state, job_id)[-1] == ("locked", "expired", "sweeper", "the lock ran out")
+    host = state.row("shop.example")
+    assert (host["claimed_by"], host["unclean_end_at"], host["queue_ready_at"]) == (None, clock.now(), clock.now())
+    with state.database.read() as connection:
+        assert "unreported" in connection.execute(select(ledger_notes.c.kind)).scalars().all()
+        assert connection.execute(select(bots.c.consecutive_failures)).scalar() == 1
+    # The dead bot may have asked until the lease ran out.
+    job = service.pull_one("b")
+    assert job.slot.not_before == clock.seconds() + 1.0
+    assert service.pull("c", domain="shop.example").jobs == ()
+
+
+def test_a_job_that_ends_every_bot_is_given_up(service: Service) -> None:
+    policy_id = service.policy(retry_backoff_minutes=5)
+    job_id = service.job(policy_id=policy_id)
+    for number in range(MOST_EXPIRIES):
+        service.pull_one(f"bot-{number}")
+        service.state.clock.advance(seconds=601)
+        service.locks.expire()
+    row = job_row(service.state, job_id)
+    assert (row["status"], row["error_msg"]) == ("failed", f"the lock ran out {MOST_EXPIRIES} times")
+    assert policy_row(service)["failure_count"] == 1
+
+
+def test_a_host_stays_held_while_another_job_of_it_is_open(service: Service) -> None:
+    state, clock = service.state, service.state.clock
+    service.job("https://shop.example/1", lock_ttl_seconds=60, priority=9)
+    service.job("https://shop.example/2", lock_ttl_seconds=600)
+    assert len(service.pull("a").jobs) == 2
+    clock.advance(seconds=61)
+    assert service.locks.expire() == 1
+    assert state.row("shop.example")["claimed_by"] == "bot:a"
+    clock.advance(seconds=540)
+    assert service.locks.expire() == 1
+    assert state.row("shop.example")["claimed_by"] is None
+
+
+def test_a_lock_that_was_taken_in_sql_ends_too(service: Service) -> None:
+    job_id = service.job()
+    with service.state.database.write() as connection:
+        statement = update(crawl_jobs).values(status="locked", locked_by="x", locked_at=service.state.clock.now())
+        connection.execute(statement)
+    assert service.locks.expire() == 0
+    service.state.clock.advance(seconds=600)
+    assert service.locks.expire() == 1
+    assert service.pull_one("b").job_id == job_id
+
+
+def test_jobs_inserted_in_sql_are_found(service: Service) -> None:
+    state = service.state
+    assert sweeper(service).sweep() == Swept()
+    host_id = host_of(state, "shop.example")
+    with state.database.write() as connection:
+        connection.execute(insert(crawl_jobs).values(domain_id=host_id, url="https://shop.example/1"))
+    assert service.pull().jobs == ()
+    assert sweeper(service).sweep().found == 1
+    assert sweeper(service).sweep().found == 0
+    assert len(service.pull().jobs) == 1
+
+
+def test_lost_hosts_are_looked_for_a_part_at_a_time(service: Service, monkeypatch: Any) -> None:
+    monkeypatch.setattr("comity.upkeep.expire_locks._BATCH", 2)
+    for number in range(5):
+        service.job(f"https://h{number}.example/1")
+        service.job(f"https://h{number}.example/2")
+    with service.state.database.write() as connection:
+        connection.execute(update(domains).values(queue_ready_at=None))
+    swept = sweeper(service)
+    assert [swept.sweep().found for _ in range(4)] == [2, 2, 1, 0]
+
+
+def test_a_job_that_waits_grows_in_priority(service: Service) -> None:
+    clock = service.state.clock
+    service.policy(priority=5)
+    make(service)
+    swept = sweeper(service)
+    assert swept.sweep().aged == 0
+    for hours, priority in ((1, 6), (1, 7), (2, 8)):
+        clock.advance(hours=hours)
+        assert swept.sweep().aged == 1
+        with service.state.database.read() as connection:
+            assert connection.execute(select(crawl_jobs.c.priority)).scalar() == priority
+
+
+def test_the_sweeper_serves_until_it_is_stopped(service: Service) -> None:
+    service.policy()
+
+    async def serve() -> None:
+        stopping, swept = asyncio.Event(), sweeper(service)
+        loop, sweep = asyncio.get_running_loop(), swept.sweep
+
+        def stop_after_one() -> Swept:
+            found = sweep()
+            loop.call_soon_threadsafe(stopping.set)
+            return found
+
+        swept.sweep = stop_after_one  # type: ignore[method-assign]
+        async with asyncio.timeout(30):
+            await swept.serve(stopping)
+
+    asyncio.run(serve())
+    assert len(service.pull().jobs) == 1
