@@ -315,7 +315,7 @@ CREATE TABLE IF NOT EXISTS politeness_ledger (
     lease_token BIGINT NOT NULL,
     request_number BIGINT DEFAULT 0 NOT NULL,
     url TEXT NOT NULL,
-    purpose VARCHAR(10) NOT NULL,
+    purpose VARCHAR(60) NOT NULL,
     started_at TIMESTAMP WITH TIME ZONE NOT NULL,
     ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
     delay_s DOUBLE PRECISION NOT NULL,
@@ -340,7 +340,7 @@ ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS digest VARCHAR(32) DEFAUL
 ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS lease_token BIGINT;
 ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS request_number BIGINT DEFAULT 0 NOT NULL;
 ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS url TEXT;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS purpose VARCHAR(10);
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS purpose VARCHAR(60);
 ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS started_at TIMESTAMP WITH TIME ZONE;
 ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS ended_at TIMESTAMP WITH TIME ZONE;
 ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS delay_s DOUBLE PRECISION;
@@ -668,6 +668,30 @@ ALTER TABLE visit_lists ADD COLUMN IF NOT EXISTS begun_at TIMESTAMP WITH TIME ZO
 ALTER TABLE visit_lists ADD COLUMN IF NOT EXISTS ended_at TIMESTAMP WITH TIME ZONE;
 
 CREATE INDEX IF NOT EXISTS idx_visit_lists_name ON visit_lists (door, name, begun_at);
+
+CREATE TABLE IF NOT EXISTS webhooks (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    url TEXT NOT NULL,
+    events JSONB NOT NULL,
+    secret TEXT NOT NULL,
+    enabled BOOLEAN DEFAULT true NOT NULL,
+    consecutive_failures INTEGER DEFAULT 0 NOT NULL,
+    disabled_reason TEXT,
+    note TEXT,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_webhooks PRIMARY KEY (id)
+);
+
+ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS url TEXT;
+ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS events JSONB;
+ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS secret TEXT;
+ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS enabled BOOLEAN DEFAULT true NOT NULL;
+ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS consecutive_failures INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS disabled_reason TEXT;
+ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS note TEXT;
+ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
 
 CREATE TABLE IF NOT EXISTS crawl_locks (
     source_id UUID NOT NULL,
@@ -1099,6 +1123,170 @@ BEGIN
     END IF;
 END
 $$;
+
+CREATE TABLE IF NOT EXISTS webhook_deliveries (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    webhook_id UUID NOT NULL,
+    event VARCHAR(40) NOT NULL,
+    payload JSONB NOT NULL,
+    status VARCHAR(20) DEFAULT 'pending' NOT NULL,
+    attempts INTEGER DEFAULT 0 NOT NULL,
+    next_attempt_at TIMESTAMP WITH TIME ZONE,
+    last_status INTEGER,
+    last_error TEXT,
+    is_test BOOLEAN DEFAULT false NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    delivered_at TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT pk_webhook_deliveries PRIMARY KEY (id),
+    CONSTRAINT ck_webhook_deliveries_status CHECK (status IN ('pending', 'delivered', 'failed')),
+    CONSTRAINT fk_webhook_deliveries_webhook_id FOREIGN KEY(webhook_id) REFERENCES webhooks (id) ON DELETE CASCADE
+);
+
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS webhook_id UUID;
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS event VARCHAR(40);
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS payload JSONB;
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS status VARCHAR(20) DEFAULT 'pending' NOT NULL;
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS attempts INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS next_attempt_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS last_status INTEGER;
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS last_error TEXT;
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS is_test BOOLEAN DEFAULT false NOT NULL;
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS delivered_at TIMESTAMP WITH TIME ZONE;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_webhook_deliveries_status' AND conrelid = 'webhook_deliveries'::regclass) THEN
+        ALTER TABLE webhook_deliveries ADD CONSTRAINT ck_webhook_deliveries_status CHECK (status IN ('pending', 'delivered', 'failed')) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_webhook_deliveries_webhook_id' AND conrelid = 'webhook_deliveries'::regclass) THEN
+        ALTER TABLE webhook_deliveries ADD CONSTRAINT fk_webhook_deliveries_webhook_id FOREIGN KEY(webhook_id) REFERENCES webhooks (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_webhook_deliveries_due ON webhook_deliveries (next_attempt_at) WHERE status = 'pending';
+CREATE INDEX IF NOT EXISTS idx_webhook_deliveries_webhook ON webhook_deliveries (webhook_id, created_at);
+
+CREATE TABLE IF NOT EXISTS crawl_policies (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    url VARCHAR(2048) NOT NULL,
+    domain_id UUID,
+    frequency_hours INTEGER DEFAULT 24 NOT NULL,
+    priority INTEGER DEFAULT 5 NOT NULL,
+    max_retries INTEGER DEFAULT 3 NOT NULL,
+    retry_backoff_minutes INTEGER DEFAULT 5 NOT NULL,
+    timeout_minutes INTEGER DEFAULT 10 NOT NULL,
+    crawl_config JSONB,
+    enabled BOOLEAN DEFAULT true NOT NULL,
+    next_run_at TIMESTAMP WITH TIME ZONE,
+    failure_count INTEGER DEFAULT 0 NOT NULL,
+    last_success_at TIMESTAMP WITH TIME ZONE,
+    last_failed_at TIMESTAMP WITH TIME ZONE,
+    schedule VARCHAR(10) DEFAULT 'fixed' NOT NULL,
+    importance DOUBLE PRECISION DEFAULT 1 NOT NULL,
+    change_statistics JSONB,
+    last_price NUMERIC(18, 4),
+    last_currency VARCHAR(3),
+    last_in_stock BOOLEAN,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_crawl_policies PRIMARY KEY (id),
+    CONSTRAINT ck_crawl_policies_schedule CHECK (schedule IN ('fixed', 'adaptive')),
+    CONSTRAINT ck_crawl_policies_frequency_hours_at_least_1 CHECK (frequency_hours >= 1),
+    CONSTRAINT ck_crawl_policies_max_retries_at_least_0 CHECK (max_retries >= 0),
+    CONSTRAINT ck_crawl_policies_retry_backoff_minutes_at_least_0 CHECK (retry_backoff_minutes >= 0),
+    CONSTRAINT ck_crawl_policies_timeout_minutes_at_least_1 CHECK (timeout_minutes >= 1),
+    CONSTRAINT uq_crawl_policies_url UNIQUE (url),
+    CONSTRAINT fk_crawl_policies_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL
+);
+
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS url VARCHAR(2048);
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS domain_id UUID;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS frequency_hours INTEGER DEFAULT 24 NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS priority INTEGER DEFAULT 5 NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS max_retries INTEGER DEFAULT 3 NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS retry_backoff_minutes INTEGER DEFAULT 5 NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS timeout_minutes INTEGER DEFAULT 10 NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS crawl_config JSONB;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS enabled BOOLEAN DEFAULT true NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS next_run_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS failure_count INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS last_success_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS last_failed_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS schedule VARCHAR(10) DEFAULT 'fixed' NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS importance DOUBLE PRECISION DEFAULT 1 NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS change_statistics JSONB;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS last_price NUMERIC(18, 4);
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS last_currency VARCHAR(3);
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS last_in_stock BOOLEAN;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE crawl_policies ADD COLUMN IF NOT EXISTS updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_crawl_policies_frequency_hours_at_least_1' AND conrelid = 'crawl_policies'::regclass) THEN
+        ALTER TABLE crawl_policies ADD CONSTRAINT ck_crawl_policies_frequency_hours_at_least_1 CHECK (frequency_hours >= 1) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_crawl_policies_max_retries_at_least_0' AND conrelid = 'crawl_policies'::regclass) THEN
+        ALTER TABLE crawl_policies ADD CONSTRAINT ck_crawl_policies_max_retries_at_least_0 CHECK (max_retries >= 0) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_crawl_policies_retry_backoff_minutes_at_least_0' AND conrelid = 'crawl_policies'::regclass) THEN
+        ALTER TABLE crawl_policies ADD CONSTRAINT ck_crawl_policies_retry_backoff_minutes_at_least_0 CHECK (retry_backoff_minutes >= 0) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_crawl_policies_schedule' AND conrelid = 'crawl_policies'::regclass) THEN
+        ALTER TABLE crawl_policies ADD CONSTRAINT ck_crawl_policies_schedule CHECK (schedule IN ('fixed', 'adaptive')) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_crawl_policies_timeout_minutes_at_least_1' AND conrelid = 'crawl_policies'::regclass) THEN
+        ALTER TABLE crawl_policies ADD CONSTRAINT ck_crawl_policies_timeout_minutes_at_least_1 CHECK (timeout_minutes >= 1) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_crawl_policies_domain_id' AND conrelid = 'crawl_policies'::regclass) THEN
+        ALTER TABLE crawl_policies ADD CONSTRAINT fk_crawl_policies_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'uq_crawl_policies_url' AND conrelid = 'crawl_policies'::regclass) THEN
+        ALTER TABLE crawl_policies ADD CONSTRAINT uq_crawl_policies_url UNIQUE (url);
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_crawl_policies_domain_id ON crawl_policies (domain_id);
+CREATE INDEX IF NOT EXISTS idx_crawl_policies_due ON crawl_policies (next_run_at, priority) WHERE enabled;
+CREATE INDEX IF NOT EXISTS idx_crawl_policies_next_run_at ON crawl_policies (next_run_at);
 
 CREATE TABLE IF NOT EXISTS evidence (
     id BIGSERIAL NOT NULL,
@@ -1539,12 +1727,259 @@ $$;
 CREATE INDEX IF NOT EXISTS idx_visit_list_hosts_domain ON visit_list_hosts (domain_id);
 CREATE UNIQUE INDEX IF NOT EXISTS uq_visit_list_hosts_host ON visit_list_hosts (list_id, domain_id);
 
+CREATE TABLE IF NOT EXISTS crawl_jobs (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    policy_id UUID,
+    domain_id UUID NOT NULL,
+    url VARCHAR(2048) NOT NULL,
+    status VARCHAR(20) DEFAULT 'pending' NOT NULL,
+    priority INTEGER DEFAULT 5 NOT NULL,
+    locked_by VARCHAR(100),
+    locked_at TIMESTAMP WITH TIME ZONE,
+    lock_ttl_seconds INTEGER DEFAULT 600 NOT NULL,
+    lock_ends_at TIMESTAMP WITH TIME ZONE,
+    retry_count INTEGER DEFAULT 0 NOT NULL,
+    max_retries INTEGER DEFAULT 3 NOT NULL,
+    error_msg TEXT,
+    crawl_config JSONB,
+    not_before TIMESTAMP WITH TIME ZONE,
+    first_priority INTEGER,
+    ages_at TIMESTAMP WITH TIME ZONE,
+    expiry_count INTEGER DEFAULT 0 NOT NULL,
+    moved_by VARCHAR(120),
+    move_reason TEXT,
+    slot_at TIMESTAMP WITH TIME ZONE,
+    slot_ends_at TIMESTAMP WITH TIME ZONE,
+    slot JSONB,
+    lease_token BIGINT,
+    submitted_by VARCHAR(100),
+    submission_digest VARCHAR(32),
+    submission_answer JSONB,
+    finished_at TIMESTAMP WITH TIME ZONE,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_crawl_jobs PRIMARY KEY (id),
+    CONSTRAINT ck_crawl_jobs_status CHECK (status IN ('pending', 'locked', 'done', 'failed', 'expired')),
+    CONSTRAINT ck_crawl_jobs_lock_has_bot_and_time CHECK (status <> 'locked' OR (locked_by IS NOT NULL AND locked_at IS NOT NULL)),
+    CONSTRAINT ck_crawl_jobs_lock_ttl_seconds_at_least_1 CHECK (lock_ttl_seconds >= 1),
+    CONSTRAINT fk_crawl_jobs_policy_id FOREIGN KEY(policy_id) REFERENCES crawl_policies (id) ON DELETE CASCADE,
+    CONSTRAINT fk_crawl_jobs_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS policy_id UUID;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS domain_id UUID;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS url VARCHAR(2048);
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS status VARCHAR(20) DEFAULT 'pending' NOT NULL;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS priority INTEGER DEFAULT 5 NOT NULL;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS locked_by VARCHAR(100);
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS locked_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS lock_ttl_seconds INTEGER DEFAULT 600 NOT NULL;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS lock_ends_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS retry_count INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS max_retries INTEGER DEFAULT 3 NOT NULL;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS error_msg TEXT;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS crawl_config JSONB;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS not_before TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS first_priority INTEGER;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS ages_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS expiry_count INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS moved_by VARCHAR(120);
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS move_reason TEXT;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS slot_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS slot_ends_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS slot JSONB;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS lease_token BIGINT;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS submitted_by VARCHAR(100);
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS submission_digest VARCHAR(32);
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS submission_answer JSONB;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS finished_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE crawl_jobs ADD COLUMN IF NOT EXISTS updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_crawl_jobs_lock_has_bot_and_time' AND conrelid = 'crawl_jobs'::regclass) THEN
+        ALTER TABLE crawl_jobs ADD CONSTRAINT ck_crawl_jobs_lock_has_bot_and_time CHECK (status <> 'locked' OR (locked_by IS NOT NULL AND locked_at IS NOT NULL)) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_crawl_jobs_lock_ttl_seconds_at_least_1' AND conrelid = 'crawl_jobs'::regclass) THEN
+        ALTER TABLE crawl_jobs ADD CONSTRAINT ck_crawl_jobs_lock_ttl_seconds_at_least_1 CHECK (lock_ttl_seconds >= 1) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_crawl_jobs_status' AND conrelid = 'crawl_jobs'::regclass) THEN
+        ALTER TABLE crawl_jobs ADD CONSTRAINT ck_crawl_jobs_status CHECK (status IN ('pending', 'locked', 'done', 'failed', 'expired')) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_crawl_jobs_domain_id' AND conrelid = 'crawl_jobs'::regclass) THEN
+        ALTER TABLE crawl_jobs ADD CONSTRAINT fk_crawl_jobs_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_crawl_jobs_policy_id' AND conrelid = 'crawl_jobs'::regclass) THEN
+        ALTER TABLE crawl_jobs ADD CONSTRAINT fk_crawl_jobs_policy_id FOREIGN KEY(policy_id) REFERENCES crawl_policies (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_ages ON crawl_jobs (ages_at) WHERE status IN ('pending', 'expired') AND not_before IS NULL AND ages_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_created_at ON crawl_jobs (created_at);
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_host ON crawl_jobs (domain_id, priority DESC, created_at) WHERE status IN ('pending', 'expired') AND not_before IS NULL;
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_lock ON crawl_jobs (locked_by, locked_at);
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_lock_ends ON crawl_jobs (lock_ends_at) WHERE status = 'locked';
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_locked ON crawl_jobs (domain_id, locked_at) WHERE status = 'locked';
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_parked ON crawl_jobs (not_before) WHERE status IN ('pending', 'expired') AND not_before IS NOT NULL;
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_priority ON crawl_jobs (priority DESC, status);
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_pull ON crawl_jobs (status, priority DESC, created_at);
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_url ON crawl_jobs (url);
+CREATE UNIQUE INDEX IF NOT EXISTS uq_crawl_jobs_open ON crawl_jobs (policy_id) WHERE status IN ('pending', 'locked', 'expired');
+
+CREATE TABLE IF NOT EXISTS crawl_job_moves (
+    id BIGSERIAL NOT NULL,
+    job_id UUID NOT NULL,
+    before VARCHAR(20),
+    after VARCHAR(20) NOT NULL,
+    actor VARCHAR(120),
+    reason TEXT,
+    moved_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_crawl_job_moves PRIMARY KEY (id),
+    CONSTRAINT fk_crawl_job_moves_job_id FOREIGN KEY(job_id) REFERENCES crawl_jobs (id) ON DELETE CASCADE
+);
+
+ALTER TABLE crawl_job_moves ADD COLUMN IF NOT EXISTS job_id UUID;
+ALTER TABLE crawl_job_moves ADD COLUMN IF NOT EXISTS before VARCHAR(20);
+ALTER TABLE crawl_job_moves ADD COLUMN IF NOT EXISTS after VARCHAR(20);
+ALTER TABLE crawl_job_moves ADD COLUMN IF NOT EXISTS actor VARCHAR(120);
+ALTER TABLE crawl_job_moves ADD COLUMN IF NOT EXISTS reason TEXT;
+ALTER TABLE crawl_job_moves ADD COLUMN IF NOT EXISTS moved_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_crawl_job_moves_job_id' AND conrelid = 'crawl_job_moves'::regclass) THEN
+        ALTER TABLE crawl_job_moves ADD CONSTRAINT fk_crawl_job_moves_job_id FOREIGN KEY(job_id) REFERENCES crawl_jobs (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_crawl_job_moves_job ON crawl_job_moves (job_id, id);
+
+CREATE TABLE IF NOT EXISTS crawl_results (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    job_id UUID NOT NULL,
+    policy_id UUID,
+    url VARCHAR(2048) NOT NULL,
+    price NUMERIC(18, 4),
+    currency VARCHAR(3),
+    title VARCHAR(500),
+    in_stock BOOLEAN,
+    parsed_data JSONB,
+    raw_html BYTEA,
+    raw_html_bytes INTEGER,
+    bot_id VARCHAR(100),
+    crawled_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_crawl_results PRIMARY KEY (id),
+    CONSTRAINT uq_crawl_results_job_id UNIQUE (job_id),
+    CONSTRAINT fk_crawl_results_job_id FOREIGN KEY(job_id) REFERENCES crawl_jobs (id) ON DELETE CASCADE,
+    CONSTRAINT fk_crawl_results_policy_id FOREIGN KEY(policy_id) REFERENCES crawl_policies (id) ON DELETE SET NULL
+);
+
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS job_id UUID;
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS policy_id UUID;
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS url VARCHAR(2048);
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS price NUMERIC(18, 4);
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS currency VARCHAR(3);
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS title VARCHAR(500);
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS in_stock BOOLEAN;
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS parsed_data JSONB;
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS raw_html BYTEA;
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS raw_html_bytes INTEGER;
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS bot_id VARCHAR(100);
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS crawled_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE crawl_results ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_crawl_results_job_id' AND conrelid = 'crawl_results'::regclass) THEN
+        ALTER TABLE crawl_results ADD CONSTRAINT fk_crawl_results_job_id FOREIGN KEY(job_id) REFERENCES crawl_jobs (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_crawl_results_policy_id' AND conrelid = 'crawl_results'::regclass) THEN
+        ALTER TABLE crawl_results ADD CONSTRAINT fk_crawl_results_policy_id FOREIGN KEY(policy_id) REFERENCES crawl_policies (id) ON DELETE SET NULL;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'uq_crawl_results_job_id' AND conrelid = 'crawl_results'::regclass) THEN
+        ALTER TABLE crawl_results ADD CONSTRAINT uq_crawl_results_job_id UNIQUE (job_id);
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_crawl_results_created_at ON crawl_results (created_at);
+CREATE INDEX IF NOT EXISTS idx_crawl_results_policy ON crawl_results (policy_id, crawled_at);
+
+CREATE TABLE IF NOT EXISTS late_submissions (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    job_id UUID NOT NULL,
+    bot_id VARCHAR(100) NOT NULL,
+    submission_digest VARCHAR(32) NOT NULL,
+    content JSONB NOT NULL,
+    raw_html BYTEA,
+    raw_html_bytes INTEGER,
+    received_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_late_submissions PRIMARY KEY (id),
+    CONSTRAINT fk_late_submissions_job_id FOREIGN KEY(job_id) REFERENCES crawl_jobs (id) ON DELETE CASCADE
+);
+
+ALTER TABLE late_submissions ADD COLUMN IF NOT EXISTS job_id UUID;
+ALTER TABLE late_submissions ADD COLUMN IF NOT EXISTS bot_id VARCHAR(100);
+ALTER TABLE late_submissions ADD COLUMN IF NOT EXISTS submission_digest VARCHAR(32);
+ALTER TABLE late_submissions ADD COLUMN IF NOT EXISTS content JSONB;
+ALTER TABLE late_submissions ADD COLUMN IF NOT EXISTS raw_html BYTEA;
+ALTER TABLE late_submissions ADD COLUMN IF NOT EXISTS raw_html_bytes INTEGER;
+ALTER TABLE late_submissions ADD COLUMN IF NOT EXISTS received_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_late_submissions_job_id' AND conrelid = 'late_submissions'::regclass) THEN
+        ALTER TABLE late_submissions ADD CONSTRAINT fk_late_submissions_job_id FOREIGN KEY(job_id) REFERENCES crawl_jobs (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_late_submissions_received_at ON late_submissions (received_at);
+CREATE UNIQUE INDEX IF NOT EXISTS uq_late_submissions ON late_submissions (job_id, bot_id, submission_digest);
+
 DROP TRIGGER IF EXISTS domains_status_trigger ON domains;
 DROP TRIGGER IF EXISTS domains_first_status_trigger ON domains;
 DROP TRIGGER IF EXISTS domains_updated_at_trigger ON domains;
 DROP TRIGGER IF EXISTS domain_policies_history_trigger ON domain_policies;
 DROP TRIGGER IF EXISTS domains_frontier_trigger ON domains;
 DROP TRIGGER IF EXISTS visit_list_hosts_frontier_trigger ON visit_list_hosts;
+DROP TRIGGER IF EXISTS crawl_jobs_status_trigger ON crawl_jobs;
+DROP TRIGGER IF EXISTS crawl_jobs_lock_trigger ON crawl_jobs;
+DROP TRIGGER IF EXISTS crawl_jobs_first_status_trigger ON crawl_jobs;
 
 CREATE OR REPLACE FUNCTION check_domain_status() RETURNS TRIGGER AS $$
 BEGIN
@@ -1623,6 +2058,58 @@ CREATE TRIGGER domains_frontier_trigger AFTER DELETE ON domains
 
 CREATE TRIGGER visit_list_hosts_frontier_trigger AFTER DELETE ON visit_list_hosts
     FOR EACH ROW EXECUTE FUNCTION delete_frontier();
+
+CREATE OR REPLACE FUNCTION check_job_move() RETURNS TRIGGER AS $$
+BEGIN
+    IF NOT (OLD.status = 'pending' AND NEW.status IN ('locked', 'expired')) AND NOT (OLD.status = 'locked' AND NEW.status IN ('locked', 'done', 'pending', 'failed', 'expired')) AND NOT (OLD.status = 'expired' AND NEW.status IN ('locked', 'pending')) AND NOT (OLD.status = 'failed' AND NEW.status IN ('pending')) THEN
+        RAISE EXCEPTION 'illegal status change of job %: % to %', OLD.id, OLD.status, NEW.status
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'crawl_jobs_status_trigger', HINT = CASE OLD.status WHEN 'pending' THEN 'pending may only become locked or expired' WHEN 'locked' THEN 'locked may only become locked, done, pending, failed or expired' WHEN 'expired' THEN 'expired may only become locked or pending' WHEN 'failed' THEN 'failed may only become pending' WHEN 'done' THEN 'a done job keeps its status' END;
+    END IF;
+    IF NEW.status = OLD.status THEN
+        RETURN NEW;
+    END IF;
+    INSERT INTO crawl_job_moves (job_id, before, after, actor, reason, moved_at) VALUES (
+        OLD.id, OLD.status, NEW.status,
+        CASE WHEN (NEW.moved_by IS DISTINCT FROM OLD.moved_by OR NEW.move_reason IS DISTINCT FROM OLD.move_reason OR NEW.updated_at IS DISTINCT FROM OLD.updated_at) THEN NEW.moved_by ELSE 'sql' END,
+        CASE WHEN (NEW.moved_by IS DISTINCT FROM OLD.moved_by OR NEW.move_reason IS DISTINCT FROM OLD.move_reason OR NEW.updated_at IS DISTINCT FROM OLD.updated_at) THEN NEW.move_reason END,
+        CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE CURRENT_TIMESTAMP END
+    );
+    IF NEW.updated_at IS NOT DISTINCT FROM OLD.updated_at THEN
+        NEW.updated_at = CURRENT_TIMESTAMP;
+    END IF;
+    IF NEW.status <> 'locked' THEN
+        NEW.locked_by = NULL;
+        NEW.locked_at = NULL;
+        NEW.lock_ends_at = NULL;
+    END IF;
+    RETURN NEW;
+END;
+$$ LANGUAGE plpgsql;
+
+CREATE TRIGGER crawl_jobs_status_trigger BEFORE UPDATE OF status ON crawl_jobs
+    FOR EACH ROW EXECUTE FUNCTION check_job_move();
+
+CREATE OR REPLACE FUNCTION refuse_stolen_lock() RETURNS TRIGGER AS $$
+BEGIN
+    RAISE EXCEPTION 'illegal status change of job %: a locked job belongs to one bot until its lock ends', OLD.id
+        USING ERRCODE = 'check_violation', CONSTRAINT = 'crawl_jobs_status_trigger';
+END;
+$$ LANGUAGE plpgsql;
+
+CREATE TRIGGER crawl_jobs_lock_trigger BEFORE UPDATE OF locked_by ON crawl_jobs
+    FOR EACH ROW WHEN (
+        OLD.status = 'locked' AND NEW.status = 'locked' AND NEW.locked_by IS DISTINCT FROM OLD.locked_by
+    ) EXECUTE FUNCTION refuse_stolen_lock();
+
+CREATE OR REPLACE FUNCTION refuse_first_job_status() RETURNS TRIGGER AS $$
+BEGIN
+    RAISE EXCEPTION 'illegal status of the new job %: %', NEW.id, NEW.status
+        USING ERRCODE = 'check_violation', HINT = 'a new job is pending';
+END;
+$$ LANGUAGE plpgsql;
+
+CREATE TRIGGER crawl_jobs_first_status_trigger AFTER INSERT ON crawl_jobs
+    FOR EACH ROW WHEN (NEW.status <> 'pending') EXECUTE FUNCTION refuse_first_job_status();
 
 INSERT INTO alembic_version VALUES ('0001') ON CONFLICT DO NOTHING;
 

@@ -20,6 +20,26 @@ DROP TRIGGER IF EXISTS visit_list_hosts_frontier_trigger ON visit_list_hosts;
 --
 DROP FUNCTION IF EXISTS delete_frontier();
 --
+DROP TRIGGER IF EXISTS crawl_jobs_status_trigger ON crawl_jobs;
+--
+DROP TRIGGER IF EXISTS crawl_jobs_lock_trigger ON crawl_jobs;
+--
+DROP TRIGGER IF EXISTS crawl_jobs_first_status_trigger ON crawl_jobs;
+--
+DROP FUNCTION IF EXISTS check_job_move();
+--
+DROP FUNCTION IF EXISTS refuse_stolen_lock();
+--
+DROP FUNCTION IF EXISTS refuse_first_job_status();
+--
+DROP TABLE late_submissions;
+--
+DROP TABLE crawl_results;
+--
+DROP TABLE crawl_job_moves;
+--
+DROP TABLE crawl_jobs;
+--
 DROP TABLE unqueued_urls;
 --
 DROP TABLE left_out_urls;
@@ -58,8 +78,6 @@ DROP TABLE search_cards;
 --
 DROP TABLE webhook_deliveries;
 --
-DROP TABLE politeness_ledger;
---
 DROP TABLE domain_frontier;
 --
 DROP TABLE domains;
@@ -83,6 +101,8 @@ DROP TABLE ledger_notes;
 DROP TABLE ledger_chains;
 --
 DROP TABLE images;
+--
+DROP TABLE politeness_ledger;
 --
 DROP TABLE sitemaps;
 --

@@ -97,6 +97,35 @@ CREATE TABLE sitemaps (
     CONSTRAINT ck_sitemaps_state CHECK (state IN ('planned', 'read', 'missing', 'failed', 'refused'))
 );
 --
+CREATE TABLE politeness_ledger (
+    id BIGSERIAL NOT NULL,
+    run_id UUID,
+    domain_id UUID NOT NULL,
+    sequence BIGINT DEFAULT 0 NOT NULL,
+    digest VARCHAR(32) DEFAULT '' NOT NULL,
+    lease_token BIGINT NOT NULL,
+    request_number BIGINT DEFAULT 0 NOT NULL,
+    url TEXT NOT NULL,
+    purpose VARCHAR(60) NOT NULL,
+    started_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    delay_s DOUBLE PRECISION NOT NULL,
+    delay_source VARCHAR(10) NOT NULL,
+    max_concurrency SMALLINT NOT NULL,
+    policy_interval_ms INTEGER,
+    policy_max_concurrency INTEGER,
+    robots_version VARCHAR(32),
+    rule_line INTEGER,
+    rule TEXT,
+    status INTEGER,
+    retry_after_s DOUBLE PRECISION,
+    blocked_until TIMESTAMP WITH TIME ZONE,
+    has_fetch BOOLEAN DEFAULT false NOT NULL,
+    CONSTRAINT pk_politeness_ledger PRIMARY KEY (id)
+);
+--
+CREATE INDEX idx_politeness_ledger_chain ON politeness_ledger (domain_id, sequence);
+--
 CREATE TABLE images (
     id BIGSERIAL NOT NULL,
     content_hash VARCHAR(64) NOT NULL,
@@ -411,36 +440,6 @@ CREATE INDEX idx_domain_frontier_queue ON domain_frontier (domain_id, priority D
 CREATE INDEX idx_domain_frontier_too_deep ON domain_frontier (domain_id, depth, url_key) WHERE state = 3;
 --
 CREATE UNIQUE INDEX uq_domain_frontier_url ON domain_frontier (domain_id, url_key);
---
-CREATE TABLE politeness_ledger (
-    id BIGSERIAL NOT NULL,
-    run_id UUID,
-    domain_id UUID NOT NULL,
-    sequence BIGINT DEFAULT 0 NOT NULL,
-    digest VARCHAR(32) DEFAULT '' NOT NULL,
-    lease_token BIGINT NOT NULL,
-    request_number BIGINT DEFAULT 0 NOT NULL,
-    url TEXT NOT NULL,
-    purpose VARCHAR(60) NOT NULL,
-    started_at TIMESTAMP WITH TIME ZONE NOT NULL,
-    ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
-    delay_s DOUBLE PRECISION NOT NULL,
-    delay_source VARCHAR(10) NOT NULL,
-    max_concurrency SMALLINT NOT NULL,
-    policy_interval_ms INTEGER,
-    policy_max_concurrency INTEGER,
-    robots_version VARCHAR(32),
-    rule_line INTEGER,
-    rule TEXT,
-    status INTEGER,
-    retry_after_s DOUBLE PRECISION,
-    blocked_until TIMESTAMP WITH TIME ZONE,
-    has_fetch BOOLEAN DEFAULT false NOT NULL,
-    CONSTRAINT pk_politeness_ledger PRIMARY KEY (id),
-    CONSTRAINT fk_politeness_ledger_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
-);
---
-CREATE INDEX idx_politeness_ledger_chain ON politeness_ledger (domain_id, sequence);
 --
 CREATE TABLE webhook_deliveries (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
@@ -992,3 +991,55 @@ CREATE TRIGGER domains_frontier_trigger AFTER DELETE ON domains
 --
 CREATE TRIGGER visit_list_hosts_frontier_trigger AFTER DELETE ON visit_list_hosts
     FOR EACH ROW EXECUTE FUNCTION delete_frontier();
+--
+CREATE OR REPLACE FUNCTION check_job_move() RETURNS TRIGGER AS $$
+BEGIN
+    IF NOT (OLD.status = 'pending' AND NEW.status IN ('locked', 'expired')) AND NOT (OLD.status = 'locked' AND NEW.status IN ('locked', 'done', 'pending', 'failed', 'expired')) AND NOT (OLD.status = 'expired' AND NEW.status IN ('locked', 'pending')) AND NOT (OLD.status = 'failed' AND NEW.status IN ('pending')) THEN
+        RAISE EXCEPTION 'illegal status change of job %: % to %', OLD.id, OLD.status, NEW.status
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'crawl_jobs_status_trigger', HINT = CASE OLD.status WHEN 'pending' THEN 'pending may only become locked or expired' WHEN 'locked' THEN 'locked may only become locked, done, pending, failed or expired' WHEN 'expired' THEN 'expired may only become locked or pending' WHEN 'failed' THEN 'failed may only become pending' WHEN 'done' THEN 'a done job keeps its status' END;
+    END IF;
+    IF NEW.status = OLD.status THEN
+        RETURN NEW;
+    END IF;
+    INSERT INTO crawl_job_moves (job_id, before, after, actor, reason, moved_at) VALUES (
+        OLD.id, OLD.status, NEW.status,
+        CASE WHEN (NEW.moved_by IS DISTINCT FROM OLD.moved_by OR NEW.move_reason IS DISTINCT FROM OLD.move_reason OR NEW.updated_at IS DISTINCT FROM OLD.updated_at) THEN NEW.moved_by ELSE 'sql' END,
+        CASE WHEN (NEW.moved_by IS DISTINCT FROM OLD.moved_by OR NEW.move_reason IS DISTINCT FROM OLD.move_reason OR NEW.updated_at IS DISTINCT FROM OLD.updated_at) THEN NEW.move_reason END,
+        CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN NEW.updated_at ELSE CURRENT_TIMESTAMP END
+    );
+    IF NEW.updated_at IS NOT DISTINCT FROM OLD.updated_at THEN
+        NEW.updated_at = CURRENT_TIMESTAMP;
+    END IF;
+    IF NEW.status <> 'locked' THEN
+        NEW.locked_by = NULL;
+        NEW.locked_at = NULL;
+        NEW.lock_ends_at = NULL;
+    END IF;
+    RETURN NEW;
+END;
+$$ LANGUAGE plpgsql;
+--
+CREATE TRIGGER crawl_jobs_status_trigger BEFORE UPDATE OF status ON crawl_jobs
+    FOR EACH ROW EXECUTE FUNCTION check_job_move();
+--
+CREATE OR REPLACE FUNCTION refuse_stolen_lock() RETURNS TRIGGER AS $$
+BEGIN
+    RAISE EXCEPTION 'illegal status change of job %: a locked job belongs to one bot until its lock ends', OLD.id
+        USING ERRCODE = 'check_violation', CONSTRAINT = 'crawl_jobs_status_trigger';
+END;
+$$ LANGUAGE plpgsql;
+--
+CREATE TRIGGER crawl_jobs_lock_trigger BEFORE UPDATE OF locked_by ON crawl_jobs
+    FOR EACH ROW WHEN (
+        OLD.status = 'locked' AND NEW.status = 'locked' AND NEW.locked_by IS DISTINCT FROM OLD.locked_by
+    ) EXECUTE FUNCTION refuse_stolen_lock();
+--
+CREATE OR REPLACE FUNCTION refuse_first_job_status() RETURNS TRIGGER AS $$
+BEGIN
+    RAISE EXCEPTION 'illegal status of the new job %: %', NEW.id, NEW.status
+        USING ERRCODE = 'check_violation', HINT = 'a new job is pending';
+END;
+$$ LANGUAGE plpgsql;
+--
+CREATE TRIGGER crawl_jobs_first_status_trigger AFTER INSERT ON crawl_jobs
+    FOR EACH ROW WHEN (NEW.status <> 'pending') EXECUTE FUNCTION refuse_first_job_status();

@@ -20,6 +20,28 @@ DROP TRIGGER IF EXISTS domains_frontier_trigger;
 --
 DROP TRIGGER IF EXISTS visit_list_hosts_frontier_trigger;
 --
+DROP TRIGGER IF EXISTS crawl_jobs_status_trigger;
+--
+DROP TRIGGER IF EXISTS crawl_jobs_lock_trigger;
+--
+DROP TRIGGER IF EXISTS crawl_jobs_first_status_trigger;
+--
+DROP TRIGGER IF EXISTS crawl_jobs_replace_trigger;
+--
+DROP TRIGGER IF EXISTS crawl_jobs_overwrite_trigger;
+--
+DROP TRIGGER IF EXISTS crawl_jobs_history_trigger;
+--
+DROP TRIGGER IF EXISTS crawl_jobs_unlock_trigger;
+--
+DROP TABLE late_submissions;
+--
+DROP TABLE crawl_results;
+--
+DROP TABLE crawl_job_moves;
+--
+DROP TABLE crawl_jobs;
+--
 DROP TABLE unqueued_urls;
 --
 DROP TABLE left_out_urls;
@@ -60,8 +82,6 @@ DROP TABLE search_cards;
 --
 DROP TABLE webhook_deliveries;
 --
-DROP TABLE politeness_ledger;
---
 DROP TABLE domain_frontier;
 --
 DROP TABLE domains;
@@ -85,6 +105,8 @@ DROP TABLE ledger_notes;
 DROP TABLE ledger_chains;
 --
 DROP TABLE images;
+--
+DROP TABLE politeness_ledger;
 --
 DROP TABLE sitemaps;
 --

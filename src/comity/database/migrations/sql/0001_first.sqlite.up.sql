@@ -95,6 +95,35 @@ CREATE TABLE sitemaps (
     CONSTRAINT ck_sitemaps_state CHECK (state IN ('planned', 'read', 'missing', 'failed', 'refused'))
 );
 --
+CREATE TABLE politeness_ledger (
+    id INTEGER NOT NULL,
+    run_id CHAR(32),
+    domain_id CHAR(32) NOT NULL,
+    sequence BIGINT DEFAULT 0 NOT NULL,
+    digest VARCHAR(32) DEFAULT '' NOT NULL,
+    lease_token BIGINT NOT NULL,
+    request_number BIGINT DEFAULT 0 NOT NULL,
+    url TEXT NOT NULL,
+    purpose VARCHAR(60) NOT NULL,
+    started_at DATETIME NOT NULL,
+    ended_at DATETIME NOT NULL,
+    delay_s DOUBLE NOT NULL,
+    delay_source VARCHAR(10) NOT NULL,
+    max_concurrency SMALLINT NOT NULL,
+    policy_interval_ms INTEGER,
+    policy_max_concurrency INTEGER,
+    robots_version VARCHAR(32),
+    rule_line INTEGER,
+    rule TEXT,
+    status INTEGER,
+    retry_after_s DOUBLE,
+    blocked_until DATETIME,
+    has_fetch BOOLEAN DEFAULT 0 NOT NULL,
+    CONSTRAINT pk_politeness_ledger PRIMARY KEY (id)
+);
+--
+CREATE INDEX idx_politeness_ledger_chain ON politeness_ledger (domain_id, sequence);
+--
 CREATE TABLE images (
     id INTEGER NOT NULL,
     content_hash VARCHAR(64) NOT NULL,
@@ -407,36 +436,6 @@ CREATE INDEX idx_domain_frontier_queue ON domain_frontier (domain_id, priority D
 CREATE INDEX idx_domain_frontier_too_deep ON domain_frontier (domain_id, depth, url_key) WHERE state = 3;
 --
 CREATE UNIQUE INDEX uq_domain_frontier_url ON domain_frontier (domain_id, url_key);
---
-CREATE TABLE politeness_ledger (
-    id INTEGER NOT NULL,
-    run_id CHAR(32),
-    domain_id CHAR(32) NOT NULL,
-    sequence BIGINT DEFAULT 0 NOT NULL,
-    digest VARCHAR(32) DEFAULT '' NOT NULL,
-    lease_token BIGINT NOT NULL,
-    request_number BIGINT DEFAULT 0 NOT NULL,
-    url TEXT NOT NULL,
-    purpose VARCHAR(60) NOT NULL,
-    started_at DATETIME NOT NULL,
-    ended_at DATETIME NOT NULL,
-    delay_s DOUBLE NOT NULL,
-    delay_source VARCHAR(10) NOT NULL,
-    max_concurrency SMALLINT NOT NULL,
-    policy_interval_ms INTEGER,
-    policy_max_concurrency INTEGER,
-    robots_version VARCHAR(32),
-    rule_line INTEGER,
-    rule TEXT,
-    status INTEGER,
-    retry_after_s DOUBLE,
-    blocked_until DATETIME,
-    has_fetch BOOLEAN DEFAULT 0 NOT NULL,
-    CONSTRAINT pk_politeness_ledger PRIMARY KEY (id),
-    CONSTRAINT fk_politeness_ledger_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
-);
---
-CREATE INDEX idx_politeness_ledger_chain ON politeness_ledger (domain_id, sequence);
 --
 CREATE TABLE webhook_deliveries (
     id CHAR(32) DEFAULT (lower(hex(randomblob(16)))) NOT NULL,
@@ -985,4 +984,54 @@ CREATE TRIGGER visit_list_hosts_frontier_trigger AFTER DELETE ON visit_list_host
     FOR EACH ROW
 BEGIN
     DELETE FROM domain_frontier WHERE domain_id = OLD.id; DELETE FROM sitemaps WHERE domain_id = OLD.id;
+END;
+--
+CREATE TRIGGER crawl_jobs_status_trigger BEFORE UPDATE OF status ON crawl_jobs
+    FOR EACH ROW WHEN NOT (OLD.status = 'pending' AND NEW.status IN ('locked', 'expired')) AND NOT (OLD.status = 'locked' AND NEW.status IN ('locked', 'done', 'pending', 'failed', 'expired')) AND NOT (OLD.status = 'expired' AND NEW.status IN ('locked', 'pending')) AND NOT (OLD.status = 'failed' AND NEW.status IN ('pending'))
+BEGIN
+    SELECT CASE OLD.status WHEN 'pending' THEN RAISE(ABORT, 'illegal status change: pending may only become locked or expired') WHEN 'locked' THEN RAISE(ABORT, 'illegal status change: locked may only become locked, done, pending, failed or expired') WHEN 'expired' THEN RAISE(ABORT, 'illegal status change: expired may only become locked or pending') WHEN 'failed' THEN RAISE(ABORT, 'illegal status change: failed may only become pending') WHEN 'done' THEN RAISE(ABORT, 'illegal status change: a done job keeps its status') ELSE RAISE(ABORT, 'illegal status change') END;
+END;
+--
+CREATE TRIGGER crawl_jobs_lock_trigger BEFORE UPDATE OF locked_by ON crawl_jobs
+    FOR EACH ROW WHEN OLD.status = 'locked' AND NEW.status = 'locked' AND NEW.locked_by IS NOT OLD.locked_by
+BEGIN
+    SELECT RAISE(ABORT, 'illegal status change: a locked job belongs to one bot until its lock ends');
+END;
+--
+CREATE TRIGGER crawl_jobs_first_status_trigger BEFORE INSERT ON crawl_jobs
+    FOR EACH ROW WHEN NEW.status <> 'pending' AND NOT EXISTS (SELECT 1 FROM crawl_jobs WHERE id = NEW.id)
+BEGIN
+    SELECT RAISE(ABORT, 'illegal status of a new job: a new job is pending');
+END;
+--
+CREATE TRIGGER crawl_jobs_replace_trigger BEFORE INSERT ON crawl_jobs
+    FOR EACH ROW WHEN NEW.move_reason IS NOT '(replaced)' AND EXISTS (SELECT 1 FROM crawl_jobs WHERE (id = NEW.id OR (policy_id = NEW.policy_id AND status IN ('pending', 'locked', 'expired') AND NEW.status IN ('pending', 'locked', 'expired'))))
+BEGIN
+    INSERT OR IGNORE INTO crawl_jobs (id, policy_id, domain_id, url, move_reason)
+        SELECT id, policy_id, domain_id, url, '(replaced)' FROM crawl_jobs WHERE (id = NEW.id OR (policy_id = NEW.policy_id AND status IN ('pending', 'locked', 'expired') AND NEW.status IN ('pending', 'locked', 'expired')));
+    SELECT RAISE(ABORT, 'illegal status change by REPLACE; update the row instead')
+        FROM crawl_jobs WHERE (id = NEW.id OR (policy_id = NEW.policy_id AND status IN ('pending', 'locked', 'expired') AND NEW.status IN ('pending', 'locked', 'expired'))) AND move_reason = '(replaced)';
+END;
+--
+CREATE TRIGGER crawl_jobs_overwrite_trigger BEFORE UPDATE OF id, policy_id, status ON crawl_jobs
+    FOR EACH ROW WHEN EXISTS (SELECT 1 FROM crawl_jobs WHERE (id = NEW.id OR (policy_id = NEW.policy_id AND status IN ('pending', 'locked', 'expired') AND NEW.status IN ('pending', 'locked', 'expired'))) AND id <> OLD.id)
+BEGIN
+    SELECT RAISE(ABORT, 'another job has this id, or is the open job of this policy');
+END;
+--
+CREATE TRIGGER crawl_jobs_history_trigger AFTER UPDATE OF status ON crawl_jobs
+    FOR EACH ROW WHEN NEW.status <> OLD.status
+BEGIN
+    INSERT INTO crawl_job_moves (job_id, "before", "after", actor, reason, moved_at) SELECT
+        NEW.id, OLD.status, NEW.status,
+        CASE WHEN (NEW.moved_by IS NOT OLD.moved_by OR NEW.move_reason IS NOT OLD.move_reason OR NEW.updated_at IS NOT OLD.updated_at) THEN NEW.moved_by ELSE 'sql' END,
+        CASE WHEN (NEW.moved_by IS NOT OLD.moved_by OR NEW.move_reason IS NOT OLD.move_reason OR NEW.updated_at IS NOT OLD.updated_at) THEN NEW.move_reason END,
+        CASE WHEN NEW.updated_at IS NOT OLD.updated_at THEN NEW.updated_at ELSE strftime('%Y-%m-%d %H:%M:%f', 'now') || '000' END;
+    UPDATE crawl_jobs SET updated_at = strftime('%Y-%m-%d %H:%M:%f', 'now') || '000' WHERE id = NEW.id AND NEW.updated_at IS OLD.updated_at;
+END;
+--
+CREATE TRIGGER crawl_jobs_unlock_trigger AFTER UPDATE OF status ON crawl_jobs
+    FOR EACH ROW WHEN NEW.status <> 'locked' AND NEW.locked_by IS NOT NULL
+BEGIN
+    UPDATE crawl_jobs SET locked_by = NULL, locked_at = NULL, lock_ends_at = NULL WHERE id = NEW.id;
 END;
