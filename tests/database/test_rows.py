@@ -57,6 +57,8 @@ NULL_AT_FIRST = {
     "unclean_since",
 }
 ZERO_AT_FIRST = {
+    "queue_failures",
+    "slots_given",
     "left_out_recorded",
     "left_out_unrecorded",
     "cooldown_count",
