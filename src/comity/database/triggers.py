@@ -33,7 +33,12 @@ def create_statements(dialect: str, moves: Moves) -> list[str]:
 
 def drop_statements(dialect: str) -> list[str]:
     """The statements that take the guards away."""
-    return _drop_of_hosts(dialect) + drop_policy_triggers(dialect) + _drop_frontier_triggers(dialect) + drop_job_triggers(dialect)
+    return (
+        _drop_of_hosts(dialect)
+        + drop_policy_triggers(dialect)
+        + _drop_frontier_triggers(dialect)
+        + drop_job_triggers(dialect)
+    )
 
 
 _WITH_FRONTIERS: Final = ("domains", "visit_list_hosts")
