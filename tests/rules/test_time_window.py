@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from comity.model.schedule import TimeWindow, WindowRefused
 from comity.rules.time_window import is_open, opening_at_or_after, parse_time_window
+from tests.sizes import sized
 
 NEW_YORK = ZoneInfo("America/New_York")  # 2026: forward on 8 March at 02:00, back on 1 November at 02:00
 APIA = ZoneInfo("Pacific/Apia")  # had no 30 December 2011
@@ -108,7 +109,7 @@ def test_the_start_is_inside_and_the_end_is_not() -> None:
     assert [is_open(window, at, UTC) for at in instants] == [False, True, True, False]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=sized(100, 1000), deadline=None)
 @given(
     st.integers(0, 1439),
     st.integers(1, 1439),

@@ -250,3 +250,10 @@ columns = st.lists(
 @settings(max_examples=sized(150, 5_000), deadline=None)
 def test_what_is_printed_is_read_as_the_same(said: tuple[ExtractColumn, ...]) -> None:
     assert parse_columns(print_columns(said)) == said
+
+
+@pytest.mark.parametrize("step", ["--", "--x", "a--b", "-", "a-", "->", "#", "a b", "it's", ""])
+def test_a_step_is_quoted_where_it_would_be_read_as_something_else(step: str) -> None:
+    path = DataPath(PathRoot.JSONLD, (step, "a"))
+    said = (ExtractColumn("a", ColumnType(TypeName.VARCHAR), Expression(path, (Transform.TRIM,))),)
+    assert parse_columns(print_columns(said)) == said

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from comity.model.job import CAREER_TYPES, LEVELS, MISSION_TAGS, MODALITIES, JobFound, JobPosting
 from comity.rules.jobs.normalize import normalize, normalize_listing
 from tests.servers.waiting import least_of, processor_s
+from tests.sizes import sized
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
@@ -145,7 +146,7 @@ FOUND = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=sized(100, 1000), deadline=None)
 @given(
     FOUND,
     st.text(max_size=20),
@@ -168,7 +169,7 @@ def test_whatever_a_page_says_is_normalized(
     posting.apply_url.encode()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=sized(100, 1000), deadline=None)
 @given(FOUND)
 def test_what_is_normalized_stays_as_it_is(found: JobFound) -> None:
     once = normalized(found)

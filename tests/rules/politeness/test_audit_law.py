@@ -28,6 +28,7 @@ from comity.rules.ledger_chain import (
 )
 from comity.rules.politeness.audit import GRACE_S, PolicyLaw, RobotsLaw, audit
 from comity.rules.robots.verdict import parse_robots, parsed_part
+from tests.sizes import sized
 
 FILE = b"User-agent: *\nDisallow: /private\nAllow: /private/open\nCrawl-delay: 3\n"
 VERSION = content_digest(FILE)
@@ -335,7 +336,7 @@ def test_a_file_beyond_the_limit_is_named_by_what_is_read_of_it() -> None:
     assert [SCRIPT.Robots(stored).allows("x", path) for path in ("/a", "/b")] == [False, True]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=sized(100, 1000), deadline=None)
 @given(RULES, PATTERNS)
 def test_the_script_reads_robots_txt_as_comity_does(rules: list[tuple[bool, list[str]]], path: list[str]) -> None:
     """Two readings of RFC 9309 that know nothing of each other."""

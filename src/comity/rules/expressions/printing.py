@@ -18,7 +18,7 @@ from comity.model.expression import (
 )
 
 _PLAIN_NAME: Final = re.compile(r"[^\W\d]\w*")
-_PLAIN_STEP: Final = re.compile(r"(?:[\w$@:]|-(?!>))+")
+_PLAIN_STEP: Final = re.compile(r"(?!--)(?:[\w$@:]|-(?!>))+")  # two hyphens after the dot would begin a comment
 
 
 def print_columns(columns: Iterable[ExtractColumn]) -> str:
