@@ -205,7 +205,7 @@ CAUSES: dict[str, Cause] = {
     "unknown_host": Cause("a host that is not known", "unknown_host", r"^Its host nowhere.example is unknown"),
     "pending": Cause("a host that was never crawled", "waits_for_first_crawl", r"^Its host was seeded at .* waits"),
     "never_found": Cause(
-        "a URL that nothing names", "never_found", r"^No page, sitemap or seed of its host has named it"
+        "a URL that nothing names", "never_found", r"^No link, sitemap or seed of its host has named it; frames, forms"
     ),
     "merged": Cause("a host that was merged", "queued", r"^It is queued"),
     "collapsed": Cause("a sub-domain that is collapsed", "queued", r"^It is queued"),

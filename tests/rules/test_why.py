@@ -195,6 +195,25 @@ def test_what_decided_last_is_named(known: UrlFacts, code: str) -> None:
     assert decide(known).code == code
 
 
+@pytest.mark.parametrize(
+    ("known", "says"),
+    [
+        (changed(queue=None, visits=()), "frames, forms, feeds, scripts and link elements such as next"),
+        (
+            changed(visits=(VisitFacts(NOW, "gone", 302, "http_302", None, None),)),
+            "answered 302, a redirect, without a usable address",
+        ),
+        (
+            changed(queue=None, visits=(), sitemap=SitemapFacts("read", 200, 0, None, NOW, False, is_index=True)),
+            "It is a sitemap index",
+        ),
+        (changed(queue=None, visits=(), sitemap=SitemapFacts("read", 200, 3, None, NOW, False)), "names 3 entries"),
+    ],
+)
+def test_the_first_line_claims_no_more_than_is_known(known: UrlFacts, says: str) -> None:
+    assert says in in_words(decide(known).sentence)
+
+
 @pytest.mark.parametrize("kind", FailureKind)
 def test_every_kind_of_failure_has_words_of_its_own(kind: FailureKind) -> None:
     visit = VisitFacts(NOW, "failed", None, f"{kind}: detail", None, None)

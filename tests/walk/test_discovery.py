@@ -151,10 +151,10 @@ def test_what_lies_deeper_than_is_followed_is_told(web: Web, place: Place) -> No
     long, short = web.site(chain | {"/52": page()}), web.site(chain | {"/50": page("/", "/3"), "/51": page()})
     told = place.comity("crawl", long.url(), short.url()).out
     assert (len(long.pages()), len(short.pages())) == (51, 51)
-    assert told.count("1 link is deeper than --max-depth 50; a larger --max-depth follows them") == 1
+    assert told.count("1 link is deeper than --max-depth 50; a larger --max-depth follows it") == 1
     few = web.site(chain)
     told = place.comity("crawl", few.url(), "--max-depth", 2).out
-    assert "Ended: 1 link is deeper than --max-depth 2; a larger --max-depth follows them." in told
+    assert "Ended: 1 link is deeper than --max-depth 2; a larger --max-depth follows it." in told
     assert place.comity("crawl", long.url(), "--max-depth", 52).code == 0
     assert sorted(long.pages()) == sorted([*chain, "/52"]), "nothing was asked for twice"
 

@@ -104,7 +104,10 @@ def test_a_lease_that_ran_out_while_a_crawl_was_paused_is_taken_again(web: Web, 
     """As after a suspended machine: time passes, nobody took the host, but the lease is over."""
     site = web.site(tree(30), robots="User-agent: *\nCrawl-delay: 0.06\n")
 
-    async def sleeper(_crawl: Crawl, state: State) -> None:
+    crawls: list[Crawl] = []
+
+    async def sleeper(crawl: Crawl, state: State) -> None:
+        crawls.append(crawl)
         await until(lambda: len(site.pages()) > 5)
         with state.database.write() as connection:
             now = f"{state.clock.now():%Y-%m-%d %H:%M:%S.%f}"
@@ -114,6 +117,7 @@ def test_a_lease_that_ran_out_while_a_crawl_was_paused_is_taken_again(web: Web, 
     (line,) = summary.hosts
     assert (line.status, line.pages, line.code) == ("exhausted", 30, "nothing_left"), "one line, with all pages"
     assert (summary.code, summary.pages) == ("nothing_left", 30)
+    assert crawls[0].progress.queued == 0, "what was left is not counted again when the host is leased again"
     assert place.host(site.host)["lease_token"] == 2, "the late hand wrote nothing: a new lease was taken"
     assert set(place.kept()) == {site.url(path) for path in tree(30)}
     assert min(site.gaps()[1:]) >= 0.06 - LOG_IS_EXACT_TO_S

@@ -47,7 +47,9 @@ def test_why_a_file_could_not_be_read_is_known_from_the_cache(
     embedded_database: Database, reading: RobotsReading, code: str, lacks_tls: bool
 ) -> None:
     found = stored(embedded_database, reading, RobotsUnreachable.DISALLOW)
-    assert found.failure == (code, reading.http_status, reading.reason)
+    assert found.failure is not None
+    assert (found.failure.code, found.failure.status) == (code, reading.http_status)
+    assert found.reading.reason == reading.reason
     assert found.lacks_tls is lacks_tls
     assert found.is_unreachable
 
@@ -57,3 +59,18 @@ def test_by_setting_a_file_that_could_not_be_read_allows_everything(embedded_dat
     found = stored(embedded_database, reading, RobotsUnreachable.ALLOW)
     assert (found.reading.access, found.failure, found.lacks_tls) == (RobotsAccess.ALLOW_ALL, None, True)
     assert found.verdict("/").allowed
+
+
+@pytest.mark.parametrize(
+    ("reading", "sentence"),
+    [
+        (read_failure("dns_failure", FailureKind.DNS_FAILURE), "the host's name could not be resolved"),
+        (read_failure("reset", FailureKind.RESET), "the host could not be reached (reset)"),
+        (read_status(503), "robots.txt answered 503: everything disallowed until it is read again"),
+    ],
+)
+def test_a_host_that_cannot_be_reached_is_said_to_be_that(reading: RobotsReading, sentence: str) -> None:
+    """A mistyped name is no matter of robots.txt, although that is what was asked for first."""
+    failure = RobotsInForce(ORIGIN, reading, None, None, 0.0).failure
+    assert failure is not None
+    assert failure.sentence == sentence

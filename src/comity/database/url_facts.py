@@ -50,7 +50,7 @@ _OF_POLICY: Final = (
     "exclude",
 )
 _OF_IMAGE: Final = ("url_key", "asked_at", "status", "error")
-_OF_SITEMAP: Final = ("url_key", "state", "status", "entries", "detail", "asked_at", "is_guess")
+_OF_SITEMAP: Final = ("url_key", "state", "status", "entries", "detail", "asked_at", "is_guess", "kind")
 
 
 def around(connection: Connection, *, host: str, root_key: int, origin: str, url: str, key: int) -> Row[Any]:

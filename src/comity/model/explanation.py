@@ -140,6 +140,7 @@ class SitemapFacts:
     detail: str | None
     asked_at: datetime | None
     is_guess: bool
+    is_index: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from comity.model.explanation import (
 )
 from comity.model.frontier import IMAGE_PRIORITY, FoundBy, UnqueuedCode
 from comity.model.robots import RobotsAccess
+from comity.model.sitemap import SitemapKind
 from comity.rules.canonical import WebAddress, address_of_host, resolve_link, url_key
 from comity.rules.politeness.policy import reach_of
 from comity.rules.robots.verdict import parse_robots
@@ -310,4 +311,5 @@ def _sitemap(row: Any) -> SitemapFacts:
         row.sitemap_detail,
         row.sitemap_asked_at,
         row.sitemap_is_guess,
+        row.sitemap_kind == SitemapKind.INDEX,
     )

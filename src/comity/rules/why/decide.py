@@ -273,6 +273,8 @@ def _sitemap(facts: UrlFacts) -> Decision:
     crawl = action(Action.RESET_HOST, facts.host_name) + " makes the next crawl read sitemaps again."
     if sitemap.state == "read":
         text = f"It is a sitemap: it was read{at} and names {sitemap.entries:,} entries{detail}."
+        if sitemap.is_index:
+            text = f"It is a sitemap index: it was read{at}; each sitemap that it names is read by itself{detail}."
     elif sitemap.state == "refused":
         text = f"It is a sitemap that was not requested{at}: {sitemap.detail or 'it was refused'}."
     elif sitemap.state == "planned":

@@ -129,7 +129,11 @@ def never_found(facts: UrlFacts) -> Decision:
             f"{host.unrecorded:,} sightings on this host were not recorded."
         )
         return Decision("never_found", text, begin)
-    return Decision("never_found", "No page, sitemap or seed of its host has named it.", begin)
+    text = (
+        "No link, sitemap or seed of its host has named it; frames, forms, feeds, scripts and link elements "
+        "such as next and alternate are not followed."
+    )
+    return Decision("never_found", text, begin)
 
 
 _AGAIN: Final = action(Action.RESET_HOST, "{host}") + " queues it again"
@@ -216,6 +220,8 @@ def visit_decision(facts: UrlFacts, visit: VisitFacts) -> Decision:
     known: tuple[str, Words]
     if code.startswith("http_5") or code in ("http_408", "http_425"):
         known = (f"The server failed: it answered {visit.status}", _SERVER)
+    elif visit.status is not None and code == f"http_{visit.status}" and 300 <= visit.status < 400:
+        known = (f"The server answered {visit.status}, a redirect, without a usable address to go to", _SERVER)
     elif code in ("", "gone", "failed", "rejected", "refused") or code not in CODES:
         known = (f"The server answered {visit.status}" if visit.status else f"The visit ended as {code}", _SERVER)
     else:

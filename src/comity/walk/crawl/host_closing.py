@@ -227,8 +227,8 @@ def in_words(
 ) -> str | None:
     """What is particular about the end of a host, if anything is."""
     if code is EndReason.TOO_DEEP:
-        links = f"{left.too_deep:,} links are" if left.too_deep != 1 else "1 link is"
-        return f"{links} deeper than {max_depth_name} {max_depth}; a larger {max_depth_name} follows them"
+        links, them = (f"{left.too_deep:,} links are", "them") if left.too_deep != 1 else ("1 link is", "it")
+        return f"{links} deeper than {max_depth_name} {max_depth}; a larger {max_depth_name} follows {them}"
     if spent is not None and str(spent.reason) == code:
         return spent.sentence
     if waits is not None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from math import inf
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from comity.frontier.store import FrontierUnavailable
 from comity.model.host import HostStatus
@@ -46,6 +46,18 @@ _PASSED_MOST: Final = 2000  # hosts that were released just now and come first a
 _PAUSE_FOR_PASSED_S: Final = 0.02  # for each of these, before the next look
 _OPEN: Final = (HostStatus.PENDING, HostStatus.ACTIVE)
 _RETAKEN_MOST: Final = 20  # times that a host is leased again after its lease was lost, without a page in between
+
+
+class _Spent(NamedTuple):
+    """What a run has had of a host that it released, and may lease again."""
+
+    begun: int  # visits
+    pages: int
+    queued: int
+    """URLs that were left, which the run still counts."""
+
+
+_NOTHING_SPENT: Final = _Spent(0, 0, 0)
 
 
 class OpenHosts:
@@ -87,8 +99,7 @@ class OpenHosts:
         self._open: dict[LeasedHost, int] = {}  # pages that each had before this run
         self._busy: dict[LeasedHost, asyncio.Task[None]] = {}  # being read on, or released
         self._opened_at: dict[LeasedHost, float] = {}
-        # Visits that this run began, and pages that it has, of hosts that it released.
-        self._spent: dict[str, tuple[int, int]] = {}
+        self._spent: dict[str, _Spent] = {}  # of hosts that this run released
         self._retaken: dict[str, int] = {}  # how often in a row the lease of a host was lost
         self._left: dict[str, float] = {}  # hosts that this run will not lease again, and until when
         self._over_budget: set[str] = set()  # hosts whose part of this run is over
@@ -148,7 +159,7 @@ class OpenHosts:
         for host in hosts:
             if self._remaining is not None:
                 self._remaining.discard(host.name)
-            host.tally.begun, host.tally.earlier_pages = self._spent.get(host.name, (0, 0))
+            host.tally.begun, host.tally.earlier_pages, _queued = self._spent.get(host.name, _NOTHING_SPENT)
         try:
             opened = await self._thread.run(self._opener.open_some, hosts)
         except FrontierUnavailable:
@@ -171,7 +182,7 @@ class OpenHosts:
             before, queued = found
             self._open[host] = before
             self._opened_at[host] = now
-            self._progress.queued += queued
+            self._progress.queued += queued - self._spent.get(host.name, _NOTHING_SPENT).queued
             if self.is_ending:
                 host.spent_budget = self.spent_budget
                 host.close()
@@ -345,7 +356,7 @@ class OpenHosts:
     def _remember(self, host: LeasedHost, line: HostSummary) -> None:
         """Remember what has to be known of a released host, should the table offer it again."""
         is_to_go_on = host.was_requeued_late and line.status == HostStatus.ACTIVE and host.spent_budget is None
-        spent = host.tally.begun, host.tally.pages_in_run
+        spent = _Spent(host.tally.begun, host.tally.pages_in_run, line.queued)
         # By the database's clock a lease may last a little longer than by ours.
         if line.status == LEASE_LOST or (host.is_lost and line.status == HostStatus.ACTIVE):
             self._spent[host.name] = spent

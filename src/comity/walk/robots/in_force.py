@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from comity.model.fetch import FailureKind
 from comity.model.host import HostError
 from comity.model.robots import RobotsAccess, RobotsReading, RobotsVerdict
 from comity.rules.robots.verdict import AgentRules, RobotsFile
@@ -41,7 +42,12 @@ class RobotsInForce:
             return None
         status, failure = self.reading.http_status, self.reading.failure
         code = f"http_{status}" if status is not None else str(failure or "robots_unreachable")
-        return HostError(code, status, self.reading.reason)
+        sentence = self.reading.reason
+        if failure is FailureKind.DNS_FAILURE:
+            sentence = "the host's name could not be resolved"
+        elif failure is not None and not self.lacks_tls:
+            sentence = f"the host could not be reached ({failure})"
+        return HostError(code, status, sentence)
 
     @property
     def lacks_tls(self) -> bool:
