@@ -24,7 +24,7 @@ LINKS_BYTES: Final = 1024 * 1024
 LINKS_TAGS: Final = 20_000
 # Up to here not even such markup takes a tenth of a second: to look for it would cost more than it saves.
 _SMALL_BYTES: Final = 64 * 1024
-_SMALL_PRODUCT: Final = 30_000_000
+_SMALL_PRODUCT: Final = 24_000_000
 # To reopen an element takes about as long as to copy 14 bytes of attributes, at most half as many attributes.
 _REOPENED_MOST: Final = 500_000
 _BYTES_LIKE_AN_ELEMENT: Final = 14
