@@ -39,6 +39,6 @@ def is_login_address(url: str) -> bool:
     start = url.find("/", url.find("//") + 2)
     path = url[start:].partition("#")[0].partition("?")[0] if start >= 0 else ""
     lowered = path.lower()
-    if path.isascii() and not any([word in lowered for word in _LOGIN_WORDS]):
+    if path.isascii() and not any(word in lowered for word in _LOGIN_WORDS):
         return False
     return _LOGIN_PATH.search(path) is not None
