@@ -19,6 +19,7 @@ from comity.offload.pool import ChildPool
 
 LIGHT_BYTES: Final = 256 * 1024
 LIGHT_TAGS: Final = 1500
+LIGHT_PRODUCT: Final = 64_000_000  # of both: the text of a page is looked at once for every element around it
 # Links and head alone are read in time linear in the page, but for the markup that `_grows_little` looks for.
 LINKS_BYTES: Final = 1024 * 1024
 LINKS_TAGS: Final = 20_000
@@ -71,7 +72,7 @@ def is_light(body: bytes, *, only_links: bool = False) -> bool:
     if size > (LINKS_BYTES if only_links else LIGHT_BYTES):
         return False
     tags = body.count(b"<")
-    if tags > (LINKS_TAGS if only_links else LIGHT_TAGS):
+    if tags > LINKS_TAGS if only_links else tags > LIGHT_TAGS or size * tags > LIGHT_PRODUCT:
         return False
     is_small = size <= _SMALL_BYTES and tags <= LIGHT_TAGS and size * tags <= _SMALL_PRODUCT
     return is_small or _grows_little(body, tags)
