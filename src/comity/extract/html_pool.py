@@ -19,12 +19,13 @@ from comity.offload.pool import ChildPool
 
 LIGHT_BYTES: Final = 256 * 1024
 LIGHT_TAGS: Final = 1500
+LIGHT_PRODUCT: Final = 64_000_000  # of both: the text of a page is looked at once for every element around it
 # Links and head alone are read in time linear in the page, but for the markup that `_grows_little` looks for.
 LINKS_BYTES: Final = 1024 * 1024
 LINKS_TAGS: Final = 20_000
 # Up to here not even such markup takes a tenth of a second: to look for it would cost more than it saves.
 _SMALL_BYTES: Final = 64 * 1024
-_SMALL_PRODUCT: Final = 30_000_000
+_SMALL_PRODUCT: Final = 24_000_000
 # To reopen an element takes about as long as to copy 14 bytes of attributes, at most half as many attributes.
 _REOPENED_MOST: Final = 500_000
 _BYTES_LIKE_AN_ELEMENT: Final = 14
@@ -71,7 +72,7 @@ def is_light(body: bytes, *, only_links: bool = False) -> bool:
     if size > (LINKS_BYTES if only_links else LIGHT_BYTES):
         return False
     tags = body.count(b"<")
-    if tags > (LINKS_TAGS if only_links else LIGHT_TAGS):
+    if tags > LINKS_TAGS if only_links else tags > LIGHT_TAGS or size * tags > LIGHT_PRODUCT:
         return False
     is_small = size <= _SMALL_BYTES and tags <= LIGHT_TAGS and size * tags <= _SMALL_PRODUCT
     return is_small or _grows_little(body, tags)

@@ -44,15 +44,18 @@ def final_head(lines: list[bytes]) -> list[bytes] | None:
 
 def parse_fields(head: list[bytes]) -> Headers:
     """Read the fields after the status line, one line each; what is out of the ordinary is read the slow way."""
-    fields: dict[str, str] = {}
-    text = b"".join(head).decode("latin-1")
-    lines = text.split("\r\n")
-    for line in lines[1:-1]:
-        name, _, value = line.partition(":")
-        fields[name.lower()] = value.strip()
-    if len(fields) == len(head) - 1 and "\n " not in text and "\n\t" not in text:
-        return Headers.unique(fields)
-    return _parse_fields_slowly(head[1:])
+    lines = head[1:]
+    fields = dict(filter(None, map(_plain_field, lines)))
+    return Headers.unique(fields) if len(fields) == len(lines) else _parse_fields_slowly(lines)
+
+
+@lru_cache(maxsize=256)
+def _plain_field(line: bytes) -> tuple[str, str] | None:
+    """Name and value of an ordinary line; None of any other. Most lines of a server are the same in every answer."""
+    if not line.endswith(b"\r\n") or line[:1] in b" \t" or b"\n" in line[:-2] or b"\r" in line[:-2]:
+        return None
+    name, _, value = line[:-2].decode("latin-1").partition(":")
+    return name.lower(), value.strip()
 
 
 def _parse_fields_slowly(lines: list[bytes]) -> Headers:

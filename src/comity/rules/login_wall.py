@@ -9,6 +9,8 @@ _LOGIN_PATH: Final = re.compile(
     r"(?:^|[/_.-])(?:log[-_]?in|sign[-_]?in|sign[-_]?on|sso|auth(?:enticate|orize)?|session/new|anmelden)(?:[/_.?-]|$)",
     re.IGNORECASE,
 )
+# One of these is in every such path; to look for them is cheaper, and every page's address is looked at.
+_LOGIN_WORDS: Final = ("log", "sign", "sso", "auth", "session", "anmelden")
 _FEW_LINKS: Final = 10
 
 
@@ -36,4 +38,7 @@ def is_login_address(url: str) -> bool:
     """Whether a URL names a login page: to meet one there says nothing about the rest of the site."""
     start = url.find("/", url.find("//") + 2)
     path = url[start:].partition("#")[0].partition("?")[0] if start >= 0 else ""
+    lowered = path.lower()
+    if path.isascii() and not any(word in lowered for word in _LOGIN_WORDS):
+        return False
     return _LOGIN_PATH.search(path) is not None
