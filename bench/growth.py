@@ -383,7 +383,7 @@ def write(figures: list[Figures]) -> None:
     ]
     lines += [
         f"| {each.store} | {each.grown} | {each.size:,} | {each.page_us:,.0f} | {each.cpu_us:,.0f} | "
-        f"{each.first_request_s:.1f} | {each.first_cpu_s:.2f} | {each.memory_mb:.0f} |"
+        f"{each.first_request_s:.1f} | {each.first_cpu_s or '–':.4} | {each.memory_mb:.0f} |"
         for each in sorted(figures, key=lambda each: (each.store, each.grown != "URLs", each.size))
     ]
     before, _, rest = PAGE.read_text().partition(MARKS[0])
