@@ -5,10 +5,10 @@
 
 Queued URLs: 50 hosts share the queue, and `comity crawl` continues them. Hosts: all have a URL in the queue, and
 `comity work` takes the best of them. Each run is ended after `--pages` pages, and starts from the same state. Prints
-the time of a page (between the first and the last of them), its CPU (with a share of the start), the time from the
-start of the command to its first request, and the peak memory. It decides whether anything that is done for a page, or
-at the start, looks at the whole state. `--small` takes about a minute; `--write` puts the plot and a table into
-docs/sizing.md, with what earlier runs found for other sizes and stores.
+the time of a page (between the first and the last of them), its CPU (from the first request on), time and CPU from the
+start of the command to its first request, and the peak memory. On a busy machine only the CPU says something. It
+decides whether anything that is done for a page, or at the start, looks at the whole state. `--small` takes about a
+minute; `--write` puts the plot and a table into docs/sizing.md, with what earlier runs found for other sizes.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from _crawlers import MemoryWatch, refuse_if_busy  # noqa: E402
 from _site import host_address, pinned  # noqa: E402
+from hosts import cpu_of  # noqa: E402
 from sqlalchemy import Table, insert  # noqa: E402
 from sqlalchemy.engine import make_url  # noqa: E402
 
@@ -69,6 +70,7 @@ class Figures:
     page_us: float
     cpu_us: float
     first_request_s: float
+    first_cpu_s: float  # of the command, until then
     memory_mb: float
 
 
@@ -159,7 +161,9 @@ class Answering(asyncio.Protocol):
     def answer(path: str) -> bytes:
         """The response, and for the last page that is wanted a line on stdout."""
         now = time.monotonic()
-        Answering.first_at = Answering.first_at or now
+        if not Answering.first_at:
+            Answering.first_at = now
+            print("first", flush=True)
         body = b"User-agent: *\nAllow: /\n"
         if path.startswith("/p/"):
             Answering.first_page_at = Answering.first_page_at or now
@@ -198,8 +202,8 @@ def origin(wanted: int) -> Iterator[Any]:
         process.wait(10)
 
 
-def run(grown: str, environment: dict[str, str], folder: Path, pages: int) -> tuple[float, float, float, float]:
-    """One crawl: µs and CPU µs a page, seconds to the first request, MB."""
+def run(grown: str, environment: dict[str, str], folder: Path, pages: int) -> tuple[float, ...]:
+    """One crawl: µs and CPU µs a page, seconds and CPU seconds to the first request, MB."""
     seeds = folder / "seeds.txt"
     seeds.write_text("".join(f"http://{host_name(number)}/p/0\n" for number in range(SHARING)))
     chosen = ["crawl", "--seeds", str(seeds), "--max-pages", "0"] if grown == "URLs" else ["work", "--hosts", "50"]
@@ -211,9 +215,11 @@ def run(grown: str, environment: dict[str, str], folder: Path, pages: int) -> tu
         watch = MemoryWatch(crawl.pid)
         watch.start()
         os.set_blocking(served.fileno(), False)
-        line = ""
+        line, first_cpu_s = "", 0.0
         while not line and crawl.poll() is None and time.monotonic() < began + RUN_S_MOST:
             line = served.readline()
+            if line.strip() == "first":
+                line, first_cpu_s = "", cpu_of(crawl.pid)
             time.sleep(0.02)
         if crawl.poll() is not None or not line:
             crawl.kill()
@@ -226,7 +232,8 @@ def run(grown: str, environment: dict[str, str], folder: Path, pages: int) -> tu
         watch.join()
     first_at, first_page_at, last_at = json.loads(line)
     cpu_s = used.ru_utime + used.ru_stime
-    return (last_at - first_page_at) / pages * 1e6, cpu_s / pages * 1e6, first_at - began, watch.peak_kb / 1024
+    page_us, cpu_us = (last_at - first_page_at) / pages * 1e6, (cpu_s - first_cpu_s) / pages * 1e6
+    return page_us, cpu_us, first_at - began, first_cpu_s, watch.peak_kb / 1024
 
 
 def measure(store: str, grown: str, size: int, pages: int, repeats: int) -> Figures:
@@ -244,8 +251,7 @@ def measure(store: str, grown: str, size: int, pages: int, repeats: int) -> Figu
             key, where = copied(turn)
             os.sync()  # so that no run pays for the copy
             runs.append(run(grown, {**environment, key: where}, folder, pages))
-    page_us, cpu_us, first_s, memory_mb = (statistics.median(column) for column in zip(*runs, strict=True))
-    return Figures(store, grown, size, page_us, cpu_us, first_s, memory_mb)
+    return Figures(store, grown, size, *(statistics.median(column) for column in zip(*runs, strict=True)))
 
 
 def copies(store: str, folder: Path, stack: ExitStack, hosts: int, urls: int) -> Callable[[int], tuple[str, str]]:
@@ -272,16 +278,18 @@ COLOURS = {"embedded": "#1f6f8b", "shared": "#cc6f00"}
 
 
 def draw(figures: list[Figures]) -> str:
-    """Four charts: time of a page and memory, by queued URLs and by hosts."""
+    """Four charts: CPU of a page and memory, by queued URLs and by hosts."""
     parts = [
         '<svg xmlns="http://www.w3.org/2000/svg" width="900" height="640" viewBox="0 0 900 640" role="img" '
         'font-family="system-ui, sans-serif" font-size="12" fill="#1d2530">',
-        "<title>Time of a page, and memory, as the state grows</title>",
+        "<title>CPU of a page, and memory, as the state grows</title>",
         '<rect width="900" height="640" fill="#fff"/>',
     ]
     for column, grown in enumerate(("URLs", "hosts")):
         chosen = [each for each in figures if each.grown == grown]
-        parts += _chart(60 + 430 * column, 60, f"µs a page, by {grown} in the state", [(f, f.page_us) for f in chosen])
+        parts += _chart(
+            60 + 430 * column, 60, f"CPU µs a page, by {grown} in the state", [(f, f.cpu_us) for f in chosen]
+        )
         parts += _chart(60 + 430 * column, 360, f"peak MB, by {grown} in the state", [(f, f.memory_mb) for f in chosen])
     for place, (store, colour) in enumerate(COLOURS.items()):
         parts.append(f'<text x="{60 + 110 * place}" y="26" fill="{colour}" font-weight="600">{store}</text>')
@@ -343,12 +351,13 @@ def main() -> None:
     sizes = [("URLs", int(size)) for size in filter(None, chosen.urls.split(","))]
     sizes += [("hosts", int(size)) for size in filter(None, chosen.hosts.split(","))]
     figures: list[Figures] = []
-    print(f"{'store':<10}{'grown':<7}{'size':>12}{'µs a page':>11}{'CPU µs':>9}{'first s':>9}{'MB':>7}")
+    print(f"{'store':<10}{'grown':<7}{'size':>12}{'µs a page':>11}{'CPU µs':>9}{'first s':>9}{'CPU s':>7}{'MB':>7}")
     for store in chosen.stores.split(","):
         for grown, size in sizes:
             each = measure(store, grown, size, chosen.pages, chosen.repeats)
             figures.append(each)
-            row = f"{each.page_us:>11.0f}{each.cpu_us:>9.0f}{each.first_request_s:>9.2f}{each.memory_mb:>7.0f}"
+            start = f"{each.first_request_s:>9.2f}{each.first_cpu_s:>7.2f}"
+            row = f"{each.page_us:>11.0f}{each.cpu_us:>9.0f}{start}{each.memory_mb:>7.0f}"
             print(f"{store:<10}{grown:<7}{size:>12,}{row}", flush=True)
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps([asdict(each) for each in merged(figures)], indent=1))
@@ -369,12 +378,12 @@ def write(figures: list[Figures]) -> None:
     """Put the plot and the table into docs/sizing.md."""
     IMAGE.write_text(draw(figures))
     lines = [
-        "| state | grown | size | µs a page | CPU µs a page | first request, s | peak MB |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| state | grown | size | µs a page | CPU µs a page | first request, s | CPU s until then | peak MB |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     lines += [
         f"| {each.store} | {each.grown} | {each.size:,} | {each.page_us:,.0f} | {each.cpu_us:,.0f} | "
-        f"{each.first_request_s:.1f} | {each.memory_mb:.0f} |"
+        f"{each.first_request_s:.1f} | {each.first_cpu_s or '–':.4} | {each.memory_mb:.0f} |"
         for each in sorted(figures, key=lambda each: (each.store, each.grown != "URLs", each.size))
     ]
     before, _, rest = PAGE.read_text().partition(MARKS[0])

@@ -94,9 +94,6 @@ class Crawl:
         self._named = hosts
         self._hooks = hooks
         self.progress = Progress(clock.seconds())
-        share = hooks.hosts.most if hooks.hosts else None
-        if (warning := terms.connection_warning(share or len(hosts or ()))) is not None:
-            self.progress.warnings.append(warning)
         self._html_pool = HtmlPool()
         self._record = RunRecord(
             session.database,
@@ -127,8 +124,7 @@ class Crawl:
             read_sitemaps=sitemaps.read,
             emit=self.handle,
         )
-        most = terms.hosts_at_once(is_named=hosts is not None, share=share)
-        open_at_most = most if hosts is None else max(1, min(most, len(hosts)))
+        most, open_at_most = self._hosts_at_once()
         self._hosts = OpenHosts(
             session,
             HostOpener(session.database, frontier, session.leases, clock, self.run_id, terms, open_at_most),
@@ -155,6 +151,15 @@ class Crawl:
         self._meter = RunMeter(hooks.meter, self, clock.seconds, session.leases.terms.renew_every_s)
         session.subscribe(self.handle)
         session.log_waits(hooks.on_wait)
+
+    def _hosts_at_once(self) -> tuple[int, int]:
+        """How many hosts may be open, and how many of those that are known now; warns if connections are too few."""
+        share = self._hooks.hosts.most if self._hooks.hosts else None
+        warning = self._terms.connection_warning(share or len(self._named or ()))
+        if warning is not None:
+            self.progress.warnings.append(warning)
+        most = self._terms.hosts_at_once(is_named=self._named is not None, share=share)
+        return most, most if self._named is None else max(1, min(most, len(self._named)))
 
     def _make_settler(self, images: ImageStore | None) -> Settler:
         session, terms = self.session, self._terms
