@@ -17,13 +17,14 @@ from comity.doors.python.page import page_of
 from comity.extract.html_pool import LIGHT_TAGS, is_light
 from tests.doors.command_line import CommandLine
 from tests.doors.crawled_site import crawl
+from tests.doors.documents import blocks, read_page
 from tests.doors.test_python_scripts import run
 from tests.store.light import nothing, page
 from tests.walk.crawling import LOOPBACK, Place
 from tests.walk.site import Answer, Site, Web
 
-DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "text.md").read_text(encoding="utf-8")
-SCRIPTS = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
+DOCUMENT = read_page("text.md")
+SCRIPTS = blocks(DOCUMENT, "python")
 COMMANDS = re.findall(r"^comity .*$", DOCUMENT, re.MULTILINE)
 
 NAV = "<nav><a href=/heavy>Heavy page</a> <a href=/plain>Plain page</a> <a href=/noindex>No index</a>"
