@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from turbohtml import parse
@@ -13,9 +12,12 @@ from comity.model.expression import ExpressionProblem, PathRoot, Transform, Type
 from comity.rules.expressions.parse import parse_columns, parse_expression
 from comity.rules.expressions.price import parse_price
 from comity.rules.expressions.printing import print_columns
+from tests.doors.documents import blocks, commands, read_page, run_script
+from tests.walk.crawling import Place
+from tests.walk.site import Site, Web
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "extract.md").read_text(encoding="utf-8")
-[EXAMPLES] = re.findall(r"^```extract\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
+DOCUMENT = read_page("extract.md")
+[EXAMPLES] = blocks(DOCUMENT, "extract")
 PAGE = """<title>Cup</title><meta property=og:title content=Cups><meta name=description content="<b>All</b> cups">
 <meta name=date content=2026-05-01><script>var shop = {stock: 7}</script><li>1<li>2<a class=buy href=/buy>Buy</a>
 <script type="application/ld+json">{"@type": "Product", "name": " Cup ", "image": "/cup.png", "gtin13": "400",
@@ -54,6 +56,30 @@ def test_the_prices_of_the_document_are_read_as_it_says() -> None:
 
 
 def test_the_grammar_names_every_root_step_and_type() -> None:
-    [grammar] = re.findall(r"^```ebnf\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
+    [grammar] = blocks(DOCUMENT, "ebnf")
     words = {*PathRoot, *Transform, *(name for name in TypeName if name is not TypeName.JSON)}
     assert [word for word in words if f'"{word}"' not in grammar] == []
+
+
+def shop(web: Web) -> Site:
+    return web.site({"/": PAGE + "<p class=price>12,50 €</p>"})
+
+
+def test_every_command_runs_and_finds_the_values(web: Web, place: Place) -> None:
+    site = shop(web)
+    found = commands(DOCUMENT)
+    assert len(found) >= 2
+    said = [place.comity(*(word.replace("https://example.com/", site.url()) for word in words)) for words in found]
+    assert [answer.code for answer in said] == [0] * len(found), said
+    assert re.search(r"Cup +12\.50", said[1].out), said[1].out
+
+
+def test_every_script_runs_and_prints_the_values(
+    web: Web, place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = shop(web)
+    scripts = blocks(DOCUMENT, "python")
+    assert scripts
+    for script in scripts:
+        run_script(script.replace("https://example.com/", site.url()), place, monkeypatch)
+    assert capsys.readouterr().out == f"{site.url()} 12.50\n"

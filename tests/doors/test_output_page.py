@@ -9,11 +9,11 @@ from pathlib import Path
 from comity.doors.schemas.events import EVENTS
 from comity.run.crawl.view import LEFT_OUT_CODES
 from comity.telemetry.request_log import FIELDS
+from tests.doors.documents import blocks
 from tests.walk.crawling import Place
 from tests.walk.site import Web, tree
 
 PAGE = Path(__file__).parents[2] / "docs" / "output.md"
-BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def request_fields() -> str:
@@ -23,7 +23,7 @@ def request_fields() -> str:
 
 def test_every_command_on_the_page_runs(web: Web, place: Place) -> None:
     site = web.site(tree(6))
-    lines = [line for block in BLOCK.findall(PAGE.read_text(encoding="utf-8")) for line in block.splitlines()]
+    lines = [line for block in blocks(PAGE.read_text(encoding="utf-8"), "sh") for line in block.splitlines()]
     assert len(lines) > 12
     assert place.server is not None
     environment = place.server().on_the_path(place.environment() | {"COMITY_DELAY": "0.01"})

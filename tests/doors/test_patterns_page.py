@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-import comity
 from comity.rules.canonical import web_address
 from comity.rules.url_patterns import LeftOut, pattern_rules, url_rules
-from tests.walk.crawling import LOOPBACK, Place
+from tests.doors.documents import blocks, read_page, run_script
+from tests.walk.crawling import Place
 from tests.walk.site import Asked, Site, Web, page
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "patterns.md").read_text(encoding="utf-8")
+PAGE = read_page("patterns.md")
 CODE = re.compile(r"`([^`]+)`")
 LINKS = ("/docs/a", "/docs/old/b", "/blog/c", "/private/a", "/d.pdf", "/e?sort=1", "/2024/f", "/g")
 
@@ -45,10 +44,6 @@ def test_the_table_is_true(pattern: str, matched: list[str], unmatched: list[str
     assert unmatched
     assert [url for url in matched if not is_excluded(pattern, url)] == []
     assert [url for url in unmatched if is_excluded(pattern, url)] == []
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 def example(web: Web) -> Site:
@@ -83,7 +78,7 @@ REQUESTED = [
 
 @pytest.mark.parametrize(("number", "wanted"), list(enumerate(REQUESTED)))
 def test_the_first_commands_request_what_they_say(number: int, wanted: set[str], web: Web, place: Place) -> None:
-    commands = blocks("sh")[0].splitlines()
+    commands = blocks(PAGE, "sh")[0].splitlines()
     assert len(commands) == len(REQUESTED)
     site = example(web)
     words = shlex.split(local(commands[number], site))[1:]
@@ -95,7 +90,7 @@ def test_the_first_commands_request_what_they_say(number: int, wanted: set[str],
 def test_the_other_commands_run_and_name_the_pattern(web: Web, place: Place) -> None:
     site = example(web)
     said = ""
-    for block in blocks("sh")[1:]:
+    for block in blocks(PAGE, "sh")[1:]:
         for command in block.splitlines():
             answer = place.comity(*shlex.split(local(command, site))[1:])
             assert answer.code == 0, (command, answer.err)
@@ -110,15 +105,7 @@ def test_the_script_runs(
     web: Web, place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     site = example(web)
-    for name, value in {
-        "STATE": str(place.state),
-        "PAGES": str(place.pages),
-        "ALLOW_NETWORKS": LOOPBACK,
-        "DELAY": "0",
-        "CONTACT": "crawler@example.org",
-    }.items():
-        monkeypatch.setenv(f"COMITY_{name}", value)
-    (script,) = blocks("python")
-    exec(compile(local(script, site), "patterns.md", "exec"), {"comity": comity})  # our own page
+    (script,) = blocks(PAGE, "python")
+    run_script(local(script, site), place, monkeypatch)
     assert asked(site) == {"example/docs/", "example/docs/a"}
     assert "exclude /docs/old/" in capsys.readouterr().out

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import re
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -19,16 +17,17 @@ from comity.doors.python import sources as sources_module
 from comity.model.errors import AlreadyThere, NotFound
 from comity.rules.source_list import COLUMNS
 from tests.doors.command_line import CommandLine
+from tests.doors.documents import blocks, read_page
 from tests.doors.test_python_scripts import run as run_script
 from tests.walk.crawling import Place
 from tests.walk.site import Answer, Site, Web
 from tests.walk.sourcing import Job, listing
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "analysts.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
+DOCUMENT = read_page("analysts.md")
+EXAMPLES = blocks(DOCUMENT, "python")
 COMMANDS = [
     line.partition("#")[0].split()[1:]
-    for block in re.findall(r"^```\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
+    for block in blocks(DOCUMENT, "")
     for line in block.splitlines()
     if line.startswith("comity ")
 ]

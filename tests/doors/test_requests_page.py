@@ -15,16 +15,17 @@ import pytest
 
 import comity
 from tests.doors.test_python_scripts import run
+from tests.doors.command_line import clean_environment
+from tests.doors.documents import blocks, read_page
 from tests.hostile.proxy import LoopbackProxy
 from tests.walk.crawling import Place
 from tests.walk.login_site import PASSWORD, SESSION, USER, behind_login
 from tests.walk.site import Site, Web, tree
 
-DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "requests.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
-SHELL = [block for language, block in BLOCKS if language == "sh"]
-PYTHON = [block for language, block in BLOCKS if language == "python"]
-LOGIN, ENDED = [block for language, block in BLOCKS if language == "toml"]
+DOCUMENT = read_page("requests.md")
+SHELL = blocks(DOCUMENT, "sh")
+PYTHON = blocks(DOCUMENT, "python")
+LOGIN, ENDED = blocks(DOCUMENT, "toml")
 SECRETS = {
     "SITE_TOKEN": "t0ken-of-site",
     "SITE_SESSION": "s3ssion-in-env",

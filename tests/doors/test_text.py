@@ -17,13 +17,14 @@ from comity.doors.python.page import page_of
 from comity.extract.html_pool import LIGHT_TAGS, is_light
 from tests.doors.command_line import CommandLine
 from tests.doors.crawled_site import crawl
+from tests.doors.documents import blocks, read_page
 from tests.doors.test_python_scripts import run
 from tests.store.light import nothing, page
 from tests.walk.crawling import LOOPBACK, Place
 from tests.walk.site import Answer, Site, Web
 
-DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "text.md").read_text(encoding="utf-8")
-SCRIPTS = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
+DOCUMENT = read_page("text.md")
+SCRIPTS = blocks(DOCUMENT, "python")
 COMMANDS = re.findall(r"^comity .*$", DOCUMENT, re.MULTILINE)
 
 NAV = "<nav><a href=/heavy>Heavy page</a> <a href=/plain>Plain page</a> <a href=/noindex>No index</a>"
@@ -177,3 +178,13 @@ def test_every_command_runs(comity: CommandLine, site: Site, monkeypatch: pytest
         assert answer.code == 0, answer.err
         assert answer.out.strip()
     assert "markdown" in answer.out
+
+
+def test_text_of_a_page_that_would_hold_up_the_crawl_comes_from_a_child(web: Web, place: Place) -> None:
+    """60 elements that 1,200 paragraphs reopen are 72,000, of 8 kB."""
+    opened = "".join(f"<b class=post-content id=a{number}>" for number in range(60))
+    site = web.site({"/": f"<title>t</title><p>{opened}{'<p>lorem ipsum dolor' * 1_200}"})
+    for option in ("--text", "--markdown"):
+        target = place.folder / f"{option[2:]}.jsonl"
+        assert place.comity("crawl", site.url(), option, "--into", target, "--refresh").code == 0
+        assert json.loads(target.read_text())[option[2:]].count("lorem ipsum") > 1_000

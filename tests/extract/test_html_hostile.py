@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from comity.extract.decode import MAX_BODY_BYTES
 from comity.extract.html import MAX_ELEMENTS, MAX_LINKS, read_html
+from comity.extract.html_pool import is_light
 from comity.model.page import HtmlPage, PageLimit
 
 LINK = b"<a href=/x>"
@@ -89,3 +90,21 @@ def test_no_bytes_or_content_type_raise(body: bytes, content_type: str | None, a
     assert all(link and link == link.strip() and link[0] != "#" for link in page.links)
     assert len(set(page.links)) == len(page.links)
     assert page.encoding
+
+
+def reopening(elements: int, paragraphs: int) -> bytes:
+    """A small page of which the parser makes the product of both: every paragraph reopens what was not closed."""
+    opened = "".join(f"<b class=post-content id=a{number}>" for number in range(elements))
+    return f"<p>{opened}{'<p>lorem ipsum dolor' * paragraphs}".encode()
+
+
+def test_text_of_a_light_page_with_very_many_elements_is_left_to_the_child() -> None:
+    page = reopening(60, 1_200)
+    assert is_light(page)
+    for wanted in ({"with_text": True}, {"with_markdown": True}):
+        here = read_html(page, content_type="text/html", agent_token="x", **wanted)  # type: ignore[arg-type]
+        assert (here.text, here.markdown) == (None, None), "the caller hands it to a child process"
+    apart = read_html(page, content_type="text/html", agent_token="x", with_text=True, in_child=True)
+    assert (apart.text or "").count("lorem ipsum") > 1_000
+    ordinary = read_html(reopening(3, 400), content_type="text/html", agent_token="x", with_text=True)
+    assert (ordinary.text or "").count("lorem ipsum") > 300

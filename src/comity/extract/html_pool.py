@@ -143,7 +143,7 @@ class HtmlPool:
         """Read a page as ``read_html`` would; a page that takes too much is given up, and costs no other page."""
         arguments = {"content_type": content_type, "agent_token": agent_token, "with_images": with_images}
         if with_text or with_markdown:
-            arguments |= {"with_text": with_text, "with_markdown": with_markdown, "url": url}
+            arguments |= {"with_text": with_text, "with_markdown": with_markdown, "url": url, "in_child": True}
         if columns:
             arguments |= {"columns": columns, "in_child": True}
         seconds = min(self._max_seconds, self._least_seconds + SECONDS_PER_MEGABYTE * len(body) / (1 << 20))

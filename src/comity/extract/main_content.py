@@ -28,6 +28,7 @@ MAX_CHARACTERS: Final = 1_000_000
 MAX_EXAMINED: Final = 50_000  # elements of a page
 MAX_LINKS: Final = 5_000
 MAX_REOPENED: Final = 100_000  # elements that the parser reopens in every block (WHATWG HTML, formatting elements)
+MAX_REOPENED_ON_THE_LOOP: Final = 4_000  # a light page has fewer tags than half of this
 _CANDIDATES_MOST: Final = 200
 _LEAST_PROSE: Final = 80
 _LAID_OUT: Final = 60  # fewer characters a line than this, and blanks are no longer between words alone
@@ -185,12 +186,18 @@ class _Kind(Enum):
     CONTENT = 3
 
 
+def would_hold_up_the_loop(document: Document) -> bool:
+    """Whether a page must be read in a child process although it is light: a few tags became very many elements."""
+    body = _body(document)
+    return body is not None and _is_inflated(body, MAX_REOPENED_ON_THE_LOOP)
+
+
 def read_main_content(
     document: Document, *, text: bool = True, markdown: bool = False, base_url: str | None = None
 ) -> MainContent:
     """Read the main content; links in Markdown are resolved against `base_url`. The document is changed."""
     body = _body(document)
-    if body is None or _is_inflated(body):
+    if body is None or _is_inflated(body, MAX_REOPENED):
         return MainContent("" if text else None, "" if markdown else None)
     root = _Finder(body).find()
     tables = _data_tables(root)
@@ -400,9 +407,9 @@ def _is_marked_as_noise(element: Element) -> bool:
     return style is not None and _HIDING.search(style[:_LONGEST_WORDS]) is not None
 
 
-def _is_inflated(body: Element) -> bool:
+def _is_inflated(body: Element, most: int) -> bool:
     """Whether the parser made so many elements of a page, most of them by reopening some, that none has a meaning."""
-    return next(islice(body.iter_elements(_REOPENED), MAX_REOPENED, None), None) is not None
+    return next(islice(body.iter_elements(_REOPENED), most, None), None) is not None
 
 
 def _has_heading(element: Element) -> bool:

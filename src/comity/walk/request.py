@@ -92,6 +92,7 @@ class Requests:
                 verdict=verdict,
                 robots_version=robots_version,
                 send=send,
+                may_go=may_go,
                 answers_challenge=answers_challenge,
             )
         finally:
@@ -112,6 +113,7 @@ class Requests:
         verdict: RobotsVerdict | None = None,
         robots_version: str | None = None,
         send: Send | None = None,
+        may_go: Callable[[], bool] | None = None,
         answers_challenge: bool = True,
     ) -> Exchange | NotStarted:
         """Use a start that the gate has granted just now; `send` makes the request, by default the fetcher's `get`.
@@ -142,27 +144,9 @@ class Requests:
             ended_at = max(slot.started_at, self._clock())
             host.gate.finish(slot, seen)
             blocked = seen.answer is AnswerKind.RATE_LIMITED or seen.answer is AnswerKind.UNAVAILABLE
-            policy = started.policy
-            row = LedgerRow(
-                started.lease.host_id,
-                started.lease.host,
-                started.lease.token,
-                started.number,
-                request.url,
-                purpose,
-                slot.started_at,
-                ended_at,
-                slot.delay,
-                started.max_concurrency,
-                policy.min_request_interval_ms if policy else None,
-                policy.max_concurrency if policy else None,
-                robots_version,
-                verdict.line_number if verdict else None,
-                verdict.rule if verdict else None,
-                status,
-                retry_after_s,
-                host.gate.memory().blocked_until if blocked else None,
-            )
+            blocked_until = host.gate.memory().blocked_until if blocked else None
+            answer = (status, retry_after_s, blocked_until)
+            row = _ledger_row(started, request.url, purpose, slot, ended_at, verdict, robots_version, answer)
             is_challenged = is_challenged and answers_challenge and not host.is_closed
             if not is_over or is_challenged:  # cancelled, or our own code failed: the request was still made
                 host.unsettled.requests.append(row)
@@ -175,6 +159,7 @@ class Requests:
                 purpose,
                 verdict=verdict,
                 robots_version=robots_version,
+                may_go=may_go,
                 send=send,
                 answers_challenge=False,
             )
@@ -208,6 +193,38 @@ class _Started(NamedTuple):
     number: int
     max_concurrency: int
     policy: HostPolicy | None
+
+
+def _ledger_row(
+    started: _Started,
+    url: str,
+    purpose: Purpose,
+    slot: Reservation,
+    ended_at: float,
+    verdict: RobotsVerdict | None,
+    robots_version: str | None,
+    answer: tuple[int | None, float | None, float | None],
+) -> LedgerRow:
+    """The row of one request; `answer` is its status, the wait that it asked for, and the end of a block."""
+    policy = started.policy
+    return LedgerRow(
+        started.lease.host_id,
+        started.lease.host,
+        started.lease.token,
+        started.number,
+        url,
+        purpose,
+        slot.started_at,
+        ended_at,
+        slot.delay,
+        started.max_concurrency,
+        policy.min_request_interval_ms if policy else None,
+        policy.max_concurrency if policy else None,
+        robots_version,
+        verdict.line_number if verdict else None,
+        verdict.rule if verdict else None,
+        *answer,
+    )
 
 
 _NOTHING = Observation(AnswerKind.FAILED)

@@ -95,15 +95,9 @@ class Crawl:
         self._hooks = hooks
         self.progress = Progress(clock.seconds())
         self._html_pool = HtmlPool()
+        is_part, key = hooks.run_id is not None, self._columns_key
         self._record = RunRecord(
-            session.database,
-            session.leases,
-            store,
-            clock,
-            self.run_id,
-            terms.door,
-            is_part=hooks.run_id is not None,
-            columns_key=self._columns_key,
+            session.database, session.leases, store, clock, self.run_id, terms.door, is_part=is_part, columns_key=key
         )
         self._frontier_thread = DatabaseThread("comity-frontier") if frontier.has_own_server else session.thread
         self._retrying = RetryingThread(

@@ -57,6 +57,11 @@ class VisitContext:
     site: SiteHosts | None = None
     """The hosts that are crawled as one site; None where each is crawled by itself."""
 
+    @property
+    def reads_content(self) -> bool:
+        """Whether the main content of pages is stored, in some form."""
+        return self.reads_text or self.reads_markdown
+
     def rules_for(self, host: LeasedHost) -> UrlRules | None:
         """The patterns in force for the URLs of a host; None if there are none, as in most runs."""
         own = host.patterns if self.uses_patterns else None

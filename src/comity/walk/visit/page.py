@@ -133,7 +133,9 @@ async def _read(
         )
         if thread_time() - began_s > _HELD_UP_S:
             host.hard_pages = 1  # from now on its pages are read in the child process, where they hold up no other host
-        if page.extracted is not None or not context.columns:
+        has_columns = page.extracted is not None or not context.columns
+        has_content = page.text is not None or page.markdown is not None or not context.reads_content
+        if has_columns and has_content:
             return page
     if host.hard_pages > _HARD_PAGES_MOST:
         found: HtmlPage | TooHard = TooHard(Hardship.TOO_SLOW, "earlier pages of this host were too hard to read")

@@ -125,6 +125,7 @@ async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Tr
         purpose=purpose,
         verdict=cleared.verdict,
         robots_version=cleared.robots_version,
+        may_go=lambda: context.takedowns().covering(cleared.address) is None,
     )
     asked = await _get(host, entry, request, send, trail, context)
     for hops in range(context.max_redirects + 1):
