@@ -15,7 +15,7 @@ from typing import Final
 from comity.bot.client import BotClient
 from comity.bot.errors import BotApiError, BotClientError
 from comity.bot.jobs import Failure, Heartbeat, Job, Pulled, Released, Result, Submitted
-from comity.bot.runner import LOG, MISSED, STOPPED
+from comity.bot.runner import EMPTY_PULLS, LOG, MISSED, STOPPED
 
 AsyncHandler = Callable[[Job], Awaitable["Result | Failure | None"]]
 _IDLE_S: Final = 5.0
@@ -92,7 +92,7 @@ class AsyncBot:
         self._stopping.set()
 
     async def run(self, handler: AsyncHandler, *, until_empty: bool = False) -> dict[str, int]:
-        """Work until `stop` or SIGTERM; with `until_empty`, until a pull finds nothing. Returns the counts."""
+        """Work until `stop` or SIGTERM; with `until_empty`, until two pulls find nothing. Returns the counts."""
         loop = asyncio.get_running_loop()
         with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread
             loop.add_signal_handler(signal.SIGTERM, self.stop)
@@ -115,7 +115,7 @@ class AsyncBot:
         return dict(self.counts)
 
     async def _pull_until_stopped(self, handler: AsyncHandler, until_empty: bool) -> None:
-        idle_s = 0.0
+        idle_s, empty_pulls = 0.0, 0
         while not self._stopping.is_set():
             room = self._max_in_hand - len(self._held)
             if room < 1:
@@ -134,11 +134,13 @@ class AsyncBot:
                 task = asyncio.create_task(self._work(handler, job))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
+            is_empty = not (pulled.jobs or pulled.skipped or self._held)
+            empty_pulls = empty_pulls + 1 if is_empty else 0
+            if until_empty and empty_pulls == EMPTY_PULLS:
+                return
             if pulled.jobs:
                 idle_s = 0.0
                 continue
-            if until_empty and not self._held and not sum(pulled.skipped_by_reason.values()):
-                return
             idle_s = min(_LONGEST_IDLE_S, idle_s + _IDLE_S)
             await self._pause(min(idle_s, pulled.retry_after_s if pulled.retry_after_s is not None else idle_s))
 

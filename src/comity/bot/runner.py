@@ -25,6 +25,7 @@ Handler = Callable[[Job], "Result | Failure | None"]
 _IDLE_S: Final = 5.0
 _LONGEST_IDLE_S: Final = 60.0
 _GRACE_S: Final = 30.0
+EMPTY_PULLS: Final = 2  # a pull does not look at hosts that it was told to leave alone for a while; the next one does
 MISSED: Final = "the window to start was missed"
 STOPPED: Final = "the bot was stopped"
 
@@ -63,7 +64,7 @@ class Bot:
         self._stopping.set()
 
     def run(self, handler: Handler, *, until_empty: bool = False) -> dict[str, int]:
-        """Work until `stop`, SIGTERM or Ctrl-C; with `until_empty`, until a pull finds nothing. Returns the counts.
+        """Work until `stop`, SIGTERM or Ctrl-C; with `until_empty`, until two pulls find nothing. Returns the counts.
 
         The function gets a job when its request may start, makes one request, and returns a `Result` or a `Failure`.
         What it raises becomes a failure.
@@ -84,7 +85,7 @@ class Bot:
         return dict(self.counts)
 
     def _pull_until_stopped(self) -> None:
-        idle_s = 0.0
+        idle_s, empty_pulls = 0.0, 0
         while not self._stopping.is_set():
             room = self._max_in_hand - len(self._held)
             if room < 1:
@@ -100,11 +101,13 @@ class Bot:
                 continue
             for job in pulled.jobs:
                 self._take(job)
+            is_empty = not (pulled.jobs or pulled.skipped or self._held)
+            empty_pulls = empty_pulls + 1 if is_empty else 0
+            if self._stops_when_empty and empty_pulls == EMPTY_PULLS:
+                return
             if pulled.jobs:
                 idle_s = 0.0
                 continue
-            if self._stops_when_empty and not self._held and not sum(pulled.skipped_by_reason.values()):
-                return
             idle_s = min(_LONGEST_IDLE_S, idle_s + _IDLE_S)
             self._pause(min(idle_s, pulled.retry_after_s if pulled.retry_after_s is not None else idle_s))
 
