@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,13 +15,20 @@ from typing import Any
 
 import pytest
 
-from comity.bot import AsyncBot, Bot, BotApiError, BotClient, Failure, Job, Result, ServerUnavailable
+from comity.bot import AsyncBot, Bot, BotApiError, BotClient, Failure, Job, Result, ServerUnavailable, runner
 from comity.bot.client import LONGEST_PAUSE_S, pause_before
 from comity.bot.jobs import Exchange, pulled_from, submit_body
+from comity.bot.runner import beat_every_s
 from tests.doors.web.queueing import Queue, queue_on
 from tests.doors.web.served import TOKEN_HASH, served, until
 
 LIMIT_S = 60.0
+JOB = {
+    "job_id": "x", "url": "u", "domain": "d", "priority": 1, "retry_count": 0, "max_retries": 3,
+    "timeout_seconds": 600, "locked_until": "2025-01-07T07:20:00Z", "delay_seconds": 1.0, "crawl_config": None,
+    "not_before": "2025-01-07T07:10:05.000Z", "start_by": "2025-01-07T07:10:06.000Z",
+}  # fmt: skip
+PULLED = {"jobs": [JOB], "skipped": 0, "server_time": "2025-01-07T07:10:00.000Z"}
 
 
 @pytest.fixture
@@ -211,6 +219,31 @@ def test_requests_are_repeated_after_a_growing_pause() -> None:
         client.pull()
 
 
+def test_locks_are_kept_three_times_in_the_shortest_of_them() -> None:
+    job = pulled_from(PULLED, Exchange(0.0, 0.1)).jobs[0]
+    assert beat_every_s([]) == 60.0
+    assert beat_every_s([job, replace(job, timeout_s=90.0)]) == 30.0
+
+
+def test_a_lost_lock_is_noticed_and_its_job_not_started(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "BEAT_CHECK_S", 0.01)
+    monkeypatch.setattr(runner, "beat_every_s", lambda _held: 0.0)
+    queue.jobs(1)
+    bot = Bot(queue.served.url, "shop-1", key_of(queue), workers=1)
+    take = bot._take
+
+    def later(job: Job) -> None:
+        job.opens_at += LIMIT_S
+        take(job)
+        queue.admin.post("/admin/crawl_jobs/actions", json={"action": "reset_lock", "ids": [job.job_id]})
+
+    bot._take = later  # type: ignore[method-assign]
+    counts = run_until(
+        bot, lambda _job: pytest.fail("it must not start"), lambda: any(job.is_lost for job in bot._held.values())
+    )
+    assert counts["done"] == 0
+
+
 def test_pauses_grow_and_are_bounded() -> None:
     assert [pause_before(attempt, None, 1.0) for attempt in (1, 2, 3)] == [0.5, 1.0, 2.0]
     assert pause_before(1, None, 0.0) == 0.25
@@ -219,13 +252,7 @@ def test_pauses_grow_and_are_bounded() -> None:
 
 def test_windows_are_reckoned_from_the_servers_clock() -> None:
     """The server stamped its answer between sending and receiving: neither bound may be passed."""
-    job = {
-        "job_id": "x", "url": "u", "domain": "d", "priority": 1, "retry_count": 0, "max_retries": 3,
-        "timeout_seconds": 600, "locked_until": "2025-01-07T07:20:00Z", "delay_seconds": 1.0, "crawl_config": None,
-        "not_before": "2025-01-07T07:10:05.000Z", "start_by": "2025-01-07T07:10:06.000Z",
-    }  # fmt: skip
-    data = {"jobs": [job], "skipped": 0, "server_time": "2025-01-07T07:10:00.000Z"}
-    (found,) = pulled_from(data, Exchange(sent_at=100.0, answered_at=100.4)).jobs
+    (found,) = pulled_from(PULLED, Exchange(sent_at=100.0, answered_at=100.4)).jobs
     assert found.opens_at == pytest.approx(105.4)
     assert found.closes_at == pytest.approx(105.999)
     found.mark_started(105.5)

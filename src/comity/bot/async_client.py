@@ -15,7 +15,7 @@ from typing import Final
 from comity.bot.client import BotClient
 from comity.bot.errors import BotApiError, BotClientError
 from comity.bot.jobs import Failure, Heartbeat, Job, Pulled, Released, Result, Submitted
-from comity.bot.runner import EMPTY_PULLS, LOG, MISSED, STOPPED
+from comity.bot.runner import BEAT_CHECK_S, EMPTY_PULLS, LOG, MISSED, STOPPED, beat_every_s
 
 AsyncHandler = Callable[[Job], Awaitable["Result | Failure | None"]]
 _IDLE_S: Final = 5.0
@@ -185,11 +185,12 @@ class AsyncBot:
             await self.client.release([job.job_id for job in jobs], reason)
 
     async def _keep_locks(self) -> None:
+        beaten_at = time.monotonic()
         while True:
-            shortest_s = min([60.0, *(max(1.0, job.timeout_s / 3) for job in self._held.values())])
-            await asyncio.sleep(shortest_s)
-            if not self._held:
+            await asyncio.sleep(BEAT_CHECK_S)
+            if not self._held or time.monotonic() - beaten_at < beat_every_s(self._held.values()):
                 continue
+            beaten_at = time.monotonic()
             try:
                 lost = (await self.client.heartbeat(list(self._held))).lost
             except BotClientError as error:

@@ -12,7 +12,7 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -26,6 +26,7 @@ _IDLE_S: Final = 5.0
 _LONGEST_IDLE_S: Final = 60.0
 _GRACE_S: Final = 30.0
 EMPTY_PULLS: Final = 2  # a pull does not look at hosts that it was told to leave alone for a while; the next one does
+BEAT_CHECK_S: Final = 2.0
 MISSED: Final = "the window to start was missed"
 STOPPED: Final = "the bot was stopped"
 
@@ -179,11 +180,13 @@ class Bot:
 
     def _keep_locks(self) -> None:
         """Prolong every lock in hand at a third of the shortest time limit."""
-        while not self._stopping.wait(self._beat_every_s()):
+        beaten_at = time.monotonic()
+        while not self._stopping.wait(BEAT_CHECK_S):
             with self._changed:
-                ids = list(self._held)
-            if not ids:
+                ids, every_s = list(self._held), beat_every_s(self._held.values())
+            if not ids or time.monotonic() - beaten_at < every_s:
                 continue
+            beaten_at = time.monotonic()
             try:
                 lost = self.client.heartbeat(ids).lost
             except BotClientError as error:
@@ -193,10 +196,6 @@ class Bot:
                 for job_id in lost:
                     if job_id in self._held:
                         self._held[job_id].is_lost = True
-
-    def _beat_every_s(self) -> float:
-        with self._changed:
-            return min([60.0, *(max(1.0, job.timeout_s / 3) for job in self._held.values())])
 
     def _finish(self, threads: list[threading.Thread]) -> None:
         """Give back what has not started; wait for what has."""
@@ -232,6 +231,11 @@ class Bot:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def beat_every_s(held: Iterable[Job]) -> float:
+    """How often to keep locks: three times in the shortest of them."""
+    return min([60.0, *(max(1.0, job.timeout_s / 3) for job in held)])
 
 
 def run_handler(handler: Handler, job: Job) -> Result | Failure:
