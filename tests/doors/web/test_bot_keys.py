@@ -83,7 +83,7 @@ def test_limits_are_changed_and_removed(admin: httpx.Client) -> None:
     removed = admin.patch("/admin/bots/shop-1", json={"max_jobs_in_hand": 0, "note": None}).json()
     assert (removed["max_jobs_in_hand"], removed["max_jobs_per_minute"], removed["note"]) == (None, 60, None)
     assert admin.patch("/admin/bots/shop-1", json={}).status_code == 422
-    assert admin.patch("/admin/bots/nobody-1", json={"note": "x"}).status_code == 404
+    assert admin.patch("/admin/bots/unknown-1", json={"note": "x"}).status_code == 404
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ def described(api_url: str) -> Iterator[tuple[Served, Any, list[str]]]:
     import schemathesis  # slow to load, and not needed to find the tests
 
     with served(api_url, env="prod", admin_password_hash=PASSWORD_HASH, admin_token_hash=(TOKEN_HASH,)) as running:
-        schema = schemathesis.openapi.from_url(f"{running.url}/openapi.json")
+        schema = schemathesis.openapi.from_url(f"{running.url}/openapi.json", timeout=60)
         with running.client(headers=WITH_TOKEN) as admin:
             # The port of nothing: whatever is run or tried out fails at once.
             urls = [f"http://127.0.0.1:1/careers/{number}" for number in range(3)]
