@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 import comity
-from tests.doors.test_python_scripts import run
-from tests.doors.command_line import clean_environment
 from tests.doors.documents import blocks, read_page
+from tests.doors.test_python_scripts import run
 from tests.hostile.proxy import LoopbackProxy
 from tests.walk.crawling import Place
 from tests.walk.login_site import PASSWORD, SESSION, USER, behind_login
