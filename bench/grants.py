@@ -1,6 +1,7 @@
 """Grants a second and how long an exchange takes: batches of URLs with the reports on the batch before.
 
-    python -m bench.grants [--database sqlite|postgresql] [--seconds 10] [--clients 2] [--rate 3000] [--batch 100] [--direct]
+    python -m bench.grants [--database sqlite|postgresql] [--seconds 10] [--clients 2] [--rate 3000] [--batch 100]
+        [--direct]
 
 A real server (`comity web`) on a new state, with as many hosts as keep a delay of one second at that rate. Clients
 speak HTTP; every answer was committed before. `--rate` paces the clients; 0 lets them run as fast as they can. Without
