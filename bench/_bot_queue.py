@@ -83,10 +83,8 @@ def fill(database: Database, hosts: int, jobs: int, crowded: int) -> None:
             "INSERT INTO crawl_jobs (domain_id, url, priority, first_priority, ages_at) "
             "SELECT d.id, 'https://' || d.domain || '/' || n, 5, 5, now() + interval '1 hour' "
         )
-        run(
-            spread + "FROM generate_series(1, %s) AS n JOIN domains AS d ON d.domain = 'h' || (n %% %s + 1) || '.example'",
-            (jobs, hosts),
-        )
+        joined = "FROM generate_series(1, %s) AS n JOIN domains AS d ON d.domain = "
+        run(spread + joined + "'h' || (n %% %s + 1) || '.example'", (jobs, hosts))
         if crowded:
             run(
                 "INSERT INTO domains (domain, parent_domain, is_seeded, queue_ready_at, blocked_until) "
@@ -96,9 +94,7 @@ def fill(database: Database, hosts: int, jobs: int, crowded: int) -> None:
                 "INSERT INTO robots_cache (origin, host, access, http_status, fetched_at, expires_at) VALUES "
                 "('https://crowded.example', 'crowded.example', 'allow_all', 404, now(), now() + interval '1 day')"
             )
-            run(
-                spread + "FROM generate_series(1, %s) AS n JOIN domains AS d ON d.domain = 'crowded.example'", (crowded,)
-            )
+            run(spread + joined + "'crowded.example'", (crowded,))
         note_robots(connection)
     with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.exec_driver_sql("VACUUM ANALYZE")

@@ -62,6 +62,7 @@ ALONE = (
 # Tests that start processes and mostly wait for them: a full machine would show in them, one neighbour does not.
 ROOMY = (
     "tests/doors/test_why.py",
+    "tests/queue/test_many_bots.py",
     "tests/walk/test_endings.py",
     "tests/walk/test_hung_stores.py",
     "tests/walk/test_killed.py",

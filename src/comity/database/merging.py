@@ -12,6 +12,7 @@ from comity.database.frontier import left_out, unqueued
 from comity.database.images import move as move_images
 from comity.database.images import provenance
 from comity.database.ledger import ledger
+from comity.database.queue.tables import crawl_jobs, crawl_policies, grants
 from comity.database.tables import domain_policies, domains, evidence, fetches, robots_cache
 
 _SUMMED: Final = (
@@ -86,6 +87,8 @@ def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, pare
     move_images(connection, gone.id, kept.id)
     unqueued.move(connection, gone.id, kept.id)
     left_out.move(connection, gone.id, kept.id)
+    for table in (crawl_jobs, crawl_policies, grants):
+        connection.execute(update(table).where(table.c.domain_id == gone.id).values(domain_id=kept.id))
     connection.execute(delete(domains).where(domains.c.id == gone.id))
     values: dict[str, Any] = {column: getattr(kept, column) + getattr(gone, column) for column in _SUMMED}
     values["left_out_rules"] = None  # the patterns are asked again

@@ -54,25 +54,36 @@ def _get_text(dialect: str) -> str:
     return placed(dialect, f"SELECT {_COLUMNS}, {time} FROM bots WHERE bot_id = ?{lock}")  # noqa: S608
 
 
-def note_pull(
-    connection: Connection,
-    bot_id: str,
-    jobs: int,
-    now: float,
-    minute_started_at: float,
-    this_minute: int,
-    *,
-    resumes: bool,
-) -> None:
-    """Note that a bot asked, and count the jobs that it got; `resumes` ends a quarantine that is over."""
-    encode = Encoding(connection)
+class PullCount(NamedTuple):
+    """What a pull changes in a bot's row; `resumes` ends a quarantine that is over."""
+
+    bot_id: str
+    now: float
+    jobs: int
+    minute_started_at: float
+    pulled_this_minute: int
+    resumes: bool
+
+
+def note_pull(connection: Connection, count: PullCount) -> None:
+    """Note that a bot asked, and count the jobs that it got."""
+    values = pull_values(Encoding(connection), count)
+    connection.exec_driver_sql(placed(connection.dialect.name, pull_text(resumes=count.resumes)), values)
+
+
+def pull_text(*, resumes: bool) -> str:
+    """The statement of `note_pull`, for `pull_values`."""
     status = "status = 'active', quarantined_until = NULL, " if resumes else ""
-    statement = (
+    return (
         f"UPDATE bots SET {status}last_seen_at = ?, jobs_pulled = jobs_pulled + ?, minute_started_at = ?, "  # noqa: S608
         "pulled_this_minute = ? WHERE bot_id = ?"
     )
-    values = (encode.time(now), jobs, encode.time(minute_started_at), this_minute, bot_id)
-    connection.exec_driver_sql(placed(connection.dialect.name, statement), values)
+
+
+def pull_values(encode: Encoding, count: PullCount) -> tuple[Any, ...]:
+    """The values of `pull_text`."""
+    minute = encode.time(count.minute_started_at)
+    return (encode.time(count.now), count.jobs, minute, count.pulled_this_minute, count.bot_id)
 
 
 def standing(connection: Connection, bot_id: str) -> tuple[int, int] | None:

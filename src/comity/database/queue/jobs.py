@@ -17,8 +17,9 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.database.bulk import Decoding, Encoding, placed
-from comity.database.queue import reservations
-from comity.database.queue.reservations import HostRow, among
+from comity.database.queue import bot_rows, reservations
+from comity.database.queue.bot_rows import PullCount
+from comity.database.queue.reservations import Hold, HostRow, among
 from comity.database.queue.tables import WAITING
 from comity.model.queue import JobStatus
 
@@ -109,7 +110,7 @@ def take_front(
     """Keep the rows of hosts until the transaction ends, and read the best jobs of each, at most so many.
 
     Hosts that another transaction keeps are left out. A job that another takes at this moment may be among those read:
-    `lock` finds that out.
+    `hand_out` finds that out.
     """
     if not host_ids:
         return [], {}
@@ -156,47 +157,69 @@ def _waiting(decode: Decoding, host_id: UUID, row: Sequence[Any]) -> WaitingJob:
     )
 
 
-def lock(connection: Connection, locks: Sequence[JobLock], bot_id: str, actor: str, now: float) -> int:
-    """Lock waiting jobs for a bot; gives how many of them still waited."""
-    encode = Encoding(connection)
+def hand_out(
+    connection: Connection, holds: Sequence[Hold], locks: Sequence[JobLock], count: PullCount, holder: str
+) -> int:
+    """Hold hosts, lock waiting jobs for a bot, and count them for it; gives how many of the jobs still waited.
+
+    On PostgreSQL it is one statement: each more would be one more journey while the hosts are kept.
+    """
+    encode, now = Encoding(connection), count.now
     moment = encode.time(now)
-    if connection.dialect.name == "postgresql":
-        columns = [list(column) for column in zip(*locks, strict=True)]
-        for place in (1, 2, 3):
-            columns[place] = [encode.time(each) for each in columns[place]]
-        rows = connection.exec_driver_sql(_LOCK_MANY, (bot_id, moment, actor, moment, *columns))
-        return rows.rowcount
-    locked = 0
-    for each in locks:
-        values = (
-            bot_id,
-            moment,
-            encode.time(each.ends_at),
-            encode.time(each.slot_at),
-            encode.time(each.slot_ends_at),
-            each.slot,
-            each.lease_token,
-            actor,
-            moment,
-            encode.uuid(each.job_id),
-        )
-        locked += connection.exec_driver_sql(_LOCK_ONE, values).rowcount
+    if connection.dialect.name != "postgresql":
+        reservations.hold(connection, holds, holder, now)
+        bot_rows.note_pull(connection, count)
+        return sum(_lock_one(connection, encode, each, count.bot_id, holder, moment) for each in locks)
+    held = [list(column) for column in zip(*reservations.hold_values(encode, holds, holder, now), strict=True)]
+    columns = [list(column) for column in zip(*locks, strict=True)]
+    for place in (1, 2, 3):
+        columns[place] = [encode.time(each) for each in columns[place]]
+    counted = bot_rows.pull_values(encode, count)
+    values = (*held, *counted, count.bot_id, moment, holder, moment, *columns)
+    locked = connection.exec_driver_sql(_hand_out_text(resumes=count.resumes), values).rowcount
+    reservations.note_gaps(connection, holds, holder, now)
     return locked
 
 
-_LOCK_MANY: Final = """
+@lru_cache(maxsize=2)
+def _hand_out_text(*, resumes: bool) -> str:
+    names = [name for name, _ in reservations.HELD_COLUMNS]
+    arrays = ", ".join(f"%s::{kind}[]" for _, kind in reservations.HELD_COLUMNS)
+    return f"""
+WITH held AS (
+    UPDATE domains AS d SET {", ".join(f"{name} = h.{name}" for name in names)}, version = d.version + 1
+    FROM unnest({arrays}, %s::uuid[]) AS h({", ".join(names)}, id) WHERE d.id = h.id
+), counted AS (
+    {placed("postgresql", bot_rows.pull_text(resumes=resumes))}
+)
 UPDATE crawl_jobs AS j SET status = 'locked', locked_by = %s, locked_at = %s, lock_ends_at = n.ends_at,
     slot_at = n.slot_at, slot_ends_at = n.slot_ends_at, slot = n.slot, lease_token = n.lease_token,
     moved_by = %s, move_reason = 'pulled', updated_at = %s
 FROM unnest(%s::uuid[], %s::timestamptz[], %s::timestamptz[], %s::timestamptz[], %s::jsonb[], %s::bigint[])
     AS n(id, ends_at, slot_at, slot_ends_at, slot, lease_token)
 WHERE j.id = n.id AND j.status IN ('pending', 'expired') AND j.not_before IS NULL
-"""
-_LOCK_ONE: Final = """
+"""  # noqa: S608
+
+
+def _lock_one(connection: Connection, encode: Encoding, each: JobLock, bot_id: str, actor: str, moment: Any) -> int:
+    statement = """
 UPDATE crawl_jobs SET status = 'locked', locked_by = ?, locked_at = ?, lock_ends_at = ?, slot_at = ?,
     slot_ends_at = ?, slot = ?, lease_token = ?, moved_by = ?, move_reason = 'pulled', updated_at = ?
 WHERE id = ? AND status IN ('pending', 'expired') AND not_before IS NULL
 """
+    values = (
+        bot_id,
+        moment,
+        encode.time(each.ends_at),
+        encode.time(each.slot_at),
+        encode.time(each.slot_ends_at),
+        each.slot,
+        each.lease_token,
+        actor,
+        moment,
+        encode.uuid(each.job_id),
+    )
+    return connection.exec_driver_sql(statement, values).rowcount
 
 
 def park(connection: Connection, parked: Sequence[tuple[UUID, float, str | None]]) -> None:

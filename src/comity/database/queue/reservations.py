@@ -213,46 +213,71 @@ def hold(connection: Connection, holds: Sequence[Hold], holder: str, now: float)
     """
     if not holds:
         return {}
-    encode = Encoding(connection)
+    values = hold_values(Encoding(connection), holds, holder, now)
+    connection.exec_driver_sql(_hold_text(connection.dialect.name), values)
+    note_gaps(connection, holds, holder, now)
+    return {each.row.id: each.row.token_for(holder, now) for each in holds}
+
+
+HELD_COLUMNS: Final = (
+    ("claimed_by", "text"),
+    ("claim_expires_at", "timestamptz"),
+    ("lease_token", "bigint"),
+    ("claimed_at", "timestamptz"),
+    ("unclean_since", "timestamptz"),
+    ("queue_ready_at", "timestamptz"),
+    ("slots_given", "integer"),
+    ("next_fetch_at", "timestamptz"),
+    ("blocked_until", "timestamptz"),
+    ("backoff_step", "integer"),
+    ("adaptive_delay_s", "float8"),
+    ("latency_baseline_s", "float8"),
+    ("latency_recent_s", "float8"),
+    ("unclean_end_at", "timestamptz"),
+    ("last_start_at", "timestamptz"),
+)
+"""The columns that holding a host writes, in the order of `hold_values`, with their types on PostgreSQL."""
+
+
+def hold_values(encode: Encoding, holds: Sequence[Hold], holder: str, now: float) -> list[tuple[Any, ...]]:
+    """What is written into the rows of hosts to hold them; the id of each comes last."""
     moment = encode.time(now)
-    tokens: dict[UUID, int] = {}
     values: list[tuple[Any, ...]] = []
-    gaps: list[Any] = []
     for each in holds:
         row = each.row
         is_new = row.holder != holder or not row.is_held(now)
-        tokens[row.id] = row.token_for(holder, now)
         until = each.until if is_new else max(each.until, row.held_until or 0.0)
-        since = moment if is_new else encode.time_or_none(row.held_since)
-        unclean_since = row.held_since if is_new and row.holder is not None else row.unclean_since
-        if is_new:
-            gaps += _gap(row, tokens[row.id], now, unclean_since)
         values.append(
             (
                 holder,
                 encode.time(until),
-                tokens[row.id],
-                since,
-                encode.time_or_none(unclean_since),
+                row.token_for(holder, now),
+                moment if is_new else encode.time_or_none(row.held_since),
+                encode.time_or_none(row.held_since if is_new and row.holder is not None else row.unclean_since),
                 encode.time_or_none(each.queue_ready_at),
                 row.number_after(holder, now) + each.slots,
                 *_encoded(encode, each.memory),
                 encode.uuid(row.id),
             )
         )
-    connection.exec_driver_sql(_hold_text(connection.dialect.name), values)
+    return values
+
+
+def note_gaps(connection: Connection, holds: Sequence[Hold], holder: str, now: float) -> None:
+    """Note in the ledger where the lease before ended without a release."""
+    gaps: list[Any] = []
+    for each in holds:
+        row = each.row
+        if row.holder != holder or not row.is_held(now):
+            unclean_since = row.held_since if row.holder is not None else row.unclean_since
+            gaps += _gap(row, row.token_for(holder, now), now, unclean_since)
     ledger.note_gaps(connection, gaps)
-    return tokens
 
 
 @lru_cache(maxsize=2)
 def _hold_text(dialect: str) -> str:
-    memory = ", ".join(f"{name} = ?" for name in _MEMORY)
-    return placed(
-        dialect,
-        "UPDATE domains SET claimed_by = ?, claim_expires_at = ?, lease_token = ?, claimed_at = ?, unclean_since = ?, "  # noqa: S608
-        f"queue_ready_at = ?, slots_given = ?, {memory}, version = version + 1 WHERE id = ?",
-    )
+    columns = ", ".join(f"{name} = ?" for name, _ in HELD_COLUMNS)
+    return placed(dialect, f"UPDATE domains SET {columns}, version = version + 1 WHERE id = ?")  # noqa: S608
 
 
 def _gap(row: HostRow, token: int, now: float, unclean_since: float | None) -> list[Any]:

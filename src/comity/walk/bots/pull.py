@@ -22,6 +22,7 @@ from comity.database import records
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.database.queue import bot_rows, jobs, reservations
+from comity.database.queue.bot_rows import PullCount
 from comity.database.queue.jobs import JobLock, ReadyHost, WaitingJob
 from comity.database.queue.reservations import Hold, HostRow, bot_holder
 from comity.model.errors import BadInput
@@ -196,16 +197,15 @@ class Puller:
             quarantined_until=bot.quarantined_until if bot.status == "quarantined" else None,
         )
         if may.jobs == 0:
-            self._count(connection, bot_id, now, may, 0, resumes=False)
+            bot_rows.note_pull(connection, _count(bot_id, now, may, 0, resumes=False))
             return _Tried(Pulled((), {}, may.retry_after_s), {})
         work = _Round(bot_id, bot_holder(bot_id), now, may.jobs)
         for batch in self._batches(connection, work, domain, host_ids):
             self._look(connection, work, batch)
             if sum(host.fitting for host in work.hosts) >= work.room:
                 break
-        handed = self._take(connection, work)
+        handed = self._take(connection, work, may, resumes=bot.status == "quarantined")
         self._write_rest(connection, work)
-        self._count(connection, bot_id, now, may, len(handed), resumes=bot.status == "quarantined")
         retry_after_s = None if handed else self._retry_after(connection, work)
         return _Tried(Pulled(tuple(handed), work.skipped, retry_after_s), work.unread)
 
@@ -321,7 +321,7 @@ class Puller:
         work.skip(SkipReason.BLOCKED if reason is WaitReason.BLOCK else SkipReason.TOO_SOON, len(host.allowed))
         work.looks.append((row.id, slots.look_again_at(host.memory, host.limits, now)))
 
-    def _take(self, connection: Connection, work: _Round) -> list[PulledJob]:
+    def _take(self, connection: Connection, work: _Round, may: Allowance, *, resumes: bool) -> list[PulledJob]:
         """Hold hosts and lock the best jobs: by priority, then one of each host before a second of any."""
         offers = sorted(
             (-each.job.priority, place, host.order, number)
@@ -349,10 +349,11 @@ class Puller:
                 locks.append(_lock_of(host, each, slot, token, number, now))
                 handed.append(_handed(row.host, each.job, slot, now))
                 notes.append((each.robots, ClientLease(row.id, row.host, token)))
+        count = _count(work.bot_id, work.now, may, len(handed), resumes=resumes)
         if not handed:
+            bot_rows.note_pull(connection, count)
             return []
-        reservations.hold(connection, holds, work.holder, work.now)
-        if jobs.lock(connection, locks, work.bot_id, work.holder, work.now) != len(locks):
+        if jobs.hand_out(connection, holds, locks, count, work.holder) != len(locks):
             raise _OvertakenError
         with self._lock:
             self._book.note(connection, notes, work.now)
@@ -367,12 +368,6 @@ class Puller:
             with self._lock:
                 self._book.deny(connection, work.denials, work.now)
         jobs.set_ready(connection, work.looks)
-
-    def _count(
-        self, connection: Connection, bot_id: str, now: float, may: Allowance, handed: int, *, resumes: bool
-    ) -> None:
-        this_minute = may.pulled_this_minute + handed
-        bot_rows.note_pull(connection, bot_id, handed, now, may.minute_started_at, this_minute, resumes=resumes)
 
     def _retry_after(self, connection: Connection, work: _Round) -> float:
         """When a pull is likely to find something."""
@@ -416,6 +411,10 @@ class Puller:
             self._woken_at = now
         with self._database.write() as connection:
             jobs.wake(connection, time_of(connection, self._database, self._clock), _WOKEN)
+
+
+def _count(bot_id: str, now: float, may: Allowance, handed: int, *, resumes: bool) -> PullCount:
+    return PullCount(bot_id, now, handed, may.minute_started_at, may.pulled_this_minute + handed, resumes)
 
 
 def _lock_of(host: _Host, each: _Allowed, slot: Slot, token: int, number: int, now: float) -> JobLock:
