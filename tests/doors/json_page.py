@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from comity.doors.schemas import commands, decisions, events, hosts, sources
+from comity.doors.schemas import commands, decisions, events, hosts, queue, sources
 from comity.doors.schemas.base import Schema
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "json.md"
@@ -66,6 +66,55 @@ NOUNS: Final = (
     ),
     Noun("posting", sources.PostingView, ("search",), ("GET /search",), "The `posting` of each hit."),
     Noun("search", sources.SearchResults, ("search",), ("GET /search",)),
+    Noun(
+        "crawl policy", queue.CrawlPolicyView,
+        tuple(f"queue policies {verb}" for verb in ("list", "add", "show", "edit")),
+        ("GET, POST /admin/crawl_policies", "GET, PATCH /admin/crawl_policies/{policy_id}"),
+        "Prices are JSON numbers with exactly the digits that are stored, here and in all results.",
+    ),
+    Noun(
+        "bulk report", queue.BulkReport,
+        (*(f"queue policies {verb}" for verb in ("enable", "disable", "run-now", "delete")),
+         *(f"queue jobs {verb}" for verb in ("reset", "expire", "pending"))),
+        ("POST /admin/crawl_policies/actions", "DELETE /admin/crawl_policies/{policy_id}",
+         "POST /admin/crawl_jobs/actions"),
+    ),
+    Noun(
+        "imported policies", queue.PolicyImportView, ("queue policies import",),
+        ("POST /admin/crawl_policies/import",),
+        "Over HTTP, a list of which nothing is added is an error 422 whose `details` are the refused rows.",
+    ),
+    Noun(
+        "exported rows", queue.RowsExported,
+        tuple(f"queue {noun} export" for noun in ("policies", "jobs", "results")), (),
+    ),
+    Noun(
+        "price", queue.PricePointView, ("queue policies prices",), (),
+        "`GET /admin/crawl_policies/{policy_id}/prices` has a list of these in `prices`.",
+    ),
+    Noun("crawl job", queue.CrawlJobView, ("queue jobs list",), ("GET /admin/crawl_jobs",)),
+    Noun(
+        "crawl job with its history", queue.CrawlJobDetails, ("queue jobs show",),
+        ("GET /admin/crawl_jobs/{job_id}",),
+    ),
+    Noun(
+        "crawl result", queue.CrawlResultView, ("queue results list", "queue results show"),
+        ("GET /admin/crawl_results", "GET /admin/crawl_results/{result_id}"),
+    ),
+    Noun(
+        "late submission", queue.LateSubmissionView, ("queue results list",),
+        ("GET /admin/crawl_results/late", "GET /admin/crawl_results/late/{late_id}"), "With `--late`.",
+    ),
+    Noun("queue statistics", queue.QueueStatsView, ("queue stats",), ("GET /admin/crawl_jobs/stats",)),
+    Noun(
+        "bot", queue.BotView, tuple(f"bots {verb}" for verb in ("list", "show", "limit", "resume", "revoke")),
+        ("GET /admin/bots", "GET, PATCH /admin/bots/{bot_id}", "POST /admin/bots/{bot_id}/revoke",
+         "POST /admin/bots/{bot_id}/resume"),
+    ),
+    Noun(
+        "new bot", queue.NewBot, ("bots add", "bots new-key"),
+        ("POST /admin/bots", "POST /admin/bots/{bot_id}/new-key"),
+    ),
     Noun("crawl", events.CrawlResult, ("crawl", "demo"), ()),
     Noun("run of a worker", events.WorkerRun, ("work",), (), "One line for each run."),
     Noun("reset host", commands.HostReset, ("domains reset",), ()),

@@ -238,6 +238,13 @@ class PolicyImportView(Schema):
     ignored_columns: list[str]
 
 
+class RowsExported(Schema):
+    """A file of exported rows."""
+
+    file: str
+    rows: int
+
+
 class HostFiguresView(Schema):
     """The open jobs of one host."""
 

@@ -160,7 +160,7 @@ def _unknown(values: Any, model: type[BaseModel]) -> Iterator[str]:
 class PullRequest(BotBody):
     """A request for jobs."""
 
-    max_jobs: Annotated[Whole, Field(ge=1, le=LARGEST_PULL)] = Field(10, description="The most jobs to hand out.")
+    max_jobs: Whole = Field(10, ge=1, le=LARGEST_PULL, description="The most jobs to hand out.")
     domain: Annotated[str, Field(max_length=300), AfterValidator(plain_text)] | None = Field(
         None, description="Only jobs of this host.", examples=["example.com"]
     )

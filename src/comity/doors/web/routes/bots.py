@@ -92,8 +92,8 @@ async def pull_jobs(
 ) -> Response:
     """Take jobs. Each is locked for the bot until `locked_until`, and has a window in which its request may start.
 
-    Start the request to the site between `not_before` and `start_by`. If the window is missed, release the job or let a
-    heartbeat keep it and pull again: another client may be using the host by then.
+    Start the request to the site between `not_before` and `start_by`. If the window is missed, release the job and pull
+    again: another client may be using the host by then.
     """
     async with _counting(services):
         await _check_bot(services, caller.bot, body)
