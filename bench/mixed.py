@@ -33,7 +33,8 @@ def main() -> None:
                 outcome = run(Trial(folder, server.create_database(), **size))
     print(
         f"{options.database}: {outcome.requests} requests to {options.sites} hosts in {outcome.seconds:.0f} s; "
-        f"smallest gap {outcome.smallest_gap_s:.3f} s with a delay of {options.delay:g} s; {len(outcome.missing)} pages missing, "
+        f"smallest gap {outcome.smallest_gap_s:.3f} s with a delay of {options.delay:g} s; "
+        f"{len(outcome.missing)} pages missing, "
         f"{outcome.jobs_open} jobs open, {len(outcome.violations)} violations in the ledger"
     )
 
