@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
@@ -172,3 +173,18 @@ def _try(operation: Any, session: requests.Session) -> None:
         case.call_and_validate(session=session, checks=[getattr(checks, name) for name in names], timeout=30)
 
     ask()
+
+
+def test_an_unknown_robots_txt_is_read_once_for_all_clients(granting: Served, web: Web) -> None:
+    site = web.site({"/": page()}, robots=ROBOTS)
+
+    def first(number: int) -> str:
+        with granting.client() as client:
+            data = client.post("/api/politeness/grant/", json={"client_id": f"acme-{number}", "urls": [site.url()]})
+            return str(data.json()["data"]["grants"][0]["permission"])
+
+    with ThreadPoolExecutor(8) as clients:
+        answers = list(clients.map(first, range(8)))
+    assert site.paths == ["/robots.txt"]
+    assert answers.count("allowed") <= 1
+    assert set(answers) <= {"allowed", "wait"}
