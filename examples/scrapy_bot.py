@@ -20,7 +20,6 @@ from typing import Any
 import scrapy
 from scrapy import signals
 from scrapy.exceptions import DontCloseSpider
-from twisted.internet.defer import Deferred
 
 from comity.bot import AsyncBotClient, Failure, Job, Result
 
@@ -126,14 +125,10 @@ class JobSpider(scrapy.Spider):
             if self.held:
                 await self.client.heartbeat(list(self.held))
 
-    def give_back(self) -> Deferred[None]:
+    async def give_back(self) -> None:
         """Release every job in hand."""
         for duty in self.duties:
             duty.cancel()
-        return Deferred.fromFuture(asyncio.ensure_future(self.release()))
-
-    async def release(self) -> None:
-        """Give jobs back to the server."""
         if self.held:
             await self.client.release(list(self.held), "the spider was closed")
         self.client.close()

@@ -15,7 +15,7 @@ from typing import Final
 from comity.bot.client import BotClient
 from comity.bot.errors import BotApiError, BotClientError
 from comity.bot.jobs import Failure, Heartbeat, Job, Pulled, Released, Result, Submitted
-from comity.bot.runner import LOG, MISSED, STOPPED
+from comity.bot.runner import BEAT_CHECK_S, EMPTY_PULLS, LOG, MISSED, STOPPED, beat_every_s
 
 AsyncHandler = Callable[[Job], Awaitable["Result | Failure | None"]]
 _IDLE_S: Final = 5.0
@@ -92,7 +92,7 @@ class AsyncBot:
         self._stopping.set()
 
     async def run(self, handler: AsyncHandler, *, until_empty: bool = False) -> dict[str, int]:
-        """Work until `stop` or SIGTERM; with `until_empty`, until a pull finds nothing. Returns the counts."""
+        """Work until `stop` or SIGTERM; with `until_empty`, until two pulls find nothing. Returns the counts."""
         loop = asyncio.get_running_loop()
         with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread
             loop.add_signal_handler(signal.SIGTERM, self.stop)
@@ -115,7 +115,7 @@ class AsyncBot:
         return dict(self.counts)
 
     async def _pull_until_stopped(self, handler: AsyncHandler, until_empty: bool) -> None:
-        idle_s = 0.0
+        idle_s, empty_pulls = 0.0, 0
         while not self._stopping.is_set():
             room = self._max_in_hand - len(self._held)
             if room < 1:
@@ -134,11 +134,13 @@ class AsyncBot:
                 task = asyncio.create_task(self._work(handler, job))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
+            is_empty = not (pulled.jobs or pulled.skipped or self._held)
+            empty_pulls = empty_pulls + 1 if is_empty else 0
+            if until_empty and empty_pulls == EMPTY_PULLS:
+                return
             if pulled.jobs:
                 idle_s = 0.0
                 continue
-            if until_empty and not self._held and not sum(pulled.skipped_by_reason.values()):
-                return
             idle_s = min(_LONGEST_IDLE_S, idle_s + _IDLE_S)
             await self._pause(min(idle_s, pulled.retry_after_s if pulled.retry_after_s is not None else idle_s))
 
@@ -183,11 +185,12 @@ class AsyncBot:
             await self.client.release([job.job_id for job in jobs], reason)
 
     async def _keep_locks(self) -> None:
+        beaten_at = time.monotonic()
         while True:
-            shortest_s = min([60.0, *(max(1.0, job.timeout_s / 3) for job in self._held.values())])
-            await asyncio.sleep(shortest_s)
-            if not self._held:
+            await asyncio.sleep(BEAT_CHECK_S)
+            if not self._held or time.monotonic() - beaten_at < beat_every_s(self._held.values()):
                 continue
+            beaten_at = time.monotonic()
             try:
                 lost = (await self.client.heartbeat(list(self._held))).lost
             except BotClientError as error:

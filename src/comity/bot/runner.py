@@ -12,7 +12,7 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -25,6 +25,8 @@ Handler = Callable[[Job], "Result | Failure | None"]
 _IDLE_S: Final = 5.0
 _LONGEST_IDLE_S: Final = 60.0
 _GRACE_S: Final = 30.0
+EMPTY_PULLS: Final = 2  # a pull does not look at hosts that it was told to leave alone for a while; the next one does
+BEAT_CHECK_S: Final = 2.0
 MISSED: Final = "the window to start was missed"
 STOPPED: Final = "the bot was stopped"
 
@@ -63,7 +65,7 @@ class Bot:
         self._stopping.set()
 
     def run(self, handler: Handler, *, until_empty: bool = False) -> dict[str, int]:
-        """Work until `stop`, SIGTERM or Ctrl-C; with `until_empty`, until a pull finds nothing. Returns the counts.
+        """Work until `stop`, SIGTERM or Ctrl-C; with `until_empty`, until two pulls find nothing. Returns the counts.
 
         The function gets a job when its request may start, makes one request, and returns a `Result` or a `Failure`.
         What it raises becomes a failure.
@@ -84,7 +86,7 @@ class Bot:
         return dict(self.counts)
 
     def _pull_until_stopped(self) -> None:
-        idle_s = 0.0
+        idle_s, empty_pulls = 0.0, 0
         while not self._stopping.is_set():
             room = self._max_in_hand - len(self._held)
             if room < 1:
@@ -100,11 +102,13 @@ class Bot:
                 continue
             for job in pulled.jobs:
                 self._take(job)
+            is_empty = not (pulled.jobs or pulled.skipped or self._held)
+            empty_pulls = empty_pulls + 1 if is_empty else 0
+            if self._stops_when_empty and empty_pulls == EMPTY_PULLS:
+                return
             if pulled.jobs:
                 idle_s = 0.0
                 continue
-            if self._stops_when_empty and not self._held and not sum(pulled.skipped_by_reason.values()):
-                return
             idle_s = min(_LONGEST_IDLE_S, idle_s + _IDLE_S)
             self._pause(min(idle_s, pulled.retry_after_s if pulled.retry_after_s is not None else idle_s))
 
@@ -176,11 +180,13 @@ class Bot:
 
     def _keep_locks(self) -> None:
         """Prolong every lock in hand at a third of the shortest time limit."""
-        while not self._stopping.wait(self._beat_every_s()):
+        beaten_at = time.monotonic()
+        while not self._stopping.wait(BEAT_CHECK_S):
             with self._changed:
-                ids = list(self._held)
-            if not ids:
+                ids, every_s = list(self._held), beat_every_s(self._held.values())
+            if not ids or time.monotonic() - beaten_at < every_s:
                 continue
+            beaten_at = time.monotonic()
             try:
                 lost = self.client.heartbeat(ids).lost
             except BotClientError as error:
@@ -190,10 +196,6 @@ class Bot:
                 for job_id in lost:
                     if job_id in self._held:
                         self._held[job_id].is_lost = True
-
-    def _beat_every_s(self) -> float:
-        with self._changed:
-            return min([60.0, *(max(1.0, job.timeout_s / 3) for job in self._held.values())])
 
     def _finish(self, threads: list[threading.Thread]) -> None:
         """Give back what has not started; wait for what has."""
@@ -229,6 +231,11 @@ class Bot:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def beat_every_s(held: Iterable[Job]) -> float:
+    """How often to keep locks: three times in the shortest of them."""
+    return min([60.0, *(max(1.0, job.timeout_s / 3) for job in held)])
 
 
 def run_handler(handler: Handler, job: Job) -> Result | Failure:

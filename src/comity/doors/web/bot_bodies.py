@@ -32,7 +32,7 @@ LONGEST_ERROR: Final = 4000
 LONGEST_TITLE: Final = 500
 PRICE_DIGITS: Final = 14
 PRICE_SCALE: Final = 4
-_LONGEST_RETRY_AFTER_S: Final = 30 * 86_400
+_LONGEST_RETRY_AFTER_S: Final = 30 * 86_400.0
 _SHORTEST_TYPO: Final = 4
 _EXAMPLE_ID: Final = "0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f"
 
@@ -86,6 +86,10 @@ def plain_text(value: str) -> str:
 def _shortened(longest: int) -> Callable[[str], str]:
     """Text that is cut off where the column ends: a long title must not cost a bot its result."""
     return lambda value: plain_text(value)[:longest]
+
+
+def _within_month(seconds: float) -> float:
+    return min(seconds, _LONGEST_RETRY_AFTER_S)
 
 
 def _whole(number: Any) -> Any:
@@ -191,8 +195,8 @@ class SubmitRequest(BotBody):
     http_status: Annotated[Whole, Field(ge=100, le=599)] | None = Field(
         None, description="The site's status. 429 and 503 block the host for every client.", examples=[200]
     )
-    retry_after: Annotated[float, Field(ge=0, le=_LONGEST_RETRY_AFTER_S, strict=False)] | None = Field(
-        None, description="Seconds that the site asked to wait.", examples=[120]
+    retry_after: Annotated[float, Field(ge=0, strict=False), AfterValidator(_within_month)] | None = Field(
+        None, description="Seconds that the site asked to wait; more than 30 days count as 30.", examples=[120]
     )
     started_at: Annotated[float | None, BeforeValidator(read_time), WithJsonSchema(TIME_SCHEMA)] = None
 
