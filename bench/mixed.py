@@ -32,8 +32,9 @@ def main() -> None:
             with postgres_for_tests() as server:
                 outcome = run(Trial(folder, server.create_database(), **size))
     print(
-        f"{options.database}: {outcome.requests} requests to {options.sites} hosts in {outcome.seconds:.0f} s; smallest gap "
-        f"{outcome.smallest_gap_s:.3f} s with a delay of {options.delay:g} s; {len(outcome.missing)} pages missing, "
+        f"{options.database}: {outcome.requests} requests to {options.sites} hosts in {outcome.seconds:.0f} s; "
+        f"smallest gap {outcome.smallest_gap_s:.3f} s with a delay of {options.delay:g} s; "
+        f"{len(outcome.missing)} pages missing, "
         f"{outcome.jobs_open} jobs open, {len(outcome.violations)} violations in the ledger"
     )
 

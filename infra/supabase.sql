@@ -27,7 +27,6 @@ $$;
 CREATE TABLE IF NOT EXISTS bots (
     bot_id VARCHAR(100) NOT NULL,
     key_hash VARCHAR(64),
-    user_agent VARCHAR(200),
     status VARCHAR(20) DEFAULT 'active' NOT NULL,
     max_jobs_in_hand INTEGER,
     max_jobs_per_minute INTEGER,
@@ -50,7 +49,6 @@ CREATE TABLE IF NOT EXISTS bots (
 );
 
 ALTER TABLE bots ADD COLUMN IF NOT EXISTS key_hash VARCHAR(64);
-ALTER TABLE bots ADD COLUMN IF NOT EXISTS user_agent VARCHAR(200);
 ALTER TABLE bots ADD COLUMN IF NOT EXISTS status VARCHAR(20) DEFAULT 'active' NOT NULL;
 ALTER TABLE bots ADD COLUMN IF NOT EXISTS max_jobs_in_hand INTEGER;
 ALTER TABLE bots ADD COLUMN IF NOT EXISTS max_jobs_per_minute INTEGER;

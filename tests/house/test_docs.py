@@ -33,6 +33,11 @@ OTHER_VARIABLES = {
     "COMITY_TEST_REDIS_URL",
     "COMITY_TEST_HOSTS",
     "COMITY_TEST_LONG",
+    # Settings of Scrapy, for the middleware.
+    "COMITY_URL",
+    "COMITY_KEY",
+    "COMITY_CLIENT_ID",
+    "COMITY_OWN_ROBOTS",
 }
 
 

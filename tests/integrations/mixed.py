@@ -94,11 +94,11 @@ def run(trial: Trial) -> Outcome:
         sites = [web.site(routes, robots=ROBOTS) for _ in range(trial.sites)]
         _prepare(trial, sites)
         stopping = threading.Event()
-        port = _free_port()
+        port = free_port()
         url = f"http://127.0.0.1:{port}"
         bots = [threading.Thread(target=_bot, args=(f"bot-{number}", url, stopping)) for number in range(trial.bots)]
         try:
-            server = _serve(trial, port)
+            server = serve(trial, port)
             comity = str(Path(sys.executable).with_name("comity"))
             trial.start("worker", comity, "work", "--into", str(trial.folder / "pages"))
             spider_urls = [site.url(f"/s/{number}") for site in sites for number in range(trial.pages)]
@@ -113,7 +113,7 @@ def run(trial: Trial) -> Outcome:
             _until(lambda: _done(sites) > wanted // 3, trial)
             server.send_signal(signal.SIGKILL)
             server.wait()
-            server = _serve(trial, port)
+            server = serve(trial, port)
             _until(lambda: not _missing(sites) and not _jobs_open(trial) and spider.poll() is not None, trial)
         finally:
             stopping.set()
@@ -157,7 +157,8 @@ def _prepare(trial: Trial, sites: list[Site]) -> None:
     )
 
 
-def _serve(trial: Trial, port: int) -> subprocess.Popen[str]:
+def serve(trial: Trial, port: int) -> subprocess.Popen[str]:
+    """Start the server, and wait until it answers."""
     process = trial.start("server", str(Path(sys.executable).with_name("comity")), "web", "--port", str(port))
 
     def answers() -> bool:
@@ -236,7 +237,8 @@ def _until(holds: Any, trial: Trial) -> None:
         time.sleep(0.2)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that no one uses now."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]

@@ -1,6 +1,6 @@
 """A spider that asks a Comity server for grants; run as a process of its own.
 
-    python spider.py FOLDER SETTINGS URL…
+    python spider.py FOLDER SETTINGS URL…|@FILE
 
 It writes a line for each answer and each dropped request to FOLDER/answers, and its statistics to FOLDER/stats.json.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,15 @@ class Spider(scrapy.Spider):
 
     def closed(self, reason: str) -> None:
         stats = {name: value for name, value in self.crawler.stats.get_stats().items() if isinstance(value, int)}
+        elapsed = datetime.now(UTC) - self.crawler.stats.get_value("start_time")
+        stats["elapsed_ms"] = round(elapsed.total_seconds() * 1000)
         (self.folder / "stats.json").write_text(json.dumps({**stats, "reason": reason}))
 
 
 if __name__ == "__main__":
     Spider.folder, Spider.urls = Path(sys.argv[1]), sys.argv[3:]
+    if Spider.urls[0].startswith("@"):
+        Spider.urls = Path(Spider.urls[0][1:]).read_text().split()
     settings = {
         "DOWNLOADER_MIDDLEWARES": {"comity.integrations.scrapy.ComityMiddleware": 950},
         "LOG_LEVEL": "WARNING",

@@ -65,7 +65,7 @@ class ComityMiddleware:
                 raise IgnoreRequest(grant.why)
             early_s = grant.opens_at - time.monotonic()
             if early_s > 0:
-                await maybe_deferred_to_future(deferLater(reactor, early_s))  # type: ignore[arg-type]
+                await maybe_deferred_to_future(deferLater(reactor, early_s))
             now = time.monotonic()
             if now <= grant.closes_at:
                 self._started[request] = (grant, now)
@@ -98,7 +98,7 @@ class ComityMiddleware:
                 answered.errback(error)
 
         asked = self._grants.ask(url, wait_s)
-        asked.add_done_callback(lambda future: reactor.callFromThread(settle, future))  # type: ignore[attr-defined]
+        asked.add_done_callback(lambda future: reactor.callFromThread(settle, future))
         return maybe_deferred_to_future(answered)
 
     def _report(self, request: Any, status: int | None, retry_after: str | None) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
+import requests
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
 
 from comity.reports.politeness import verify_politeness
 from tests.doors.web.served import Served, served, until
+from tests.sizes import sized
 from tests.walk.site import Web, page
 
 ROBOTS = "User-agent: *\nDisallow: /private\n\nUser-agent: acmebot\nDisallow: /own\n"
@@ -131,3 +136,55 @@ def test_an_address_that_comity_does_not_ask_is_denied(client: httpx.Client) -> 
     one = granted(client, "http://10.1.2.3/")
     assert (one["permission"], one["reason"]) == ("denied", "not_contacted")
     assert "10.1.2.3 was not contacted" in one["message"]
+
+
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module:hypothesis.errors.HypothesisDeprecationWarning")
+def test_the_routes_behave_as_they_are_described(sqlite_url: str) -> None:
+    import schemathesis  # slow to load, and not needed to find the tests
+
+    with served(sqlite_url, env="dev", allow_networks=()) as running, requests.Session() as session:
+        session.trust_env = False
+        schema = schemathesis.openapi.from_url(f"{running.url}/openapi.json")
+        seen = set()
+        for found in schema.get_all_operations():
+            operation = found.ok()
+            if operation.path.startswith("/api/politeness/"):
+                seen.add(operation.definition.raw["operationId"])
+                _try(operation, session)
+    assert seen == {"grant_requests", "report_requests", "release_grants"}
+
+
+def _try(operation: Any, session: requests.Session) -> None:
+    from schemathesis import GenerationMode, checks
+
+    names = ("not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance")
+    modes = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
+
+    @seed(20)
+    @settings(
+        max_examples=sized(10, 200),
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=st.one_of([operation.as_strategy(mode) for mode in modes]))
+    def ask(case: Any) -> None:
+        case.call_and_validate(session=session, checks=[getattr(checks, name) for name in names], timeout=30)
+
+    ask()
+
+
+def test_an_unknown_robots_txt_is_read_once_for_all_clients(granting: Served, web: Web) -> None:
+    site = web.site({"/": page()}, robots=ROBOTS)
+
+    def first(number: int) -> str:
+        with granting.client() as client:
+            data = client.post("/api/politeness/grant/", json={"client_id": f"acme-{number}", "urls": [site.url()]})
+            return str(data.json()["data"]["grants"][0]["permission"])
+
+    with ThreadPoolExecutor(8) as clients:
+        answers = list(clients.map(first, range(8)))
+    assert site.paths == ["/robots.txt"]
+    assert answers.count("allowed") <= 1
+    assert set(answers) <= {"allowed", "wait"}

@@ -206,9 +206,8 @@ def test_a_report_ends_the_grant_gives_the_host_back_and_is_in_the_ledger(crawle
     assert answer.result is ReportResult.RECORDED
     row = state.row(HOST)
     assert row["claimed_by"] is None
-    assert row["next_fetch_at"].timestamp() == pytest.approx(granted.now + 1.45, abs=1e-5), (
-        "it was reached by the answer at the latest"
-    )
+    # The host was reached by the time of the answer at the latest.
+    assert row["next_fetch_at"].timestamp() == pytest.approx(granted.now + 1.45, abs=1e-5)
     (entry,) = crawlers.rows(politeness_ledger)
     assert (entry.purpose, entry.request_number, entry.status) == ("grant", 1, 200)
     assert entry.started_at.timestamp() == granted.now + 0.25

@@ -212,8 +212,6 @@ bots: Final = Table(
     metadata,
     Column("bot_id", String(100), primary_key=True),
     Column("key_hash", String(64), unique=True),
-    # The user agent that its requests carry; robots.txt is read for its product token, or for Comity's.
-    Column("user_agent", String(200)),
     Column("status", String(20), nullable=False, server_default=text("'active'")),
     Column("max_jobs_in_hand", Integer()),
     Column("max_jobs_per_minute", Integer()),

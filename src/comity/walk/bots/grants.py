@@ -82,6 +82,17 @@ class _Wanted(NamedTuple):
     verdict: RobotsVerdict
 
 
+class _Plan(NamedTuple):
+    """The slots that a client gets of one host."""
+
+    row: HostRow
+    wanted: list[_Wanted]
+    slots: list[Slot]
+    memory: GateMemory
+    limits: GateLimits
+    crawl_delay_s: float | None
+
+
 class Granter:
     """Gives grants and takes reports; use it as an asynchronous context."""
 
@@ -274,60 +285,26 @@ class Granter:
     ) -> None:
         """Plan slots for the URLs of each host that the client may hold, hold the hosts, and store the grants."""
         holder = reservations.grant_holder(client)
-        planned: list[tuple[HostRow, list[_Wanted], list[Slot], GateLimits, float | None]] = []
-        holds: list[Hold] = []
-        for host, ones in wanted.items():
-            row = rows.get(host)
-            busy = _busy(row, holder, now)
-            if busy is not None or row is None:
-                for one in ones:
-                    answers[one.at] = _wait(one.url, *(busy or _TAKEN))
-                continue
-            delays = [one.robots.in_force.crawl_delay_s for one in ones]
-            crawl_delay_s = max((each for each in delays if each is not None), default=None)
-            limits = self._limits(row, crawl_delay_s)
-            memory = row.memory_at(now)
-            given, after = slots.plan(memory, limits, now, len(ones), chance=self._chance())
-            for one in ones[len(given) :]:
-                answers[one.at] = self._later(one.url, after, limits, now)
-            if given:
-                until = given[-1].start_by + self._terms.ttl_s
-                holds.append(Hold(row, until, after, row.queue_ready_at))
-                planned.append((row, ones, given, limits, crawl_delay_s))
+        planned = [
+            plan for host, ones in wanted.items() if (plan := self._plan(rows.get(host), ones, holder, answers, now))
+        ]
+        holds = [
+            Hold(plan.row, plan.slots[-1].start_by + self._terms.ttl_s, plan.memory, plan.row.queue_ready_at)
+            for plan in planned
+        ]
         tokens = reservations.hold(connection, holds, holder, now)
         # A client that held the host before goes on with its numbers.
-        kept = [(hold.row.id, hold.row.token) for hold in holds if tokens[hold.row.id] == hold.row.token]
+        kept = [(plan.row.id, plan.row.token) for plan in planned if tokens[plan.row.id] == plan.row.token]
         numbers = grants_table.counts(connection, kept)
         new: list[NewGrant] = []
-        for row, ones, given, limits, crawl_delay_s in planned:
-            first = numbers.get(row.id, 0) + 1
-            for number, (one, slot) in enumerate(zip(ones, given, strict=False), first):
-                terms = SlotTerms(
-                    number,
-                    limits.max_concurrency,
-                    row.policy_interval_ms,
-                    row.policy_max_concurrency,
-                    crawl_delay_s,
-                    one.robots.in_force.version,
-                    one.verdict.line_number,
-                    one.verdict.rule,
-                    agent,
-                )
+        for plan in planned:
+            first, token = numbers.get(plan.row.id, 0) + 1, tokens[plan.row.id]
+            for number, (one, slot) in enumerate(zip(plan.wanted, plan.slots, strict=False), first):
                 grant_id, expires_at = uuid4(), slot.start_by + self._terms.ttl_s
-                document = slot_terms.to_document(slot, terms)
-                token = tokens[row.id]
+                document = slot_terms.to_document(slot, _terms_of(plan, one, number, agent))
+                times = slot.not_before, slot.start_by
                 new.append(
-                    NewGrant(
-                        grant_id,
-                        row.id,
-                        client,
-                        one.address.url,
-                        slot.not_before,
-                        slot.start_by,
-                        document,
-                        token,
-                        expires_at,
-                    )
+                    NewGrant(grant_id, plan.row.id, client, one.address.url, *times, document, token, expires_at)
                 )
                 rule, line = one.verdict.rule, one.verdict.line_number
                 answers[one.at] = GrantAnswer(
@@ -335,9 +312,33 @@ class Granter:
                 )
         grants_table.add(connection, new, now)
         held = [
-            (one.robots, ClientLease(row.id, row.host, tokens[row.id])) for row, ones, *_rest in planned for one in ones
+            (one.robots, ClientLease(plan.row.id, plan.row.host, tokens[plan.row.id]))
+            for plan in planned
+            for one in plan.wanted
         ]
         self._book.note(connection, held, now)
+
+    def _plan(
+        self,
+        row: HostRow | None,
+        ones: list[_Wanted],
+        holder: str,
+        answers: dict[int, GrantAnswer],
+        now: float,
+    ) -> _Plan | None:
+        """The slots of one host; URLs without one are answered."""
+        busy = _busy(row, holder, now)
+        if busy is not None or row is None:
+            for one in ones:
+                answers[one.at] = _wait(one.url, *(busy or _TAKEN))
+            return None
+        delays = [one.robots.in_force.crawl_delay_s for one in ones]
+        crawl_delay_s = max((each for each in delays if each is not None), default=None)
+        limits = self._limits(row, crawl_delay_s)
+        given, memory = slots.plan(row.memory_at(now), limits, now, len(ones), chance=self._chance())
+        for one in ones[len(given) :]:
+            answers[one.at] = self._later(one.url, memory, limits, now)
+        return _Plan(row, ones, given, memory, limits, crawl_delay_s) if given else None
 
     def _limits(self, row: HostRow, crawl_delay_s: float | None) -> GateLimits:
         interval_ms = row.policy_interval_ms
@@ -491,6 +492,21 @@ def _denied(one: _Wanted) -> GrantAnswer:
     verdict = one.verdict
     reason = GrantReason.ROBOTS_UNREACHABLE if one.robots.in_force.is_unreachable else GrantReason.ROBOTS_DENIED
     return GrantAnswer(one.url, Permission.DENIED, reason, verdict.reason, verdict.rule, verdict.line_number)
+
+
+def _terms_of(plan: _Plan, one: _Wanted, number: int, agent: str | None) -> SlotTerms:
+    row = plan.row
+    return SlotTerms(
+        number,
+        plan.limits.max_concurrency,
+        row.policy_interval_ms,
+        row.policy_max_concurrency,
+        plan.crawl_delay_s,
+        one.robots.in_force.version,
+        one.verdict.line_number,
+        one.verdict.rule,
+        agent,
+    )
 
 
 def _ended(row: GrantRow, host: str) -> EndedSlot:

@@ -196,7 +196,6 @@ CREATE INDEX idx_policy_history_host ON policy_history (host, id);
 CREATE TABLE bots (
     bot_id VARCHAR(100) NOT NULL,
     key_hash VARCHAR(64),
-    user_agent VARCHAR(200),
     status VARCHAR(20) DEFAULT 'active' NOT NULL,
     max_jobs_in_hand INTEGER,
     max_jobs_per_minute INTEGER,
