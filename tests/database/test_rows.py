@@ -25,6 +25,8 @@ from comity.upkeep.wake_hosts import end_cooldowns
 from tests.database.states import State
 
 NULL_AT_FIRST = {
+    "queue_parked_until",
+    "queue_ready_at",
     "left_out_rules",
     "parent_domain",
     "block_reason",
@@ -55,6 +57,8 @@ NULL_AT_FIRST = {
     "unclean_since",
 }
 ZERO_AT_FIRST = {
+    "queue_failures",
+    "slots_given",
     "left_out_recorded",
     "left_out_unrecorded",
     "cooldown_count",

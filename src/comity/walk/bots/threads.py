@@ -13,7 +13,7 @@ from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.queue import jobs
 
-AT_ONCE: Final = 4  # transactions; more would wait for each other
+AT_ONCE: Final = 2  # transactions: more would wait for each other's turn in Python while they keep rows
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
