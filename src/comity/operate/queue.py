@@ -304,7 +304,7 @@ class _Undo(Exception):
 def import_policies(
     database: Database, clock: Clock, listed: SourceList, terms: PolicyImportTerms | None = None
 ) -> PolicyImport:
-    """Add the policies of a list in one transaction: all rows, or none if one is refused, unless bad rows are skipped."""
+    """Add the policies of a list in one transaction: all, or none if a row is refused, unless bad rows are skipped."""
     terms = terms or PolicyImportTerms()
     checked = [_checked(row, terms.collapse) for row in listed.rows]
     rows: list[PolicyImportRow] = []
