@@ -111,12 +111,18 @@ class HtmlPool:
     ) -> None:
         self._least_seconds = least_seconds
         self._max_seconds = max_seconds
+        self._shares_core = _cores() == 1
         self._pool = ChildPool(
             "comity.extract.html_worker",
             max_body_bytes=MAX_BODY_BYTES + 1,  # one byte more says that there was more
             most_children=most_children or min(_MOST_CHILDREN, _cores()),
             idle_seconds=idle_seconds,
         )
+
+    @property
+    def shares_core(self) -> bool:
+        """Whether its children would only take the core of the event loop away."""
+        return self._shares_core
 
     @property
     def is_behind(self) -> bool:

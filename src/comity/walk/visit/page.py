@@ -118,7 +118,8 @@ async def _read(
 ) -> HtmlPage | None:
     """Read a page here if it is surely light, else in a child process; None, with evidence, if it cannot be read."""
     body = response.body
-    only_links = not (context.reads_text or context.reads_markdown or context.columns)
+    wants_more = context.reads_text or context.reads_markdown or context.columns
+    only_links = context.html_pool.shares_core and not wants_more  # on another core, a child is faster
     if host.hard_pages == 0 and not context.reads_apart and is_light(body, only_links=only_links):
         began_s = thread_time()
         page = read_html(
