@@ -187,4 +187,4 @@ def test_text_of_a_page_that_would_hold_up_the_crawl_comes_from_a_child(web: Web
     for option in ("--text", "--markdown"):
         target = place.folder / f"{option[2:]}.jsonl"
         assert place.comity("crawl", site.url(), option, "--into", target, "--refresh").code == 0
-        assert json.loads(target.read_text())[option[2:]].count("lorem ipsum") > 1_000
+        assert json.loads(target.read_text())[option[2:]].count("lorem ipsum") >= 500
