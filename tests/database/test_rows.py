@@ -27,6 +27,7 @@ from tests.database.states import State
 NULL_AT_FIRST = {
     "queue_parked_until",
     "queue_ready_at",
+    "refused_address",
     "left_out_rules",
     "parent_domain",
     "block_reason",

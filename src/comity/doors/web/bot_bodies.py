@@ -284,9 +284,22 @@ def refused(error: ValidationError) -> BotRefused:
     return BotRefused(BotError.VALIDATION_ERROR, f"{first[0]}: {first[1]}", details)
 
 
+def _written_out(schema: Any, named: Mapping[str, Any]) -> Any:
+    """A schema without references to others: those are not among the components of the API's description."""
+    if isinstance(schema, list):
+        return [_written_out(each, named) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    name = str(schema.get("$ref", "")).rpartition("/")[2]
+    if name in named:
+        return _written_out(named[name], named)
+    return {key: _written_out(each, named) for key, each in schema.items()}
+
+
 def body_schema(kind: type[LenientBody], example: Mapping[str, Any]) -> dict[str, Any]:
-    """The request body of an operation, for OpenAPI."""
+    """The request body of an operation, for OpenAPI; schemas within it are written out where they are used."""
     schema = kind.model_json_schema()
+    schema = _written_out(schema, schema.pop("$defs", {}))
     return {
         "requestBody": {
             "required": True,
