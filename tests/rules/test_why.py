@@ -255,3 +255,13 @@ def test_a_refused_redirect_is_known_by_the_request_before_it() -> None:
     refused = VisitFacts(NOW, "refused", None, "address_refused: reworded", URL, None)
     assert "redirects to a host" in in_words(decide(changed(visits=(refused,))).sentence)
     assert "redirects" not in in_words(decide(changed(visits=(replace(refused, final_url=None),))).sentence)
+
+
+def test_discovery_comes_first_although_the_link_was_seen_again_since() -> None:
+    early, late = NOW - timedelta(hours=2), NOW - timedelta(hours=1)
+    denied = {"reason": "robots.txt line 2: Disallow: /a"}
+    seen = SightingFacts(late, UnqueuedCode.ROBOTS, FoundBy.LINK, "example.org", "https://example.org/")
+    decided = tuple(DecisionFacts(at, EvidenceType.BLOCKED_BY_ROBOTS, denied) for at in (early, late))
+    facts = replace(FACTS, queue=None, visits=(), decisions=decided, sightings=(seen,))
+    assert [step.what for step in explain_url(facts).chain[:2]] == ["seen", "blocked_by_robots"]
+    assert [step.what for step in explain_url(facts).chain].count("blocked_by_robots") == 1

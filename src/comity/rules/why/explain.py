@@ -82,8 +82,12 @@ def _folded(folded: UrlFacts, parameters: str) -> Decision:
 def chain_of(facts: UrlFacts) -> tuple[Step, ...]:
     """Every step, oldest first; what is true now has no time and comes last."""
     past: list[tuple[datetime, int, Step]] = []
-    # Of the same moment, discovery comes first, then what was decided, then what came of it.
-    past += [(each.at, 0, _sighting(each)) for each in facts.sightings]
+    # Of the same moment, discovery comes first, then what was decided, then what came of it. A sighting has the time of
+    # the last one: a URL that was decided about before then had been seen before, too.
+    decided_at = min((each.at for each in (*facts.decisions, *facts.visits)), default=None)
+    for each in facts.sightings:
+        seen_by = each.at if decided_at is None else min(each.at, decided_at)
+        past.append((seen_by, 0, _sighting(each)))
     past += [(each.at, 1, _decided(each)) for each in facts.decisions]
     past += [(each.at, 2, _visited(facts, each)) for each in facts.visits]
     if facts.image is not None and facts.image.asked_at is not None:
