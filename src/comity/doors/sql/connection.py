@@ -298,7 +298,7 @@ class SqlConnection:
     def _table_of(self, arguments: str) -> str:
         """A table of a page, as a temporary table whose types DuckDB infers; gives its name."""
         found = self._duck.execute(f"SELECT {arguments}").fetchall()  # the user's own arguments
-        row = found[0] if len(found) == 1 else ()
+        row: Sequence[Any] = found[0] if len(found) == 1 else ()
         if len(row) != 2 or not all(isinstance(value, str) for value in row):
             raise BadInput("read_html", "it takes a URL and a selector: read_html('https://example.com/', 'table')")
         url, css = row
@@ -493,7 +493,8 @@ class SqlConnection:
             if len(found) > MOST_SEEDS:
                 raise BadInput(f"the query names more than {MOST_SEEDS:,} URLs")
         if unreadable:
-            warnings.warn(f"{unreadable:,} values of the query are not URLs: {', '.join(shown)}", stacklevel=5)
+            are_not = "value of the query is not a URL" if unreadable == 1 else "values of the query are not URLs"
+            warnings.warn(f"{unreadable:,} {are_not}: {', '.join(shown)}", stacklevel=5)
         return tuple(found.values()), unreadable
 
     def _filter_of(self, where: str | None) -> str | None:
