@@ -11,6 +11,8 @@ import duckdb
 import pytest
 
 import comity
+from comity.database.connection import open_database
+from comity.database.schema import upgrade
 from comity.doors.sql import SqlConnection
 from comity.model.errors import BadInput, ComityError
 from tests.doors.sql.test_crawl_statement import WITH, opened, rows
@@ -253,3 +255,37 @@ def test_a_database_in_memory_with_a_name_makes_no_files(
         connection.execute(f"CRAWL (SELECT '{site.url('/a')}') INTO pages {WITH})")
         assert rows(connection, "SELECT count(*) FROM pages") == [(1,)]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_sitemaps_of_a_site_are_read_although_its_start_page_is_not_wanted(
+    site: Site, connection: SqlConnection
+) -> None:
+    listed = "".join(f"<url><loc>{site.url(path)}</loc></url>" for path in ("/a", "/b"))
+    site.routes["/sitemap.xml"] = Answer(body=f"<urlset>{listed}</urlset>", type="application/xml")
+    connection.execute(f"CRAWL (SELECT '{site.url('/')}') INTO pages WHERE url LIKE '%/b' {WITH})")
+    assert rows(connection, "SELECT url FROM pages") == [(site.url("/b"),)]
+    assert set(site.pages()) == {"/sitemap.xml", "/b"}
+    assert len(rows(connection, f"SELECT url FROM sitemap('{site.url('/')}')")) == 2
+
+
+def test_an_address_like_that_of_a_sitemap_is_crawled_as_a_page(site: Site, connection: SqlConnection) -> None:
+    site.routes["/page.xml"] = page()
+    urls = f"['{site.url('/page.xml')}', '{site.url('/none.xml')}']"
+    connection.execute(f"CRAWL (SELECT unnest({urls})) INTO pages {WITH})")
+    found = rows(connection, "SELECT url, http_status, error_type FROM pages ORDER BY http_status")
+    assert found == [(site.url("/page.xml"), 200, None), (site.url("/none.xml"), 404, "http_client_error")]
+
+
+def test_a_state_in_either_database(site: Site, tmp_path: Path, database_url: str) -> None:
+    with closing(open_database(database_url)) as database:
+        upgrade(database)
+    place = {"state": database_url, "allow_networks": ["127.0.0.0/8"], "contact": "bot@example.org"}
+    with comity.sql.connect(tmp_path / "web.duckdb", **place) as connection:
+        connection.execute("SET crawler_default_delay = 0")
+        connection.execute(f"CRAWL (SELECT '{site.url('/')}') INTO pages {WITH}, follow_links true)")
+        assert rows(connection, "SELECT count(*) FROM pages") == [(3,)]
+        assert rows(connection, f"SELECT status FROM crawl('{site.url('/a')}')") == [(200,)]
+        found = rows(connection, "SELECT status, is_seeded, frontier_size, pages_crawled FROM comity.hosts")
+        assert found == [("pending", False, 0, 0)]
+        named = ("frontier", "fetches", "evidence", "ledger", "robots", "runs")
+        assert all(rows(connection, f"SELECT count(*) FROM comity.{name}")[0][0] for name in named)

@@ -306,7 +306,10 @@ class SqlConnection:
         if page is None or page["error"] is not None or not page["body"]:
             why = page["error"] if page is not None else "it is not a URL, or it was not requested"
             raise ComityError(f"{url} could not be read: {why}")
-        table = read_table(page["body"], css)
+        try:
+            table = read_table(page["body"], css)
+        except ValueError as problem:  # of the selector
+            raise BadInput("read_html", str(problem)) from None
         if table is None or not table.names:
             raise ComityError(f"{url} has no table that {css!r} matches")
         name = f"html_table_{uuid4().hex}"

@@ -40,6 +40,7 @@ from comity.walk.visit_list import (
     open_list,
     pages_so_far,
     plan_sitemaps,
+    sitemaps_not_read,
 )
 
 DOOR: Final = "sql"
@@ -198,23 +199,17 @@ class StatementRun:
             plan_sitemaps(database, visits, (seed.address for seed in seeds if seed.kind is SeedKind.SITEMAP))
         before = pages_so_far(database, visits) if visits.is_resumed else 0
         self.summary.pages += before
-        # A sitemap may name pages where nothing is queued yet.
-        hosts = {*hosts_to_visit(database, visits), *(seed.address.host for seed in seeds if kind == "sites")}
-        if self._is_full():  # a killed process reached the limit: only what it left is saved
-            hosts = set()
-        gives_up_at = monotonic() + WAIT_FOR_HOSTS_S
-        left: set[str] = set()
-        while hosts or visits.is_resumed:  # what a killed process left is saved also where nothing is to be visited
-            summary = await self._crawl_hosts(state, visits, hosts)
-            if hosts:
-                self.summary.ended_by = str(summary.code)
-            left = set(hosts_to_visit(database, visits))
-            if self._is_stopping.is_set() or self._is_full() or not left:
-                break
-            if not _is_held(summary, left) or monotonic() > gives_up_at:
-                break
-            hosts = left
-            await asyncio.sleep(_LOOK_EVERY_S)
+        hosts = set(hosts_to_visit(database, visits))
+        if kind == "sites":  # a sitemap may name pages where nothing is queued yet
+            visits.frontier.homes = {seed.address.host: seed.address.url for seed in seeds}
+            hosts.update(visits.frontier.homes)
+        left = await self._crawl_until_done(state, visits, hosts)
+        files = [seed.address for seed in seeds if seed.kind is SeedKind.SITEMAP]
+        if files and not left and not self._is_stopping.is_set() and not self._is_full():
+            add_visits(database, visits, sitemaps_not_read(database, visits, files))
+            if wanted_hosts := set(hosts_to_visit(database, visits)):
+                settings = state.settings.model_copy(update={"sitemaps": False})
+                left = await self._crawl_until_done(State(database, clock, settings), visits, wanted_hosts)
         self.summary.left_out += visits.frontier.left_out
         # One that was stopped may not have read its sitemaps: nothing queued does not mean that nothing is left.
         if (not left and not self._is_stopping.is_set()) or self._is_full():
@@ -223,6 +218,25 @@ class StatementRun:
             self._visited.append(visits)
         else:
             self.summary.left += len(left)
+
+    async def _crawl_until_done(self, state: State, visits: VisitList, hosts: set[str]) -> set[str]:
+        """Crawl hosts, also those that others hold now; gives the hosts that are left."""
+        if self._is_full():  # a killed process reached the limit: only what it left is saved
+            hosts = set()
+        gives_up_at = monotonic() + WAIT_FOR_HOSTS_S
+        left: set[str] = set()
+        while hosts or visits.is_resumed:  # what a killed process left is saved also where nothing is to be visited
+            summary = await self._crawl_hosts(state, visits, hosts)
+            if hosts:
+                self.summary.ended_by = str(summary.code)
+            left = set(hosts_to_visit(state.database, visits))
+            if self._is_stopping.is_set() or self._is_full() or not left:
+                break
+            if not _is_held(summary, left) or monotonic() > gives_up_at:
+                break
+            hosts = left
+            await asyncio.sleep(_LOOK_EVERY_S)
+        return left
 
     async def _crawl_hosts(self, state: State, visits: VisitList, hosts: set[str]) -> RunSummary:
         most = self._plan.most_pages
