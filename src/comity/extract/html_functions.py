@@ -24,7 +24,7 @@ MOST_VARIABLES: Final = 200
 _PAGES_KEPT: Final = 8  # a row's functions mostly ask about one page
 _STEPS: Final = 1 << 22
 _WANTED: Final = re.compile(
-    r"(?P<selector>.*)@(?P<wanted>[\w-]+)(?P<path>(?:\.[^\[\]]*|\[\d+\]|\[\*\])*)\s*", re.DOTALL
+    r"(?P<selector>.*)@(?P<wanted>[\w-]+)(?P<path>(?:\.[^.\[\]]*+|\[\d{1,9}\]|\[\*\])*+)\s*", re.DOTALL
 )
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\[(\*)\]")
 _VARIABLE: Final = re.compile(
@@ -67,18 +67,18 @@ def value_at(html: str | None, path: str | None) -> str | None:
         return None
     found = _WANTED.fullmatch(path)
     if found is None:
-        raise ValueError(f"{path!r} is no path: write selector@text or selector@attribute")
+        raise ValueError(f"{path!r} is not a path; write selector@text or selector@attribute")
     steps = [step if step else int(place) if place else "*" for step, place, _every in _STEP.findall(found["path"])]
     takes_all = bool(steps) and steps[-1] == "*" and len(steps) == 1
     elements = _page(html).select(found["selector"].strip())[:MOST_ELEMENTS]
     values = (_wanted(element, found["wanted"]) for element in elements)
     present = (value for value in values if value is not None)
     if takes_all:
-        return json.dumps(list(present), ensure_ascii=False)
+        return as_json(list(present))
     for value in present:
         reached = _walk(read_lenient(value), steps) if steps else value
         if reached is not None:
-            return json.dumps(reached, ensure_ascii=False)
+            return as_json(reached)
     return None
 
 
@@ -107,7 +107,12 @@ def page_info(html: str | None, url: str | None) -> str | None:
             "length": len(text),
         },
     }
-    return json.dumps(document, ensure_ascii=False)
+    return as_json(document)
+
+
+def as_json(value: object) -> str:
+    """JSON that DuckDB takes: a page's JSON may have half of a surrogate pair, which is not text."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
 def _variables(html: str) -> Iterator[dict[str, Any]]:

@@ -56,8 +56,11 @@ def _rows(table: Element) -> Iterator[tuple[list[str | None], bool]]:
         for cell in cells:
             _fill(values, spanned, below)
             text = " ".join(_NOTE.sub("", cell.text).split()) or None
-            for _ in range(_span(cell, "colspan")):
-                if (rows := _span(cell, "rowspan")) > 1:
+            if len(values) >= MOST_COLUMNS:
+                break
+            rows = _span(cell, "rowspan")
+            for _ in range(min(_span(cell, "colspan"), MOST_COLUMNS - len(values))):
+                if rows > 1:
                     below[len(values)] = (rows - 1, text)
                 values.append(text)
         _fill(values, spanned, below)
@@ -84,11 +87,15 @@ def _span(cell: Element, name: str) -> int:
 
 def _names(heads: Sequence[str | None], width: int) -> tuple[str, ...]:
     """Names that SQL can spell: words, digits and `$`, each once."""
-    names: dict[str, None] = {}
+    names: list[str] = []
+    taken: set[str] = set()
     for number in range(width):
         text = heads[number] if number < len(heads) else None
         name = _FOREIGN.sub("_", text) if text else f"column{number}"
-        while name.casefold() in {known.casefold() for known in names}:
+        if name.casefold() in taken:
+            name = f"{name}_{number}"
+        while name.casefold() in taken:
             name += "_"
-        names[name] = None
+        taken.add(name.casefold())
+        names.append(name)
     return tuple(names)

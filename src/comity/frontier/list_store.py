@@ -54,6 +54,7 @@ class ListFrontier(SqlFrontier):
         self.admits: Admits | None = None
         self.left_out = 0
         """URLs that were found and not admitted."""
+        self.homes: Mapping[str, str] = {}
         self._keys: dict[UUID, UUID] = {}
 
     def key_of(self, host_id: UUID) -> UUID:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -188,6 +189,7 @@ class SqlFrontier:
 
     has_own_server = False
     is_selective = False
+    homes: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -207,6 +207,9 @@ class FrontierStore(FrontierReads, Protocol):
     is_selective: bool
     """Whether it may take in fewer links than it is given: then they are visited only once they are read from it."""
 
+    homes: Mapping[str, str]
+    """A URL of each host whose sitemaps are read although none of its URLs may be queued."""
+
     def stop_asking(self) -> None:
         """Commit from here on without asking a server that does not answer which links are new: the run must end.
 

@@ -58,7 +58,17 @@ class StopCrawl:
     target: QualifiedName
 
 
-Statement = PlainSql | CrawlStatement | CrawlingMerge | StopCrawl
+@dataclass(frozen=True, slots=True)
+class CrawlerSetting:
+    """`SET crawler_… = value`, or `RESET crawler_…`: a setting that DuckDB does not have."""
+
+    name: str
+    """In lower case."""
+    value: OptionValue
+    is_reset: bool = False
+
+
+Statement = PlainSql | CrawlStatement | CrawlingMerge | StopCrawl | CrawlerSetting
 
 
 @dataclass(frozen=True, slots=True)

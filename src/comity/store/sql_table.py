@@ -1,14 +1,16 @@
-"""The table that a CRAWL statement fills: made when it is missing, checked when it is there, upserted by URL.
+"""The table that a CRAWL statement fills: created if it is missing, checked if it exists, upserted by URL.
 
-Works on a connection of the caller's, because a DuckDB file admits one process.
+It uses the caller's connection, because only one process can open a DuckDB file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+import duckdb
 
 from comity.model.errors import BadInput
 from comity.rules.sql.error_types import error_type
@@ -57,33 +59,37 @@ class RefusedRow(NamedTuple):
 
 
 class SqlTable:
-    """One target. `name` is quoted SQL."""
+    """One target. `name` is quoted SQL; messages have `shown` instead."""
 
-    def __init__(self, connection: Any, name: str, extra: Sequence[ExtraColumn] = ()) -> None:
+    def __init__(self, connection: Any, name: str, extra: Sequence[ExtraColumn] = (), shown: str = "") -> None:
         self._connection = connection
         self.name = name
+        self._shown = shown or name
         self._extra = tuple(extra)
         self._has_key = False
 
     def prepare(self) -> None:
-        """Make the table, or check the one that is there: `BadInput` names the column that does not fit."""
+        """Create the table, or check the existing one: `BadInput` names the column that does not fit."""
         wanted = {**_COLUMNS, **{column.name: column.type for column in self._extra}}
         found = self._columns()
         if found is None:
             declared = [f"{_identifier(name)} {kind}" for name, kind in wanted.items()]
             declared[0] += " PRIMARY KEY"
-            self._connection.execute(f"CREATE TABLE {self.name} ({', '.join(declared)})")
+            kind = "TEMP TABLE" if self.name.lower().startswith('"temp".') else "TABLE"
+            self._connection.execute(f"CREATE {kind} {self.name} ({', '.join(declared)})")
             self._has_key = True
             return
         folded = {name.casefold(): kind for name, kind in found.items()}
         for name, kind in wanted.items():
             present = folded.get(name.casefold())
             if present is None and name in _COLUMNS:
-                raise BadInput(f"the table {self.name} has no column {name}; name another table, or add the column")
-            if present is None:
+                raise BadInput(f"the table {self._shown} has no column {name}; name another table, or add the column")
+            if present is not None and present not in _FITTING.get(kind, (kind,)):
+                raise BadInput(f"the column {name} of {self._shown} is {present}, but CRAWL writes {kind} to it")
+        self._check_writable()
+        for name, kind in wanted.items():
+            if name.casefold() not in folded:
                 self._connection.execute(f"ALTER TABLE {self.name} ADD COLUMN {_identifier(name)} {kind}")
-            elif present not in _FITTING.get(kind, (kind,)):
-                raise BadInput(f"the column {name} of {self.name} is {present}, but {kind} is stored there")
         self._has_key = self._is_url_unique()
 
     def known(self, urls: Sequence[str]) -> dict[str, float]:
@@ -102,31 +108,33 @@ class SqlTable:
         kinds = {error: error_type(error) for error in errors if error is not None}
         plain = [name for name in _COLUMNS if name in NAMES]
         extra = [_identifier(column.name) for column in self._extra]
-        columns = ", ".join([*map(_identifier, plain), *extra])
+        columns = [*map(_identifier, plain), *extra]
         (rows,) = connection.execute(f"SELECT count(*) FROM {source}").fetchone()  # noqa: S608
         with self._transaction():
             for first in range(0, rows, _BATCH):
+                # By number: the order of a query's rows is not certain (preserve_insertion_order may be off).
                 rows_of_part = (
-                    f"SELECT {columns}, element_at($elapsed, url)[1] AS elapsed_ms, "  # noqa: S608
-                    f"element_at($kinds, error)[1] AS error_type FROM {source} LIMIT {_BATCH} OFFSET {first}"
+                    f"SELECT {', '.join(columns)}, element_at($elapsed, url)[1] AS elapsed_ms, "  # noqa: S608
+                    f"element_at($kinds, error)[1] AS error_type "
+                    f"FROM read_parquet({quoted(part)}, file_row_number = true) "
+                    f"WHERE file_row_number >= {first} AND file_row_number < {first + _BATCH}"
                 )
-                self._put(rows_of_part, {"elapsed": _map(elapsed_ms), "kinds": _map(kinds)})
+                self._put(
+                    rows_of_part,
+                    {"elapsed": _map(elapsed_ms), "kinds": _map(kinds)},
+                    [*columns, "elapsed_ms", "error_type"],
+                )
         return int(rows)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """All or nothing; inside a transaction of the user's, that one decides."""
-        import duckdb
-
+        """All or nothing. CRAWL is refused inside the user's own transaction, so that none is open here."""
         try:
             self._connection.execute("BEGIN")
-        except duckdb.TransactionException:
-            yield
-            return
-        try:
             yield
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            with suppress(duckdb.Error):  # BEGIN itself failed
+                self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
 
@@ -141,34 +149,54 @@ class SqlTable:
         names = ("url", "surt_key", "error", "error_type")
         lists = {name: [row[number] for row in values] for number, name in enumerate(names)}
         columns = ", ".join(f"unnest(${name}::VARCHAR[]) AS {name}" for name in names)
-        self._put(f"SELECT {columns}, -1 AS http_status, to_timestamp($at) AS crawl_time", {**lists, "at": at})
+        self._put(
+            f"SELECT {columns}, -1 AS http_status, to_timestamp($at) AS crawl_time",
+            {**lists, "at": at},
+            [*names, "http_status", "crawl_time"],
+        )
         return len(new)
 
-    def _put(self, rows: str, parameters: dict[str, Any]) -> None:
+    def _put(self, rows: str, parameters: dict[str, Any], columns: Sequence[str]) -> None:
+        """Upsert rows with these columns (quoted, the first one is `url`); other columns of the table are kept."""
         if self._has_key:
-            self._connection.execute(f"INSERT OR REPLACE INTO {self.name} BY NAME {rows}", parameters)
+            changes = ", ".join(f"{name} = excluded.{name}" for name in columns[1:])
+            self._connection.execute(
+                f"INSERT INTO {self.name} BY NAME {rows} ON CONFLICT (url) DO UPDATE SET {changes}", parameters
+            )
             return
+        changes = ", ".join(f"{name} = arriving.{name}" for name in columns[1:])
         self._connection.execute(f"CREATE OR REPLACE TEMP TABLE comity_arriving AS {rows}", parameters)
-        self._connection.execute(f"DELETE FROM {self.name} WHERE url IN (SELECT url FROM comity_arriving)")  # noqa: S608
-        self._connection.execute(f"INSERT INTO {self.name} BY NAME SELECT * FROM comity_arriving")  # noqa: S608
-        self._connection.execute("DROP TABLE comity_arriving")
+        self._connection.execute(
+            f"UPDATE {self.name} AS present SET {changes} FROM temp.comity_arriving AS arriving "  # noqa: S608
+            "WHERE present.url = arriving.url"
+        )
+        self._connection.execute(
+            f"INSERT INTO {self.name} BY NAME SELECT * FROM temp.comity_arriving "  # noqa: S608
+            f"WHERE url NOT IN (SELECT url FROM {self.name} WHERE url IS NOT NULL)"
+        )
+        self._connection.execute("DROP TABLE temp.comity_arriving")
 
     def _columns(self) -> dict[str, str] | None:
         """The columns of the table with their types; None if there is no such table."""
-        import duckdb
-
         try:
             described = self._connection.execute(f"DESCRIBE SELECT * FROM {self.name}").fetchall()  # noqa: S608
         except duckdb.CatalogException:
             return None
         return {row[0]: row[1] for row in described}
 
-    def _is_url_unique(self) -> bool:
-        """Whether a row of a URL replaces the one before by itself."""
-        import duckdb
-
+    def _check_writable(self) -> None:
+        """Refuse a view and a read-only database now rather than after the crawl."""
         try:
-            self._connection.execute(f"EXPLAIN INSERT OR REPLACE INTO {self.name} (url) VALUES ('')")  # noqa: S608
+            self._connection.execute(f"EXPLAIN INSERT INTO {self.name} (url) VALUES ('')")  # noqa: S608
+        except duckdb.Error as problem:
+            raise BadInput(f"rows cannot be written to {self._shown}: {str(problem).splitlines()[0]}") from None
+
+    def _is_url_unique(self) -> bool:
+        """Whether the table has a key on `url`."""
+        try:
+            self._connection.execute(
+                f"EXPLAIN INSERT INTO {self.name} (url) VALUES ('') ON CONFLICT (url) DO NOTHING"  # noqa: S608
+            )
         except duckdb.Error:
             return False
         return True

@@ -95,6 +95,19 @@ def plan_sitemaps(database: Database, visits: VisitList, addresses: Iterable[Web
             sitemaps.put(connection, key, [row])
 
 
+def sitemaps_not_read(database: Database, visits: VisitList, addresses: Iterable[WebAddress]) -> list[WebAddress]:
+    """Which of some addresses turned out to be no sitemaps: missing, refused, or files of another kind."""
+    not_read: list[WebAddress] = []
+    with database.read() as connection:
+        for address in addresses:
+            host_id = hosts_table.ids_of(connection, [address.host]).get(address.host)
+            key = lists.keys_of(connection, visits.list_id, [host_id]).get(host_id) if host_id is not None else None
+            found = sitemaps.find(connection, key, address.key) if key is not None else None
+            if found is not None and found.state not in (SitemapState.PLANNED, SitemapState.READ):
+                not_read.append(address)
+    return not_read
+
+
 def durations(database: Database, keys: Sequence[int]) -> dict[int, int]:
     """How long the last visit of each URL took, in milliseconds, by key."""
     with database.read() as connection:

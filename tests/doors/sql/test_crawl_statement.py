@@ -163,4 +163,4 @@ def test_a_table_of_the_users_own_is_upserted_by_url(web: Web, connection: SqlCo
     )
     connection.execute(f"CRAWL (SELECT '{site.url('/a')}') INTO own {WITH})")
     ((count, body, mine),) = rows(connection, "SELECT count(*) OVER (), body, mine FROM own")
-    assert (count, "new" in body, mine) == (1, True, None)
+    assert (count, "new" in body, mine) == (1, True, 7)

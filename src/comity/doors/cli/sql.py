@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import math
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,7 +16,7 @@ import typer
 from comity.doors.cli.csv_output import check_one_format
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import JsonOption, StateOption, read_invocation
-from comity.doors.cli.output import Cell, Column, Row, note, write_json, write_line, write_table
+from comity.doors.cli.output import Cell, Column, Row, note, write_as_is, write_json, write_line, write_table
 from comity.doors.cli.progress_bars import ProgressBars
 from comity.model.errors import BadInput, ComityError
 
@@ -34,7 +36,9 @@ A statement ends with a semicolon. Everything that is not CRAWL goes to DuckDB.
 .tables       list the tables
 .read FILE    run the statements of a file
 .help         show this
-.quit         leave; so does Ctrl-D. Ctrl-C ends a crawl, and keeps what came"""
+.quit         leave, as Ctrl-D does
+
+Ctrl-C ends a crawl and keeps the pages that arrived."""
 
 
 def register(root: typer.Typer) -> None:
@@ -51,10 +55,11 @@ def register(root: typer.Typer) -> None:
 def sql(
     context: typer.Context,
     database: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="A DuckDB file; made if it is missing. Without one: memory.")
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="A DuckDB file, created if it is missing. Without one: in memory."),
     ] = None,
     statements: Annotated[
-        list[str] | None, typer.Argument(metavar="[STATEMENTS]", help="What to run. Without any: a prompt.")
+        list[str] | None, typer.Argument(metavar="[STATEMENTS]", help="What to run. Without any: opens a prompt.")
     ] = None,
     read: Annotated[
         Path | None, typer.Option("--read", metavar="FILE", help="Run the statements of a file first.")
@@ -69,9 +74,9 @@ def sql(
 ) -> None:
     """Run SQL on a DuckDB file, with CRAWL (SELECT …) INTO table.
 
-    A CRAWL statement requests the URLs of its query as every crawl does: robots.txt is obeyed, hosts are asked at
-    their own pace, and a statement that is killed goes on when it is run again. Its state is beside the file, unless
-    --state names another. docs/sql.md has the grammar and every option.
+    A CRAWL statement requests the URLs that its query returns, as every crawl does: it obeys robots.txt, keeps each
+    host's delay, and a killed statement resumes when it is run again. Its state is stored beside the file, unless
+    --state names another place. docs/sql.md has the grammar and every option.
     """
     invocation = read_invocation(context, state, as_json)
     settings, as_json = invocation.settings, invocation.as_json
@@ -82,7 +87,9 @@ def sql(
         raise BadInput(f"{database} looks like a script; run it with --read {database}")
     text = _script(read)
     networks = (*map(str, settings.allow_networks), *(allow_network or ()))
-    with ProgressBars() as bars:
+    with ProgressBars() as bars, warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *_rest, **_more: note(str(message))
         connection = connect(
             database if database is not None else MEMORY,
             state=state,
@@ -133,12 +140,27 @@ def _run(connection: SqlConnection, text: str, *, as_csv: bool = False, as_json:
                 writer.writerows(rows)
             return
         if as_json:
-            write_json([dict(zip(names, row, strict=True)) for row in connection.fetchall()])
+            write_json([dict(zip(names, map(_plain, row), strict=True)) for row in connection.fetchall()])
             return
         rows = connection.fetchmany(_MOST_ROWS + 1)
         _write_rows(names, rows[:_MOST_ROWS])
         if len(rows) > _MOST_ROWS:
             write_line(Cell(f"… more than {_MOST_ROWS} rows; LIMIT or --csv gives the rest", "dim"))
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON has: NaN and infinity become null, binary data hexadecimal digits."""
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case bytes():
+            return value.hex()
+        case dict():
+            return {str(name): _plain(member) for name, member in value.items()}
+        case list() | tuple():
+            return [_plain(member) for member in value]
+        case _:
+            return value
 
 
 def _write_rows(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -183,7 +205,7 @@ def _converse(connection: SqlConnection, database: Path | None) -> None:
             note("")
             continue
         if not typed and line.strip().startswith("."):
-            if not _command(connection, line.strip()):
+            if not _command(connection, line.strip(), stops=not is_terminal):
                 return
             continue
         typed = f"{typed}\n{line}" if typed else line
@@ -201,28 +223,33 @@ def _answer(connection: SqlConnection, text: str, *, stops: bool) -> None:
     except KeyboardInterrupt:
         if stops:
             raise
-        note("Stopped; what came is in the table, and the same statement goes on.")
+        note("Stopped. The pages that arrived are in the table; run the same statement again to go on.")
     except ComityError as problem:
         if stops:
             raise
         note(str(problem))
 
 
-def _command(connection: SqlConnection, line: str) -> bool:
+def _command(connection: SqlConnection, line: str, *, stops: bool) -> bool:
     """A command of the prompt; False to leave."""
     name, _, rest = line.partition(" ")
     match name:
         case ".quit" | ".exit":
             return False
         case ".help":
-            write_line(_HELP)
+            for each in _HELP.splitlines():
+                write_as_is(each)
         case ".tables":
-            _answer(connection, _TABLES, stops=False)
+            _answer(connection, _TABLES, stops=stops)
         case ".read":
             try:
-                _answer(connection, _script(Path(rest.strip())), stops=False)
+                text = _script(Path(rest.strip()))
             except BadInput as problem:
+                if stops:
+                    raise
                 note(str(problem))
+            else:
+                _answer(connection, text, stops=stops)
         case _:
             note(f"{name} is not known; .help lists the commands")
     return True

@@ -1,11 +1,14 @@
-"""Functions of SQL on HTML: `jq`, `htmlpath` and `page_info`, on every connection of the door.
+"""SQL functions on HTML: `jq`, `htmlpath` and `page_info`, on every connection.
 
-DuckDB calls Python for them, which needs numpy; without it a connection has none of them, and everything else.
+DuckDB needs numpy to call Python. Without numpy a connection has none of these functions; everything else works.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final
+
+import duckdb
 
 from comity.doors.sql.network import NetworkFunctions
 from comity.extract.html_functions import page_info, select_attribute, select_element, value_at
@@ -21,17 +24,20 @@ _MACROS: Final = (
 
 
 def add_functions(connection: Any, network: NetworkFunctions | None = None) -> bool:
-    """Put the functions on a connection; False if it can have none."""
+    """Add the functions to a connection; False without numpy."""
     try:
         import numpy  # noqa: F401  # DuckDB asks for it when a function is called
     except ImportError:
         return False
     text = "VARCHAR"
-    special = {"null_handling": "special"}  # NULL enters, and leaves
-    connection.create_function("comity_element", _element, [text, text], _ELEMENT, **special)
-    connection.create_function("comity_attribute", select_attribute, [text, text, text], text, **special)
-    connection.create_function("comity_value", value_at, [text, text], text, **special)
-    connection.create_function("comity_page_info", page_info, [text, text], text, **special)
+    for name, function, takes, gives in (
+        ("comity_element", _element, 2, _ELEMENT),
+        ("comity_attribute", select_attribute, 3, text),
+        ("comity_value", value_at, 2, text),
+        ("comity_page_info", page_info, 2, text),
+    ):
+        with suppress(duckdb.CatalogException):  # another connection of this process to the same database added them
+            connection.create_function(name, function, [text] * takes, gives, null_handling="special")
     for macro in _MACROS:
         connection.execute(macro)
     if network is not None:

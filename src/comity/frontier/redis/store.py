@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import wraps
 from threading import RLock
+from types import MappingProxyType
 from typing import Concatenate, Final, ParamSpec, TypeVar
 from uuid import UUID
 
@@ -63,6 +64,7 @@ class RedisFrontier:
 
     has_own_server = True
     is_selective = False
+    homes: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, database: Database, url: str, clock: Clock, terms: RedisTerms | None = None) -> None:
         self._database = database

@@ -85,6 +85,34 @@ def read_options(options: Iterable[tuple[str, OptionValue]]) -> SqlCrawlOptions:
     return chosen
 
 
+_SETTINGS: Final[dict[str, str]] = {
+    "crawler_user_agent": "user_agent",
+    "crawler_default_delay": "default_crawl_delay",
+    "crawler_timeout_ms": "timeout_seconds",
+    "crawler_max_response_bytes": "max_response_bytes",
+}
+SETTINGS: Final = tuple(_SETTINGS)
+"""What `SET` takes beside DuckDB's own settings."""
+
+
+def read_setting(name: str, value: OptionValue) -> Any:
+    """The value of a setting of the connection, in the unit of its option; `BadInput` says what it takes."""
+    option = _SETTINGS.get(name)
+    if option is None:
+        meant = nearest(name, _SETTINGS)
+        remedy = f"did you mean {meant}?" if meant is not None else f"the settings are {', '.join(_SETTINGS)}"
+        raise BadInput(name, f"the setting is not known; {remedy}")
+    rule = OPTIONS[option]
+    in_ms = name.endswith("_ms")
+    try:
+        if in_ms and isinstance(value, int | Decimal) and not isinstance(value, bool):
+            value = Decimal(value) / 1000
+        return rule.read(value)
+    except _Unfit:
+        takes = "a number of milliseconds from 100 to 3,600,000" if in_ms else rule.takes
+        raise BadInput(name, f"the setting takes {takes}") from None
+
+
 def _text(value: OptionValue) -> str:
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         raise _Unfit

@@ -12,6 +12,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Final, NoReturn
 
 from comity.model.statement import (
+    CrawlerSetting,
     CrawlingMerge,
     CrawlStatement,
     OptionValue,
@@ -35,6 +36,8 @@ _WORD_VALUES: Final[dict[str, bool | None]] = {
     "OFF": False,
     "NULL": None,
 }
+_SCOPES: Final = ("SESSION", "GLOBAL", "LOCAL")
+_OWN_SETTINGS: Final = "crawler_"
 _PLAIN_NAME: Final = re.compile(r"[a-z_][a-z0-9_]*")
 
 
@@ -66,9 +69,11 @@ def is_complete(text: str) -> bool:
     return last is None or last.is_symbol(";")
 
 
-def print_statement(statement: CrawlStatement | CrawlingMerge | StopCrawl) -> str:
+def print_statement(statement: CrawlStatement | CrawlingMerge | StopCrawl | CrawlerSetting) -> str:
     """A statement as text; reading it gives the same statement again."""
     match statement:
+        case CrawlerSetting(name, value, is_reset):
+            return f"RESET {name}" if is_reset else f"SET {name} = {print_value(value)}"
         case CrawlingMerge(merge):
             return f"CRAWLING {merge}"
         case StopCrawl(target):
@@ -90,8 +95,13 @@ def _printed_clauses(statement: CrawlStatement) -> Iterator[str]:
         yield f"LIMIT {statement.limit}"
 
 
+def quoted_name(name: QualifiedName) -> str:
+    """A name for DuckDB, which reads a quoted name as it reads a plain one; a plain one may be a keyword."""
+    return ".".join('"' + part.replace('"', '""') + '"' for part in name.parts)
+
+
 def print_name(name: QualifiedName) -> str:
-    """A name, quoted where it must be."""
+    """A name, quoted where our own reader needs it."""
     return ".".join(
         part if _PLAIN_NAME.fullmatch(part) and part.upper() not in _CLAUSES else '"' + part.replace('"', '""') + '"'
         for part in name.parts
@@ -138,6 +148,10 @@ def _reader_of(pieces: Sequence[Token]) -> Callable[[_Reader], Statement] | None
         return _Reader.merge
     if first.is_word("STOP") and second.is_word("CRAWL"):
         return _Reader.stop
+    if first.is_word("SET", "RESET"):
+        named = pieces[2] if second.is_word(*_SCOPES) and len(pieces) > 2 else second
+        if named.kind is TokenKind.WORD and named.text.lower().startswith(_OWN_SETTINGS):
+            return _Reader.setting
     return None
 
 
@@ -187,9 +201,28 @@ class _Reader:
         self._at = 2
         self._take_word("INTO")
         target = self._name()
-        if (token := self._peek()) is not None:
-            self._fail(f"nothing may follow the table, but {_quoted(token)} does", token)
+        self._expect_end("the table")
         return StopCrawl(target)
+
+    def setting(self) -> CrawlerSetting:
+        """`SET [SESSION | GLOBAL] crawler_… {= | TO} value` and `RESET crawler_…`."""
+        is_reset = self._take("SET").is_word("RESET")
+        token = self._take("the name of a setting")
+        if token.is_word(*_SCOPES):
+            token = self._take("the name of a setting")
+        name = token.text.lower()
+        value: OptionValue = None
+        if not is_reset:
+            token = self._take(f"a value: SET {name} = …")
+            if not token.is_symbol("=") and not token.is_word("TO"):
+                self._fail(f"expected = or TO after {name}, not {_quoted(token)}", token)
+            value = self._value(name, 0)
+        self._expect_end("the setting")
+        return CrawlerSetting(name, value, is_reset)
+
+    def _expect_end(self, what: str) -> None:
+        if (token := self._peek()) is not None:
+            self._fail(f"nothing may follow {what}, but {_quoted(token)} does", token)
 
     def _name(self) -> QualifiedName:
         parts = [self._name_part()]

@@ -34,11 +34,13 @@ from comity.walk.visit_list import (
     add_visits,
     durations,
     end_list,
+    forget_list,
     hosts_to_visit,
     not_asked,
     open_list,
     pages_so_far,
     plan_sitemaps,
+    sitemaps_not_read,
 )
 
 DOOR: Final = "sql"
@@ -62,6 +64,8 @@ class StatementPlan:
     most_pages: int = 0
     """0 means no limit."""
     lists_refused: bool = True
+    is_forgotten: bool = False
+    """Whether its list of visits is deleted at its end, because no statement ever goes on with it."""
 
 
 @dataclass(slots=True)
@@ -91,7 +95,10 @@ class StatementRun:
         self._state: State | None = None
         self._may_close = Event()
         self._is_done = Event()
+        self._opened: list[VisitList] = []
         self._visited: list[VisitList] = []  # lists of which nothing is left to do
+        self.is_complete = False
+        """Whether nothing is left for the same statement to go on with."""
         self.summary = StatementSummary()
         self.progress = Progress(0.0)
 
@@ -113,8 +120,12 @@ class StatementRun:
 
     def end(self) -> None:
         """Everything that came is in its table: the next statement of the same words begins anew."""
-        if self._state is not None:
-            for visits in self._visited:
+        if self._state is None:
+            return
+        for visits in self._opened if self._plan.is_forgotten else self._visited:
+            if self._plan.is_forgotten:
+                forget_list(self._state.database, visits)
+            else:
                 end_list(self._state.database, self._state.clock, visits)
 
     def close(self) -> StatementSummary:
@@ -165,17 +176,21 @@ class StatementRun:
         pages = [seed for seed in self._plan.seeds if seed.kind is SeedKind.PAGE]
         sites = [seed for seed in self._plan.seeds if seed.kind is not SeedKind.PAGE]
         for seeds, reads_sitemaps in ((pages, False), (sites, True)):
-            if seeds and not self._is_stopping.is_set() and not self._is_full():
+            if seeds and not self._is_full():
                 settings = state.settings.model_copy(update={"sitemaps": reads_sitemaps})
                 kind = "sites" if reads_sitemaps else "pages"
                 await self._crawl_some(State(state.database, state.clock, settings), seeds, kind)
+        self.is_complete = not self._is_stopping.is_set() and not self.summary.left
 
     def _is_full(self) -> bool:
         return bool(self._plan.most_pages) and self.summary.pages >= self._plan.most_pages
 
     async def _crawl_some(self, state: State, seeds: Sequence[QuerySeed], kind: str) -> None:
         database, clock = state.database, state.clock
+        if self._is_stopping.is_set():
+            return
         visits = open_list(database, clock, DOOR, f"{self._plan.name}:{kind}")
+        self._opened.append(visits)
         visits.frontier.admits = self._plan.admits
         if not visits.is_resumed:
             guessed = {seed.address for seed in seeds if not seed.names_scheme}
@@ -184,34 +199,50 @@ class StatementRun:
             plan_sitemaps(database, visits, (seed.address for seed in seeds if seed.kind is SeedKind.SITEMAP))
         before = pages_so_far(database, visits) if visits.is_resumed else 0
         self.summary.pages += before
-        # A sitemap may name pages where nothing is queued yet.
-        hosts = {*hosts_to_visit(database, visits), *(seed.address.host for seed in seeds if kind == "sites")}
-        gives_up_at = monotonic() + WAIT_FOR_HOSTS_S
-        left: set[str] = set()
-        while hosts or visits.is_resumed:  # what a killed process left is saved also where nothing is to be visited
-            summary = await self._crawl_hosts(state, visits, hosts)
-            if hosts:
-                self.summary.ended_by = str(summary.code)
-            left = set(hosts_to_visit(database, visits))
-            if self._is_stopping.is_set() or self._is_full() or not left:
-                break
-            if not _is_held(summary, left) or monotonic() > gives_up_at:
-                break
-            hosts = left
-            await asyncio.sleep(_LOOK_EVERY_S)
+        hosts = set(hosts_to_visit(database, visits))
+        if kind == "sites":  # a sitemap may name pages where nothing is queued yet
+            visits.frontier.homes = {seed.address.host: seed.address.url for seed in seeds}
+            hosts.update(visits.frontier.homes)
+        left = await self._crawl_until_done(state, visits, hosts)
+        files = [seed.address for seed in seeds if seed.kind is SeedKind.SITEMAP]
+        if files and not left and not self._is_stopping.is_set() and not self._is_full():
+            add_visits(database, visits, sitemaps_not_read(database, visits, files))
+            if wanted_hosts := set(hosts_to_visit(database, visits)):
+                settings = state.settings.model_copy(update={"sitemaps": False})
+                left = await self._crawl_until_done(State(database, clock, settings), visits, wanted_hosts)
         self.summary.left_out += visits.frontier.left_out
-        if not left or self._is_full():
+        # One that was stopped may not have read its sitemaps: nothing queued does not mean that nothing is left.
+        if (not left and not self._is_stopping.is_set()) or self._is_full():
             if self._plan.lists_refused:
                 self.summary.refused += _refused(state, visits)
             self._visited.append(visits)
         else:
             self.summary.left += len(left)
 
+    async def _crawl_until_done(self, state: State, visits: VisitList, hosts: set[str]) -> set[str]:
+        """Crawl hosts, also those that others hold now; gives the hosts that are left."""
+        if self._is_full():  # a killed process reached the limit: only what it left is saved
+            hosts = set()
+        gives_up_at = monotonic() + WAIT_FOR_HOSTS_S
+        left: set[str] = set()
+        while hosts or visits.is_resumed:  # what a killed process left is saved also where nothing is to be visited
+            summary = await self._crawl_hosts(state, visits, hosts)
+            if hosts:
+                self.summary.ended_by = str(summary.code)
+            left = set(hosts_to_visit(state.database, visits))
+            if self._is_stopping.is_set() or self._is_full() or not left:
+                break
+            if not _is_held(summary, left) or monotonic() > gives_up_at:
+                break
+            hosts = left
+            await asyncio.sleep(_LOOK_EVERY_S)
+        return left
+
     async def _crawl_hosts(self, state: State, visits: VisitList, hosts: set[str]) -> RunSummary:
         most = self._plan.most_pages
         settings = state.settings
         if most:
-            settings = settings.model_copy(update={"max_pages": most - self.summary.pages})
+            settings = settings.model_copy(update={"max_pages": max(1, most - self.summary.pages)})  # 0: no limit
         async with state.fetcher() as fetcher:
             limited = State(state.database, state.clock, settings)
             self._crawl = crawl = limited.crawl(fetcher, sorted(hosts), CrawlHooks(), visits=visits)

@@ -230,6 +230,8 @@ class HostOpener:
             first = rows[0].url if rows else reads.any_url(host.lease.host_id)
             if first is None and host.sitemaps:  # a list may begin with a sitemap
                 first = host.sitemaps[0].url
+            if first is None:
+                first = self._frontier.homes.get(host.lease.host)
             host.home = web_address(first).origin if first is not None else None
         most = self._links_remembered
         knows_all = keys is not None and not self._frontier.is_selective

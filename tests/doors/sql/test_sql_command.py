@@ -1,0 +1,49 @@
+"""`comity sql`: statements as arguments, from a file and by a pipe; what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from tests.doors.command_line import CommandLine
+from tests.walk.site import Web, page
+
+
+def test_statements_and_formats(comity: CommandLine, web: Web) -> None:
+    site = web.site({"/a": page()})
+    statement = f"CRAWL (SELECT unnest(['{site.url('/a')}', 'not a url'])) INTO pages WITH (default_crawl_delay 0)"
+    answer = comity("sql", "shop.duckdb", statement, "--allow-network", "127.0.0.0/8", "--json")
+    assert (answer.code, answer.document[0]["pages"], answer.document[0]["not_addresses"]) == (0, 1, 1)
+    assert answer.err == "1 value of the query is not a URL: not a url\n"
+    odd = "SELECT 'nan'::DOUBLE AS n, '\\x00\\xFF'::BLOB AS b, [1.5::DOUBLE] AS l, 'a,\"b' AS q, NULL AS z"
+    assert comity("sql", "shop.duckdb", odd, "--json").document == [
+        {"n": None, "b": "00ff", "l": [1.5], "q": 'a,"b', "z": None}
+    ]
+    answer = comity("sql", "shop.duckdb", "SELECT 'a,\"b' AS q, NULL AS z", "--csv")
+    assert list(csv.reader(io.StringIO(answer.out))) == [["q", "z"], ['a,"b', ""]]
+    assert comity("sql", "shop.duckdb", "SELEC 1").code == 1
+    answer = comity("sql", "shop.duckdb", "CRAWL (SELECT 1) INTO")
+    assert (answer.code, "line 1, column 22" in answer.err) == (2, True)
+
+
+def test_a_prompt_by_a_pipe(comity: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("script.sql").write_text("CREATE TABLE read (x INTEGER);")
+    typed = ".read script.sql\n.tables\n.help\n.nope\nSELECT 40 +\n2 AS answer;\nSELECT 'no semicolon'"
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    answer = comity("sql")
+    assert answer.code == 0
+    printed = [line.strip() for line in answer.lines]
+    assert {"read        0", "42", "no semicolon", "SELECT url, http_status FROM pages;"} <= set(printed)
+    assert ".nope is not known" in answer.err
+
+
+@pytest.mark.parametrize(
+    "typed", ["SELEC 1;\nCREATE TABLE t (x INTEGER);", ".read none.sql\nCREATE TABLE t (x INTEGER);"]
+)
+def test_an_error_in_a_pipe_ends_it(comity: CommandLine, monkeypatch: pytest.MonkeyPatch, typed: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    assert comity("sql", "shop.duckdb").code != 0
+    assert comity("sql", "shop.duckdb", "SELECT count(*) AS n FROM duckdb_tables()", "--json").document == [{"n": 0}]
