@@ -15,10 +15,10 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
-from itertools import islice, repeat
+from itertools import chain, islice, repeat
 from typing import Final, NamedTuple
 
-from turbohtml import Document, Element, Markdown, PlainText, Text
+from turbohtml import Document, Element, Markdown, Node, PlainText, Text
 
 from comity.extract.decode import MAX_BODY_BYTES, decode_body, parse_html
 from comity.rules.canonical import resolve_link
@@ -52,7 +52,8 @@ _NOISE_ROLES: Final = frozenset(_ROLES.split())
 _HIDING: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _ROOTS: Final = frozenset(("html", "body", "main", "article"))
 _PROSE: Final = frozenset(("p", "pre", "h1", "blockquote", "figure", "table", "code", "em", "strong", "a", "span"))
-_BESIDE_MOST: Final = 100  # nodes beside an element
+_CHARACTERS_A_NODE: Final = 2_000  # are read in the time that it takes to look at one more node
+_CLIMBED_MOST: Final = 40
 _SHORT: Final = 150
 _LONGEST_WORDS: Final = 500
 _KINDS_KEPT: Final = 16_384
@@ -259,6 +260,7 @@ class _Finder:
         self._body = body
         self._sizes: dict[Element, int] = {}  # of elements whose prose was counted
         self._counts: dict[Element, _Count] = {}  # the same before blanks of layout were left out
+        self._removed: list[Node] = []  # from the body since it was counted
         self._left: int | None = None  # prose of the body without noise, once it is needed
         self._marked: list[Element] = []  # by class or id as content
         self._comments: list[Element] = []
@@ -283,31 +285,38 @@ class _Finder:
         text = element.text
         links = "".join([link.text for link in element.iter_elements("a")])
         self._may_read -= len(text) + len(links)
+        if element is self._body:
+            self._removed = []
         line_ends, link_line_ends = text.count("\n"), links.count("\n")
         self._counts[element] = _Count(len(text), line_ends, len(links), link_line_ends)
         self._sizes[element] = size = _size(text, line_ends)
         return size - _size(links, link_line_ends)
 
-    def _prose_of_child(self, child: Element, parent: Element) -> int:
-        """The same of the element that has most of its parent, which was just counted: without reading it again."""
-        counted, beside = self._counts[parent], parent.children
-        if child.parent is not parent or parent.tag == "a" or len(beside) > _BESIDE_MOST:
-            return self._prose(child)
+    def _prose_within(self, inner: Element, outer: Element) -> int:
+        """The prose of an element that has most of another one, which was counted: only what is around it is read."""
+        counted = self._counts.get(outer)
+        around: list[Node] = self._removed if outer is self._body else []
+        if counted is None or self._may_read <= 0:
+            return self._prose(inner)
+        most = counted.length // _CHARACTERS_A_NODE
+        beside = _nodes_around(inner, outer, most - len(around))
+        if beside is None:
+            return self._prose(inner)
         length, line_ends, linked, link_line_ends = counted
-        for node in beside:
-            if node is child:
-                continue
+        for node in chain(around, beside):
             text = node.text
             length -= len(text)
             line_ends -= text.count("\n")
             if isinstance(node, Element):
-                links = [link.text for link in node.iter_elements("a", include_self=True)]
-                linked -= sum(map(len, links))
-                link_line_ends -= sum([link.count("\n") for link in links])
-        if _is_laid_out(length, line_ends) or (linked and _is_laid_out(linked, link_line_ends)):
-            return self._prose(child)  # blanks have to be counted
+                for link in node.iter_elements("a", include_self=True):
+                    text = link.text
+                    linked -= len(text)
+                    link_line_ends -= text.count("\n")
         self._may_read -= counted.length - length
-        self._sizes[child] = length
+        if _is_laid_out(length, line_ends) or (linked and _is_laid_out(linked, link_line_ends)):
+            return self._prose(inner)  # blanks have to be counted
+        self._counts[inner] = _Count(length, line_ends, linked, link_line_ends)
+        self._sizes[inner] = length
         return length - linked
 
     def _length(self, element: Element) -> int:
@@ -344,7 +353,23 @@ class _Finder:
             return
         length, most = self._length(element), _NOISE_SHARE_MOST * self._total
         if length <= most or self._prose(element) <= most:
-            element.decompose()
+            self._remove(element)
+
+    def _remove(self, element: Element) -> None:
+        """Take an element out, and note what the body has lost."""
+        level = 0
+        for level, above in enumerate(islice(element.ancestors, _CLIMBED_MOST), 1):
+            if above is self._body:
+                self._removed.append(element)
+                break
+            if isinstance(above, Element) and above.tag == "a":
+                self._counts.pop(self._body, None)  # since a link loses some of its text
+                break
+        else:
+            if level < _CLIMBED_MOST:
+                return  # gone already with an element around it
+            self._counts.pop(self._body, None)  # too deep to know
+        element.extract()
 
     def _choose(self) -> Element:
         body = self._body
@@ -374,6 +399,9 @@ class _Finder:
 
     def _largest(self, candidates: Sequence[Element]) -> tuple[Element | None, int]:
         """The candidate with most prose, and how much that is; of equal ones the innermost."""
+        if len(candidates) == 1 and _is_within(candidates[0], self._body):
+            length = self._prose_within(candidates[0], self._body)
+            return (candidates[0], length) if length >= 0 else (None, 0)
         best, most = None, 0
         for candidate in candidates[:_CANDIDATES_MOST]:
             length = self._prose(candidate)
@@ -387,7 +415,7 @@ class _Finder:
         if not articles:
             return chosen
         if len(articles) == 1:
-            return articles[0] if self._prose_of_child(articles[0], chosen) > 0.7 * length else chosen
+            return articles[0] if self._prose_within(articles[0], chosen) > 0.7 * length else chosen
         lengths = [self._length(each) for each in articles]
         best = lengths.index(max(lengths))
         first, second = self._prose(articles[best]), 0
@@ -488,6 +516,23 @@ def _is_marked_as_noise(element: Element) -> bool:
 def _is_inflated(body: Element, most: int) -> bool:
     """Whether the parser made so many elements of a page, most of them by reopening some, that none has a meaning."""
     return next(islice(body.iter_elements(_REOPENED), most, None), None) is not None
+
+
+def _nodes_around(inner: Element, outer: Element, most: int) -> list[Node] | None:
+    """All that an element has besides one within it; None if that is too much, or a link is around the inner one."""
+    around: list[Node] = []
+    within: Node = inner
+    for above in islice(inner.ancestors, _CLIMBED_MOST):
+        if not isinstance(above, Element) or above.tag == "a":
+            return None
+        children = above.children
+        if len(around) + len(children) > most:
+            return None
+        around.extend([node for node in children if node is not within])
+        if above is outer:
+            return around
+        within = above
+    return None
 
 
 def _has_heading(element: Element) -> bool:
