@@ -357,18 +357,15 @@ class _Finder:
 
     def _remove(self, element: Element) -> None:
         """Take an element out, and note what the body has lost."""
-        level = 0
-        for level, above in enumerate(islice(element.ancestors, _CLIMBED_MOST), 1):
-            if above is self._body:
-                self._removed.append(element)
-                break
-            if isinstance(above, Element) and above.tag == "a":
-                self._counts.pop(self._body, None)  # since a link loses some of its text
-                break
-        else:
-            if level < _CLIMBED_MOST:
+        above = list(islice(element.ancestors, _CLIMBED_MOST))
+        if self._body not in above:
+            if len(above) < _CLIMBED_MOST:
                 return  # gone already with an element around it
             self._counts.pop(self._body, None)  # too deep to know
+        elif "a" in [each.tag for each in above if isinstance(each, Element)]:
+            self._counts.pop(self._body, None)  # since a link loses some of its text
+        else:
+            self._removed.append(element)
         element.extract()
 
     def _choose(self) -> Element:
