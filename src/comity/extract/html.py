@@ -16,7 +16,7 @@ from turbohtml import Document, Element, Namespace
 
 from comity.extract.decode import MAX_BODY_BYTES, parse_html
 from comity.extract.expressions.evaluate import extract_columns
-from comity.extract.main_content import MainContent, page_base, read_main_content, would_hold_up_the_loop
+from comity.extract.main_content import MainContent, page_base, read_main_content
 from comity.model.page import HtmlPage, PageLimit
 from comity.rules.canonical import query_in
 from comity.rules.user_agent import agent_token as own_token
@@ -74,10 +74,14 @@ def read_html(
     images = image_addresses(document) if with_images else ()
     extracted = extract_columns(document, columns, on_the_loop=not in_child) if columns else None
     content = _NO_CONTENT
-    if (with_text or with_markdown) and (in_child or not would_hold_up_the_loop(document)):
+    if with_text or with_markdown:
         # Last, since it changes the document.
         content = read_main_content(
-            document, text=with_text, markdown=with_markdown, base_url=page_base(url, reader.base_href)
+            document,
+            text=with_text,
+            markdown=with_markdown,
+            base_url=page_base(url, reader.base_href),
+            on_the_loop=not in_child,
         )
     return HtmlPage(
         title=reader.title,

@@ -15,10 +15,10 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice, repeat
 from typing import Final, NamedTuple
 
-from turbohtml import Document, Element, Markdown, PlainText, Text
+from turbohtml import Document, Element, Markdown, Node, PlainText, Text
 
 from comity.extract.decode import MAX_BODY_BYTES, decode_body, parse_html
 from comity.rules.canonical import resolve_link
@@ -46,14 +46,17 @@ _NEVER: Final = (
 )
 _NEVER_CONTENT: Final = tuple(_NEVER.split())
 _NOISE_TAGS: Final = ("nav", "aside", "footer", "header", "menu", "noscript")
-_NOISE_MARKUP: Final = "[hidden],[aria-hidden=true],[role],[style]"
+_NOISE_MARKUP: Final = ":is([hidden],[aria-hidden=true],[role],[style])"
 _ROLES: Final = "navigation banner contentinfo complementary search dialog alertdialog menu menubar toolbar tablist"
 _NOISE_ROLES: Final = frozenset(_ROLES.split())
 _HIDING: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _ROOTS: Final = frozenset(("html", "body", "main", "article"))
 _PROSE: Final = frozenset(("p", "pre", "h1", "blockquote", "figure", "table", "code", "em", "strong", "a", "span"))
+_CHARACTERS_A_NODE: Final = 2_000  # are read in the time that it takes to look at one more node
+_CLIMBED_MOST: Final = 40
 _SHORT: Final = 150
 _LONGEST_WORDS: Final = 500
+_KINDS_KEPT: Final = 16_384
 # Blocks that hold links; the nearest one above a link is weighed.
 _LINK_BLOCKS: Final = frozenset(
     ("ul", "ol", "dl", "div", "section", "table", "p", "aside", "details", "figure", "center", "td")
@@ -113,6 +116,8 @@ _TABLE_PARTS: Final = ("tbody", "thead", "tfoot")
 _ROWS_LOOKED_AT: Final = 50
 _SAFE_SCHEMES: Final = ("http:", "https:", "mailto:", "tel:")
 _HAS_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+# A line end after a blank, or more than two line ends. Both begin with the line end, which is searched for fast.
+_UNTIDY: Final = re.compile(r"\n(?:(?<=[^\S\n]\n)|(?=\n\n)\n+)")
 _BLANKS_AND_CONTROLS: Final = "".join(map(chr, range(0x21)))
 
 
@@ -186,18 +191,22 @@ class _Kind(Enum):
     CONTENT = 3
 
 
-def would_hold_up_the_loop(document: Document) -> bool:
-    """Whether a page must be read in a child process although it is light: a few tags became very many elements."""
-    body = _body(document)
-    return body is not None and _is_inflated(body, MAX_REOPENED_ON_THE_LOOP)
-
-
 def read_main_content(
-    document: Document, *, text: bool = True, markdown: bool = False, base_url: str | None = None
+    document: Document,
+    *,
+    text: bool = True,
+    markdown: bool = False,
+    base_url: str | None = None,
+    on_the_loop: bool = False,
 ) -> MainContent:
-    """Read the main content; links in Markdown are resolved against `base_url`. The document is changed."""
+    """Read the main content; links in Markdown are resolved against `base_url`. The document is changed.
+
+    On the event loop there is none of a page whose few tags became very many elements: a child process must read it.
+    """
     body = _body(document)
-    if body is None or _is_inflated(body, MAX_REOPENED):
+    if body is None or _is_inflated(body, MAX_REOPENED_ON_THE_LOOP if on_the_loop else MAX_REOPENED):
+        if body is not None and on_the_loop:
+            return MainContent()
         return MainContent("" if text else None, "" if markdown else None)
     root = _Finder(body).find()
     tables = _data_tables(root)
@@ -209,7 +218,7 @@ def read_main_content(
     return MainContent(_tidy(root.to_text(_AS_TEXT)), as_markdown)
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=_KINDS_KEPT)
 def _kind_of(identifier: str | None, classes: str | None) -> _Kind:
     """What class and id say; the pages of a site share most of them."""
     words = _MODIFIER.sub("", f"{identifier or ''} {classes or ''}"[:_LONGEST_WORDS].lower())
@@ -220,12 +229,38 @@ def _kind_of(identifier: str | None, classes: str | None) -> _Kind:
     return _Kind.CONTENT if _CONTENT.search(words) else _Kind.PLAIN
 
 
+class _KindsOfClasses(dict[str | None, _Kind]):
+    """What a class says where there is no id. The pages of a site share most classes, so those are kept."""
+
+    def __missing__(self, classes: str | None) -> _Kind:
+        kind = _kind_of(None, classes)
+        if classes is not None and len(classes) <= _LONGEST_WORDS:
+            if len(self) >= _KINDS_KEPT:
+                self.clear()
+            self[classes] = kind
+        return kind
+
+
+_kinds_of_classes: Final = _KindsOfClasses()
+
+
+class _Count(NamedTuple):
+    """Characters and line ends of an element's text, and of the links in it."""
+
+    length: int
+    line_ends: int
+    linked: int
+    link_line_ends: int
+
+
 class _Finder:
     """Finds the content of one page."""
 
     def __init__(self, body: Element) -> None:
         self._body = body
         self._sizes: dict[Element, int] = {}  # of elements whose prose was counted
+        self._counts: dict[Element, _Count] = {}  # the same before blanks of layout were left out
+        self._removed: list[Node] = []  # from the body since it was counted
         self._left: int | None = None  # prose of the body without noise, once it is needed
         self._marked: list[Element] = []  # by class or id as content
         self._comments: list[Element] = []
@@ -250,8 +285,39 @@ class _Finder:
         text = element.text
         links = "".join([link.text for link in element.iter_elements("a")])
         self._may_read -= len(text) + len(links)
-        self._sizes[element] = size = _size(text)
-        return size - _size(links)
+        if element is self._body:
+            self._removed = []
+        line_ends, link_line_ends = text.count("\n"), links.count("\n")
+        self._counts[element] = _Count(len(text), line_ends, len(links), link_line_ends)
+        self._sizes[element] = size = _size(text, line_ends)
+        return size - _size(links, link_line_ends)
+
+    def _prose_within(self, inner: Element, outer: Element) -> int:
+        """The prose of an element that has most of another one, which was counted: only what is around it is read."""
+        counted = self._counts.get(outer)
+        around: list[Node] = self._removed if outer is self._body else []
+        if counted is None or self._may_read <= 0:
+            return self._prose(inner)
+        most = counted.length // _CHARACTERS_A_NODE
+        beside = _nodes_around(inner, outer, most - len(around))
+        if beside is None:
+            return self._prose(inner)
+        length, line_ends, linked, link_line_ends = counted
+        for node in chain(around, beside):
+            text = node.text
+            length -= len(text)
+            line_ends -= text.count("\n")
+            if isinstance(node, Element):
+                for link in node.iter_elements("a", include_self=True):
+                    text = link.text
+                    linked -= len(text)
+                    link_line_ends -= text.count("\n")
+        self._may_read -= counted.length - length
+        if _is_laid_out(length, line_ends) or (linked and _is_laid_out(linked, link_line_ends)):
+            return self._prose(inner)  # blanks have to be counted
+        self._counts[inner] = _Count(length, line_ends, linked, link_line_ends)
+        self._sizes[inner] = length
+        return length - linked
 
     def _length(self, element: Element) -> int:
         """The length of an element's text as written, which costs less; 0 once the page has been read too often."""
@@ -273,10 +339,7 @@ class _Finder:
         for element in body.select(_NOISE_MARKUP)[:MAX_EXAMINED]:
             if element.tag not in _ROOTS and _is_marked_as_noise(element):
                 self._drop(element)
-        for element in body.select("[class],[id]")[:MAX_EXAMINED]:
-            kind = _kind_of(element.attr("id"), element.attr("class"))
-            if kind is _Kind.PLAIN:
-                continue
+        for element, kind in _suggested_kinds(body):
             if kind is _Kind.CONTENT:
                 self._marked.append(element)
             elif kind is _Kind.COMMENTS:
@@ -290,7 +353,20 @@ class _Finder:
             return
         length, most = self._length(element), _NOISE_SHARE_MOST * self._total
         if length <= most or self._prose(element) <= most:
-            element.decompose()
+            self._remove(element)
+
+    def _remove(self, element: Element) -> None:
+        """Take an element out, and note what the body has lost."""
+        above = list(islice(element.ancestors, _CLIMBED_MOST))
+        if self._body not in above:
+            if len(above) < _CLIMBED_MOST:
+                return  # gone already with an element around it
+            self._counts.pop(self._body, None)  # too deep to know
+        elif "a" in [each.tag for each in above if isinstance(each, Element)]:
+            self._counts.pop(self._body, None)  # since a link loses some of its text
+        else:
+            self._removed.append(element)
+        element.extract()
 
     def _choose(self) -> Element:
         body = self._body
@@ -320,6 +396,9 @@ class _Finder:
 
     def _largest(self, candidates: Sequence[Element]) -> tuple[Element | None, int]:
         """The candidate with most prose, and how much that is; of equal ones the innermost."""
+        if len(candidates) == 1 and _is_within(candidates[0], self._body):
+            length = self._prose_within(candidates[0], self._body)
+            return (candidates[0], length) if length >= 0 else (None, 0)
         best, most = None, 0
         for candidate in candidates[:_CANDIDATES_MOST]:
             length = self._prose(candidate)
@@ -332,6 +411,8 @@ class _Finder:
         articles = chosen.select("article,[itemprop=articleBody]")[:_CANDIDATES_MOST]
         if not articles:
             return chosen
+        if len(articles) == 1:
+            return articles[0] if self._prose_within(articles[0], chosen) > 0.7 * length else chosen
         lengths = [self._length(each) for each in articles]
         best = lengths.index(max(lengths))
         first, second = self._prose(articles[best]), 0
@@ -374,7 +455,7 @@ class _Finder:
 
     def _drop_link_blocks(self, root: Element) -> None:
         """Drop blocks that are links for the most part, unless the page is such a list."""
-        length = self._sizes.get(root) or _size(root.text) or 1
+        length = self._sizes.get(root) or _size_of(root) or 1
         blocks: dict[Element, int] = {}
         linked = 0
         for link in root.select("a")[:MAX_LINKS]:
@@ -392,9 +473,31 @@ class _Finder:
                 return
             if size < 0.2 * self._length(block):  # not even without the blanks of its layout
                 continue
-            own = _size(block.text)
+            own = _size_of(block)
             if size > 0.67 * own and own < 0.3 * length and not (block.tag == "p" and own > 200):
                 block.decompose()
+
+
+def _suggested_kinds(body: Element) -> list[tuple[Element, _Kind]]:
+    """The elements whose class or id suggests something, in document order.
+
+    Each attribute that is read is a call into turbohtml, and most elements have no id: those that do are walked beside.
+    """
+    elements = body.select("[class],[id]")[:MAX_EXAMINED]
+    classes = map(Element.attr, elements, repeat("class"))
+    with_id = iter(body.select("[id]"))
+    next_with_id = next(with_id, None)
+    kinds, plain = _kinds_of_classes, _Kind.PLAIN
+    suggested = []
+    for element, written in zip(elements, classes, strict=True):
+        if element is next_with_id:
+            next_with_id = next(with_id, None)
+            kind = _kind_of(element.attr("id"), written)
+        else:
+            kind = kinds[written]
+        if kind is not plain:
+            suggested.append((element, kind))
+    return suggested
 
 
 def _is_marked_as_noise(element: Element) -> bool:
@@ -412,6 +515,23 @@ def _is_inflated(body: Element, most: int) -> bool:
     return next(islice(body.iter_elements(_REOPENED), most, None), None) is not None
 
 
+def _nodes_around(inner: Element, outer: Element, most: int) -> list[Node] | None:
+    """All that an element has besides one within it; None if that is too much, or a link is around the inner one."""
+    around: list[Node] = []
+    within: Node = inner
+    for above in islice(inner.ancestors, _CLIMBED_MOST):
+        if not isinstance(above, Element) or above.tag == "a":
+            return None
+        children = above.children
+        if len(around) + len(children) > most:
+            return None
+        around.extend([node for node in children if node is not within])
+        if above is outer:
+            return around
+        within = above
+    return None
+
+
 def _has_heading(element: Element) -> bool:
     return next(element.iter_elements("h1"), None) is not None
 
@@ -423,12 +543,20 @@ def _body(document: Document) -> Element | None:
     return next((child for child in root.children if isinstance(child, Element) and child.tag == "body"), root)
 
 
-def _size(text: str) -> int:
+def _size(text: str, line_ends: int) -> int:
     """The length of a text; where it is laid out as source code is, without the blanks of that."""
-    line_ends = text.count("\n")
-    if line_ends * _LAID_OUT < len(text):
-        return len(text)
-    return len(text) - line_ends - text.count(" ") - text.count("\t")
+    if _is_laid_out(len(text), line_ends):
+        return len(text) - line_ends - text.count(" ") - text.count("\t")
+    return len(text)
+
+
+def _is_laid_out(length: int, line_ends: int) -> bool:
+    return line_ends * _LAID_OUT >= length
+
+
+def _size_of(element: Element) -> int:
+    text = element.text
+    return _size(text, text.count("\n"))
 
 
 def _is_within(element: Element, other: Element) -> bool:
@@ -512,14 +640,31 @@ def _is_layout(table: Element) -> bool:
 
 def _tidy(rendered: str) -> str:
     """Remove spaces at line ends, and keep at most one empty line in a row."""
+    rendered = rendered[: MAX_CHARACTERS + 1]
+    pieces, start = [], 0
+    for found in _UNTIDY.finditer(rendered):
+        place, end = found.span()
+        if end - place == 1:
+            return _within_limit(_tidy_lines(rendered))
+        pieces.append(rendered[start:place])
+        start = end
+    pieces.append(rendered[start:])
+    return _within_limit("\n\n".join(pieces).strip())
+
+
+def _tidy_lines(rendered: str) -> str:
+    """The same line by line, which takes longer: for the few pages that have spaces at line ends."""
     lines: list[str] = []
     was_empty = True
-    for line in rendered[: MAX_CHARACTERS + 1].split("\n"):
+    for line in rendered.split("\n"):
         line = line.rstrip()
         if line or not was_empty:
             lines.append(line)
         was_empty = not line
-    tidied = "\n".join(lines).strip()
+    return "\n".join(lines).strip()
+
+
+def _within_limit(tidied: str) -> str:
     if len(tidied) > MAX_CHARACTERS:
         tidied = tidied[:MAX_CHARACTERS].rpartition("\n")[0] or tidied[:MAX_CHARACTERS]
     return tidied
