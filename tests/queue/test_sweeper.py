@@ -15,6 +15,7 @@ from comity.upkeep import due_policies
 from comity.upkeep.due_policies import make_due_jobs
 from comity.upkeep.expire_locks import QueueSweeper, Swept
 from comity.walk.bots.locks import MOST_EXPIRIES
+from tests.database.states import State
 from tests.queue.queued import host_of, job_row, moves_of
 from tests.queue.service import Service
 
@@ -52,6 +53,25 @@ def test_a_due_policy_makes_one_job_that_a_pull_finds(service: Service) -> None:
     service.submit("a", service.pull_one("a").job_id)
     clock.advance(hours=6)
     assert make(service) == 1
+
+
+def test_a_pull_makes_the_jobs_of_policies_that_are_due(state: State) -> None:
+    """A new policy need not wait for the sweeper, also if a pull came a moment before, or other hosts have jobs."""
+    service = Service(state, makes_jobs=True)
+    service.allow("shop.example", "other.example", "third.example")
+    try:
+        assert not service.pull().jobs
+        service.policy("https://shop.example/1")  # as raw SQL leaves it
+        assert service.pull_one().url == "https://shop.example/1"
+        assert not service.pull().jobs  # one open job of a policy
+        service.job("https://other.example/1")
+        service.policy("https://third.example/1", priority=9)
+        state.clock.advance(seconds=2)
+        assert {job.url for job in service.pull("b").jobs} == {"https://other.example/1", "https://third.example/1"}
+        service.policy("https://shop.example/2", enabled=False)
+        assert not service.pull("c").jobs
+    finally:
+        service.threads.close()
 
 
 def test_policies_that_are_disabled_or_not_due_make_no_jobs(service: Service) -> None:

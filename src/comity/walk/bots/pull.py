@@ -8,7 +8,7 @@ after the transaction, and a pull that would be empty waits a moment for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
@@ -132,13 +132,16 @@ class Puller:
         book: RobotsBook,
         reader: ReadsRobots | None = None,
         terms: PullTerms | None = None,
+        make_due_jobs: Callable[[], int] | None = None,
     ) -> None:
+        """`make_due_jobs` makes some jobs of due policies and gives how many; without it, pulls make none."""
         self._database = database
         self._clock = clock
         self._threads = threads
         self._book = book
         self._reader = reader
         self._terms = terms or PullTerms()
+        self._make_due_jobs = make_due_jobs
         self._lock = Lock()  # of the book and of what follows
         self._takedowns = Takedowns()
         self._takedowns_read_at: float | None = None
@@ -149,7 +152,7 @@ class Puller:
 
         Raises `BotRefused` for a bot that is revoked.
         """
-        tried = await self._threads.run(self._try, bot_id, max_jobs, domain, None)
+        tried = await self._threads.run(self._try_ready, bot_id, max_jobs, domain)
         if not tried.unread or self._reader is None:
             return tried.pulled
         if tried.pulled.jobs:
@@ -164,8 +167,22 @@ class Puller:
                 skipped[reason] = skipped.get(reason, 0) + count
         return Pulled(again.pulled.jobs, skipped, again.pulled.retry_after_s)
 
+    def _try_ready(self, bot_id: str, max_jobs: int, domain: str | None) -> _Tried:
+        """Look at the hosts that are ready. If there is nothing for the bot, look again with jobs of due policies.
+
+        So the job of a new policy is there at once, however the policy was added: also by another process or in SQL.
+        """
+        self._wake()
+        tried = self._try(bot_id, max_jobs, domain, None)
+        if tried.pulled.jobs or self._make_due_jobs is None or not self._make_due_jobs():
+            return tried
+        again = self._try(bot_id, max_jobs, domain, None)
+        skipped = dict(tried.pulled.skipped)  # those hosts are parked now
+        for reason, count in again.pulled.skipped.items():
+            skipped[reason] = skipped.get(reason, 0) + count
+        return _Tried(Pulled(again.pulled.jobs, skipped, again.pulled.retry_after_s), tried.unread | again.unread)
+
     def _try(self, bot_id: str, max_jobs: int, domain: str | None, host_ids: Sequence[UUID] | None) -> _Tried:
-        self._wake_retries()
         for _ in range(_TRIES):
             try:
                 with self._database.write() as connection:
@@ -402,8 +419,8 @@ class Puller:
             self._takedowns_read_at = now
         return self._takedowns
 
-    def _wake_retries(self) -> None:
-        """Let jobs be pulled whose time to wait is over; the sweeper does the same, but less often."""
+    def _wake(self) -> None:
+        """Let jobs be pulled whose time has come; the sweeper does the same, but less often."""
         now = self._clock.seconds()
         with self._lock:
             if self._woken_at is not None and 0.0 <= now - self._woken_at < _WAKE_EVERY_S:
@@ -411,6 +428,8 @@ class Puller:
             self._woken_at = now
         with self._database.write() as connection:
             jobs.wake(connection, time_of(connection, self._database, self._clock), _WOKEN)
+        if self._make_due_jobs is not None:
+            self._make_due_jobs()
 
 
 def _count(bot_id: str, now: float, may: Allowance, handed: int, *, resumes: bool) -> PullCount:
