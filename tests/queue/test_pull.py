@@ -217,6 +217,16 @@ def test_a_domain_is_a_host_or_a_registrable_domain(service: Service) -> None:
     assert {job.host for job in service.pull(domain="other.example").jobs} == {"other.example"}
 
 
+def test_a_domain_without_a_port_is_the_host_on_any_port(service: Service) -> None:
+    hosts = ("127.0.0.1:8001", "127.0.0.1:8002", "127.0.0.10:8001", "a.shop.example:8443", "b.shop.example")
+    service.allow(*hosts)
+    for host in hosts:
+        service.job(f"https://{host}/1")
+    assert {job.host for job in service.pull("a", domain="127.0.0.1").jobs} == {"127.0.0.1:8001", "127.0.0.1:8002"}
+    assert {job.host for job in service.pull("b", domain="a.shop.example").jobs} == {"a.shop.example:8443"}
+    assert {job.host for job in service.pull("c", domain="127.0.0.10:8001").jobs} == {"127.0.0.10:8001"}
+
+
 def limit(service: Service, **columns: object) -> None:
     with service.state.database.write() as connection:
         connection.execute(update(bots).where(bots.c.bot_id == "bot-1").values(columns))

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
+import pytest
 from sqlalchemy import func, insert, select, update
+from sqlalchemy.exc import DBAPIError
 
 from comity.database.ledger.tables import ledger_notes
 from comity.database.queue.tables import bots, crawl_jobs, crawl_policies
@@ -72,6 +76,25 @@ def test_a_pull_makes_the_jobs_of_policies_that_are_due(state: State) -> None:
         assert not service.pull("c").jobs
     finally:
         service.threads.close()
+
+
+def test_a_policy_of_hand_written_sql_is_like_any_other(service: Service) -> None:
+    """An id with hyphens or capitals, and times without fractions, as people write them (S3)."""
+    policy_id = UUID("0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f")
+    database = service.state.database
+    columns = "id, url, frequency_hours, priority, max_retries, retry_backoff_minutes, timeout_minutes, next_run_at"
+    values = f"'{str(policy_id).upper()}', 'https://shop.example/1', 24, 10, 3, 5, 10, '2020-01-01 00:00:00'"
+    with database.write() as connection:
+        statement = (
+            f"INSERT INTO crawl_policies ({columns}, next_run_at) VALUES ({values}, '{{}}', '2020-01-01 00:00:00')"
+        )
+        connection.exec_driver_sql(statement)
+    assert make(service) == 1
+    job = service.pull_one("a")
+    assert job_row(service.state, job.job_id)["policy_id"] == policy_id
+    assert service.submit("a", job.job_id, price=Decimal(1))["policy_next_run"] is not None
+    with pytest.raises(DBAPIError), database.write() as connection:
+        connection.exec_driver_sql("UPDATE crawl_policies SET crawl_config = 'not JSON'")
 
 
 def test_policies_that_are_disabled_or_not_due_make_no_jobs(service: Service) -> None:

@@ -30,7 +30,7 @@ from comity.model.evidence import Evidence
 from comity.model.gate import DoorProfile, GateLimits, GateMemory, WaitReason
 from comity.model.queue import QUEUE_PROFILE, BotError, BotRefused, Pulled, PulledJob, SkipReason, Slot
 from comity.model.robots import RobotsVerdict
-from comity.rules.canonical import WebAddress, web_address
+from comity.rules.canonical import WebAddress, canonical_host, web_address
 from comity.rules.politeness.pace import limits_for
 from comity.rules.queue import slots
 from comity.rules.queue.allowance import Allowance, allowance
@@ -148,7 +148,7 @@ class Puller:
         self._woken_at: float | None = None
 
     async def pull(self, bot_id: str, max_jobs: int, domain: str | None = None) -> Pulled:
-        """Up to `max_jobs` jobs for a bot, of one host or registrable domain if it names one.
+        """Up to `max_jobs` jobs for a bot, of one host (without a port: on any) or registrable domain if it names one.
 
         Raises `BotRefused` for a bot that is revoked.
         """
@@ -234,7 +234,8 @@ class Puller:
         if host_ids is not None:
             found = jobs.named_hosts(connection, host_ids)
         elif domain is not None:
-            found = jobs.hosts_of_domain(connection, domain, most)
+            parent = canonical_host(domain, collapse=self._terms.collapse_subdomains).parent_domain
+            found = jobs.hosts_of_domain(connection, domain, parent, most)
         else:
             found = jobs.ready_hosts(connection, work.now, most)
         empty = [host for host in found if host.priority is None]
