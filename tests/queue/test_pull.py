@@ -208,6 +208,16 @@ def test_a_pull_that_would_be_empty_waits_for_robots_txt(service: Service) -> No
     reading.threads.close()
 
 
+def test_hosts_whose_robots_txt_was_read_are_ready_for_other_pulls_at_once(service: Service) -> None:
+    reader = Reader()
+    reader.service = reading = Service(service.state, reader)
+    for number in range(3):
+        service.job(f"https://new{number}.example/1")
+    pulled = [reading.pull_one(f"bot-{number}").host for number in range(3)]
+    assert sorted(pulled) == ["new0.example", "new1.example", "new2.example"]
+    reading.threads.close()
+
+
 def test_a_domain_is_a_host_or_a_registrable_domain(service: Service) -> None:
     service.allow("www2.shop.example", "other.example")
     for host in ("shop.example", "www2.shop.example", "other.example"):

@@ -85,10 +85,7 @@ def test_a_policy_of_hand_written_sql_is_like_any_other(service: Service) -> Non
     columns = "id, url, frequency_hours, priority, max_retries, retry_backoff_minutes, timeout_minutes, next_run_at"
     values = f"'{str(policy_id).upper()}', 'https://shop.example/1', 24, 10, 3, 5, 10, '2020-01-01 00:00:00'"
     with database.write() as connection:
-        statement = (
-            f"INSERT INTO crawl_policies ({columns}, next_run_at) VALUES ({values}, '{{}}', '2020-01-01 00:00:00')"
-        )
-        connection.exec_driver_sql(statement)
+        connection.exec_driver_sql(f"INSERT INTO crawl_policies ({columns}, crawl_config) VALUES ({values}, '{{}}')")
     assert make(service) == 1
     job = service.pull_one("a")
     assert job_row(service.state, job.job_id)["policy_id"] == policy_id

@@ -45,7 +45,7 @@ MOST_HOSTS: Final = 100  # looked at in one pull
 ROBOTS_WAIT_S: Final = 3.0
 _LOOKS_PER_JOB: Final = 4
 _HELD_LOOK_S: Final = 2.0
-_ROBOTS_LOOK_S: Final = 2.0
+_ROBOTS_LOOK_S: Final = 0.5
 _TAKEN_DOWN_LOOK_S: Final = 3600.0
 _BAD_URL_LOOK_S: Final = 86_400.0
 _NOTHING_WAITS_S: Final = 10.0
@@ -242,8 +242,10 @@ class Puller:
         waiting = [host for host in found if host.priority is not None]
         waiting.sort(key=lambda host: (-(host.priority or 0), host.ready_at or 0.0))
         batches = [waiting[start : start + work.room] for start in range(0, len(waiting), max(1, work.room))]
-        if empty:  # their hints are out of date
-            rows = reservations.lock(connection, [host.id for host in empty])
+        # Hints of hosts without jobs are out of date. Hosts whose robots.txt was read are ready, also for other pulls.
+        again = empty if host_ids is None else found
+        if again:
+            rows = reservations.lock(connection, [host.id for host in again])
             jobs.set_ready(connection, [(row.id, work.now) for row in rows])
         return batches
 
