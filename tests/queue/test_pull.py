@@ -158,6 +158,9 @@ def test_a_url_that_robots_txt_denies_is_parked_with_evidence(service: Service) 
 
 def test_a_url_that_is_taken_down_is_never_handed_out(service: Service) -> None:
     with service.state.database.write() as connection:
+        connection.execute(insert(takedowns).values(domain_or_url="shop.example/older"))
+    assert service.pull().jobs == ()
+    with service.state.database.write() as connection:  # a moment later: it counts at once
         connection.execute(insert(takedowns).values(domain_or_url="shop.example/old"))
     job_id = service.job("https://shop.example/old/1")
     pulled = service.pull()

@@ -51,7 +51,6 @@ _BAD_URL_LOOK_S: Final = 86_400.0
 _NOTHING_WAITS_S: Final = 10.0
 _LONGEST_RETRY_AFTER_S: Final = 60.0
 _TRIES: Final = 3
-_TAKEDOWNS_EVERY_S: Final = 1.0
 _WAKE_EVERY_S: Final = 1.0
 _WOKEN: Final = 500
 
@@ -144,7 +143,7 @@ class Puller:
         self._make_due_jobs = make_due_jobs
         self._lock = Lock()  # of the book and of what follows
         self._takedowns = Takedowns()
-        self._takedowns_read_at: float | None = None
+        self._takedowns_edition: tuple[int, str | None, str | None] | None = None
         self._woken_at: float | None = None
 
     async def pull(self, bot_id: str, max_jobs: int, domain: str | None = None) -> Pulled:
@@ -262,7 +261,7 @@ class Puller:
             if (address := self._address(job.url)) is not None
         }
         with self._lock:
-            takedowns = self._takedowns_now(connection, work.now)
+            takedowns = self._takedowns_now(connection)
             robots = self._book.find(connection, {address.origin for address in addresses.values()}, work.now)
         for row in rows:
             host = self._judge_host(work, row, order[row.id], fronts[row.id])
@@ -415,11 +414,11 @@ class Puller:
         except BadInput:
             return None
 
-    def _takedowns_now(self, connection: Connection, now: float) -> Takedowns:
-        read_at = self._takedowns_read_at
-        if read_at is None or not 0.0 <= now - read_at < _TAKEDOWNS_EVERY_S:
+    def _takedowns_now(self, connection: Connection) -> Takedowns:
+        edition = takedowns_table.edition(connection)  # so that a takedown counts from the next pull
+        if edition != self._takedowns_edition:
             self._takedowns = Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
-            self._takedowns_read_at = now
+            self._takedowns_edition = edition
         return self._takedowns
 
     def _wake(self) -> None:
