@@ -351,12 +351,25 @@ class State:
         terms = GrantTerms(self.queue_profile(), self.settings.collapse_subdomains, self.settings.grant_ttl_s)
         return Granter(self.database, self.clock, random.random, self.robots_book(), reader, terms)
 
-    def puller(self, reader: ReadsRobots | None = None) -> Puller:
-        """What hands out jobs to bots; `reader` reads robots.txt that is not in the cache."""
+    def puller(self, reader: ReadsRobots | None = None, *, makes_jobs: bool = False) -> Puller:
+        """What hands out jobs to bots; `reader` reads robots.txt that is not in the cache.
+
+        With `makes_jobs`, pulls make jobs of due policies, so that a new policy need not wait for the sweeper.
+        """
+        from comity.upkeep.due_policies import make_due_jobs
         from comity.walk.bots.pull import Puller, PullTerms
 
-        terms = PullTerms(self.queue_profile(), self.settings.collapse_subdomains)
-        return Puller(self.database, self.clock, self._threads_of_bots(), self.robots_book(), reader, terms)
+        collapse = self.settings.collapse_subdomains
+        make = partial(make_due_jobs, self.database, self.clock, collapse_subdomains=collapse, most_batches=1)
+        return Puller(
+            self.database,
+            self.clock,
+            self._threads_of_bots(),
+            self.robots_book(),
+            reader,
+            PullTerms(self.queue_profile(), collapse),
+            make if makes_jobs else None,
+        )
 
     def submitter(self) -> Submitter:
         """What takes the results of bots."""

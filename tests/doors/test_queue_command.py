@@ -19,6 +19,7 @@ def test_a_policy_from_adding_to_deleting(with_state: CommandLine) -> None:
     assert comity.json("queue", "policies", "edit", URL, "--frequency-hours", "6")["frequency_hours"] == 6
     assert comity.json("queue", "policies", "show", added["id"])["crawl_config"] == {"price": ".p"}
     assert comity.json("queue", "policies", "edit", URL, "--crawl-config", "")["crawl_config"] is None
+    assert "0 policies changed, 1 unchanged" in comity.done("queue", "policies", "enable", URL).out
     assert comity.json("queue", "policies", "disable", URL)["changed"] == 1
     assert comity.json("queue", "policies", "list", "--enabled") == []
     assert comity.json("queue", "policies", "run-now", URL)["items"][0]["reason"] == "it is disabled; enable it first"
@@ -94,6 +95,7 @@ def test_a_job_is_moved_by_hand_with_its_history(with_state: CommandLine) -> Non
     ]
     shown = comity.done("queue", "jobs", "show", job["id"]).out
     assert "a test" in shown
+    assert comity("queue", "jobs", "reset", "00000000-0000-4000-8000-000000000000").code == 1
     assert comity.json("queue", "jobs", "export", "jobs.csv")["rows"] == 1
     assert comity.json("queue", "results", "list") == comity.json("queue", "results", "list", "--late") == []
     stats = comity.done("queue", "stats").out

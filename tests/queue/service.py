@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from comity.database.queue.tables import crawl_policies
 from comity.model.queue import BotError, BotRefused, JobStatus, KeptLocks, Pulled, PulledJob, ReleasedJobs, Submission
 from comity.model.robots import RobotsUnreachable
 from comity.rules.queue.breaker import BreakerTerms
+from comity.upkeep.due_policies import make_due_jobs
 from comity.walk.bots.locks import Locks
 from comity.walk.bots.pull import Puller
 from comity.walk.bots.robots import ReadsRobots, RobotsBook
@@ -31,12 +33,13 @@ FORBIDDING = "User-agent: *\nDisallow: /private\nCrawl-delay: 5\n"
 class Service:
     """Pull, submit and locks, called as plain functions."""
 
-    def __init__(self, state: State, reader: ReadsRobots | None = None) -> None:
+    def __init__(self, state: State, reader: ReadsRobots | None = None, *, makes_jobs: bool = False) -> None:
         self.state = state
         self.threads = BotThreads(2)
         book = RobotsBook("ComityBot/1.0", RobotsUnreachable.DISALLOW)
         database, clock = state.database, state.clock
-        self.puller = Puller(database, clock, self.threads, book, reader)
+        make = partial(make_due_jobs, database, clock, most_batches=1) if makes_jobs else None
+        self.puller = Puller(database, clock, self.threads, book, reader, make_due_jobs=make)
         self.submitter = Submitter(database, clock, self.threads, SubmitTerms(breaker=BREAKER))
         self.locks = Locks(database, clock, self.threads, breaker=BREAKER)
 

@@ -158,6 +158,9 @@ def test_a_url_that_robots_txt_denies_is_parked_with_evidence(service: Service) 
 
 def test_a_url_that_is_taken_down_is_never_handed_out(service: Service) -> None:
     with service.state.database.write() as connection:
+        connection.execute(insert(takedowns).values(domain_or_url="shop.example/older"))
+    assert service.pull().jobs == ()
+    with service.state.database.write() as connection:  # a moment later: it counts at once
         connection.execute(insert(takedowns).values(domain_or_url="shop.example/old"))
     job_id = service.job("https://shop.example/old/1")
     pulled = service.pull()
@@ -208,6 +211,16 @@ def test_a_pull_that_would_be_empty_waits_for_robots_txt(service: Service) -> No
     reading.threads.close()
 
 
+def test_hosts_whose_robots_txt_was_read_are_ready_for_other_pulls_at_once(service: Service) -> None:
+    reader = Reader()
+    reader.service = reading = Service(service.state, reader)
+    for number in range(3):
+        service.job(f"https://new{number}.example/1")
+    pulled = [reading.pull_one(f"bot-{number}").host for number in range(3)]
+    assert sorted(pulled) == ["new0.example", "new1.example", "new2.example"]
+    reading.threads.close()
+
+
 def test_a_domain_is_a_host_or_a_registrable_domain(service: Service) -> None:
     service.allow("www2.shop.example", "other.example")
     for host in ("shop.example", "www2.shop.example", "other.example"):
@@ -215,6 +228,16 @@ def test_a_domain_is_a_host_or_a_registrable_domain(service: Service) -> None:
     assert {job.host for job in service.pull(domain="shop.example").jobs} == {"shop.example", "www2.shop.example"}
     assert service.pull(domain="nowhere.example").jobs == ()
     assert {job.host for job in service.pull(domain="other.example").jobs} == {"other.example"}
+
+
+def test_a_domain_without_a_port_is_the_host_on_any_port(service: Service) -> None:
+    hosts = ("127.0.0.1:8001", "127.0.0.1:8002", "127.0.0.10:8001", "a.shop.example:8443", "b.shop.example")
+    service.allow(*hosts)
+    for host in hosts:
+        service.job(f"https://{host}/1")
+    assert {job.host for job in service.pull("a", domain="127.0.0.1").jobs} == {"127.0.0.1:8001", "127.0.0.1:8002"}
+    assert {job.host for job in service.pull("b", domain="a.shop.example").jobs} == {"a.shop.example:8443"}
+    assert {job.host for job in service.pull("c", domain="127.0.0.10:8001").jobs} == {"127.0.0.10:8001"}
 
 
 def limit(service: Service, **columns: object) -> None:

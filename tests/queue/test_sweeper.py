@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
+import pytest
 from sqlalchemy import func, insert, select, update
+from sqlalchemy.exc import DBAPIError
 
 from comity.database.ledger.tables import ledger_notes
 from comity.database.queue.tables import bots, crawl_jobs, crawl_policies
@@ -15,6 +19,7 @@ from comity.upkeep import due_policies
 from comity.upkeep.due_policies import make_due_jobs
 from comity.upkeep.expire_locks import QueueSweeper, Swept
 from comity.walk.bots.locks import MOST_EXPIRIES
+from tests.database.states import State
 from tests.queue.queued import host_of, job_row, moves_of
 from tests.queue.service import Service
 
@@ -52,6 +57,41 @@ def test_a_due_policy_makes_one_job_that_a_pull_finds(service: Service) -> None:
     service.submit("a", service.pull_one("a").job_id)
     clock.advance(hours=6)
     assert make(service) == 1
+
+
+def test_a_pull_makes_the_jobs_of_policies_that_are_due(state: State) -> None:
+    """A new policy need not wait for the sweeper, also if a pull came a moment before, or other hosts have jobs."""
+    service = Service(state, makes_jobs=True)
+    service.allow("shop.example", "other.example", "third.example")
+    try:
+        assert not service.pull().jobs
+        service.policy("https://shop.example/1")  # as raw SQL leaves it
+        assert service.pull_one().url == "https://shop.example/1"
+        assert not service.pull().jobs  # one open job of a policy
+        service.job("https://other.example/1")
+        service.policy("https://third.example/1", priority=9)
+        state.clock.advance(seconds=2)
+        assert {job.url for job in service.pull("b").jobs} == {"https://other.example/1", "https://third.example/1"}
+        service.policy("https://shop.example/2", enabled=False)
+        assert not service.pull("c").jobs
+    finally:
+        service.threads.close()
+
+
+def test_a_policy_of_hand_written_sql_is_like_any_other(service: Service) -> None:
+    """An id with hyphens or capitals, and times without fractions, as people write them (S3)."""
+    policy_id = UUID("0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f")
+    database = service.state.database
+    columns = "id, url, frequency_hours, priority, max_retries, retry_backoff_minutes, timeout_minutes, next_run_at"
+    values = f"'{str(policy_id).upper()}', 'https://shop.example/1', 24, 10, 3, 5, 10, '2020-01-01 00:00:00'"
+    with database.write() as connection:
+        connection.exec_driver_sql(f"INSERT INTO crawl_policies ({columns}, crawl_config) VALUES ({values}, '{{}}')")
+    assert make(service) == 1
+    job = service.pull_one("a")
+    assert job_row(service.state, job.job_id)["policy_id"] == policy_id
+    assert service.submit("a", job.job_id, price=Decimal(1))["policy_next_run"] is not None
+    with pytest.raises(DBAPIError), database.write() as connection:
+        connection.exec_driver_sql("UPDATE crawl_policies SET crawl_config = 'not JSON'")
 
 
 def test_policies_that_are_disabled_or_not_due_make_no_jobs(service: Service) -> None:

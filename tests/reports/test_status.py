@@ -63,6 +63,14 @@ def test_a_holder_with_a_name_of_another_kind_is_shown_by_that_name(state: State
     assert (worker.machine, worker.process) == ("worker-7", None)
 
 
+@pytest.mark.parametrize("holder", ["bot:shop-1", "grant:acme/spider"])
+def test_a_bot_is_no_worker_that_has_gone_silent(state: State, holder: str) -> None:
+    held(state, "a.example", ends_in_s=30.0, holder=holder)
+    status = look(state)
+    (client,) = status.workers
+    assert (client.is_client, client.is_silent, client.seen_at, status.silent) == (True, False, None, 0)
+
+
 @pytest.mark.parametrize(
     ("ends_in_s", "expired", "is_silent"),
     [

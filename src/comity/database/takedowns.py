@@ -44,6 +44,13 @@ def count(connection: Connection) -> int:
     return int(connection.execute(select(func.count()).select_from(takedowns)).scalar_one())
 
 
+def edition(connection: Connection) -> tuple[int, str | None, str | None]:
+    """What differs once an entry was added or removed: how many there are, the latest time and the last name."""
+    columns = (func.count(), func.max(takedowns.c.created_at), func.max(takedowns.c.domain_or_url))
+    number, latest, last = connection.execute(select(*columns)).one()
+    return int(number), None if latest is None else str(latest), last
+
+
 def hosts_reached(connection: Connection, host: str, parent: str | None) -> Sequence[UUID]:
     """A host, its sub-domains and its other ports; URLs may also wait at the registrable domain, where it has them."""
     hosts = or_(

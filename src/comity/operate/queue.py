@@ -29,6 +29,7 @@ from comity.rules.suggestions import one_of
 from comity.rules.takedown import Takedowns
 
 MOST_BULK: Final = 1000
+NO_SUCH_JOB: Final = "there is no such job"
 LONGEST_URL: Final = 2048
 MOST_CONFIG_BYTES: Final = 65_536
 BOUNDS: Final = {
@@ -84,11 +85,15 @@ def edit_policy(database: Database, clock: Clock, policy_id: UUID, *, collapse: 
             require_not_taken_down(connection, values["url"])
             if operator.policies_with(connection, [values["url"]]):
                 raise AlreadyThere(f"{values['url']} already has a policy", remedy=_REMEDY)
-            values |= _host_of(connection, values["url"], collapse)
-            operator.drop_waiting_jobs(connection, policy_id)  # it is for the old URL
+            values |= _host_of(connection, values["url"], collapse) | _dropped(connection, policy_id)  # of the old URL
         if values.get("enabled") is False:
-            operator.drop_waiting_jobs(connection, policy_id)
+            values |= _dropped(connection, policy_id)
         operator.change_policy(connection, policy_id, values, clock.now())
+
+
+def _dropped(connection: Connection, policy_id: UUID) -> dict[str, Any]:
+    """Drop the job of a policy that no bot holds. The run that it was for is still due, so that it is not lost."""
+    return {"next_run_at": None} if operator.drop_waiting_jobs(connection, policy_id) else {}
 
 
 class PolicyAction(StrEnum):
@@ -156,7 +161,7 @@ def act_on_jobs(
         rows = operator.jobs_for_change(connection, ids)
         for job_id in ids:
             row = rows.get(job_id)
-            problem = "there is no such job" if row is None else _objection(connection, row, action, after)
+            problem = NO_SUCH_JOB if row is None else _objection(connection, row, action, after)
             if row is not None and problem is None:
                 values = _moved(row, after, reason or _REASONS[action], now)
                 if not operator.move_job(connection, job_id, row.status, values):
@@ -224,18 +229,18 @@ def _enable(connection: Connection, row: Any, now: datetime) -> str | None:
 
 
 def _disable(connection: Connection, row: Any, now: datetime) -> str | None:
-    """A job that no bot holds is dropped; a locked one may be finished."""
+    """A job that no bot holds is dropped, and made again if the policy is enabled; a locked one may be finished."""
     if not row.enabled:
         return "it is disabled already"
-    operator.change_policy(connection, row.id, {"enabled": False}, now)
-    operator.drop_waiting_jobs(connection, row.id)
+    operator.change_policy(connection, row.id, {"enabled": False} | _dropped(connection, row.id), now)
     return None
 
 
 def _run_now(connection: Connection, row: Any, now: datetime) -> str | None:
     if not row.enabled:
         return "it is disabled; enable it first"
-    operator.end_waiting(connection, row.id, now)
+    if not operator.end_waiting(connection, row.id, now) and operator.has_open_job(connection, row.id):
+        return "a bot is crawling it now"
     operator.change_policy(connection, row.id, {"next_run_at": now}, now)
     return None
 

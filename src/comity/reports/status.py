@@ -13,6 +13,7 @@ from typing import Any, Final
 from comity.clock import Clock
 from comity.database import status_queries
 from comity.database.connection import Database
+from comity.database.queue import reservations
 from comity.database.search import outbox as search_outbox
 from comity.model.host import HostStatus
 from comity.model.search import OutboxStatus
@@ -23,20 +24,26 @@ _MAX_RUNS: Final = 5
 _MAX_DUE: Final = 5
 _ERRORS_LOOKED_AT: Final = 5_000
 _MAX_ERRORS: Final = 8
+_OF_CLIENTS: Final = (reservations.BOT, reservations.GRANT)
 _SILENT_AFTER: Final = 2.0  # heartbeats that were missed
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerLine:
-    """One holder of leases. Its last sign of life is when it last took or renewed one."""
+    """One holder of leases. Its last sign of life is when it last took or renewed one.
+
+    A bot or another crawler renews nothing: how long it holds a host is the time limit of its jobs or grants.
+    """
 
     holder: str
     machine: str
     process: int | None
     hosts: int
     expired: int
+    is_client: bool
+    """A bot or another crawler, which is not a worker."""
     is_silent: bool
-    seen_at: datetime
+    seen_at: datetime | None
     first_end: datetime
     run_started_at: datetime | None
     pages: int | None
@@ -169,6 +176,7 @@ def _worker(row: Any, run: Any, now: datetime, lease_s: float, heartbeat_s: floa
         lease_s = run.lease_minutes * 60
     parts = row.claimed_by.split(":")
     is_ours = len(parts) == 4 and parts[1].isdecimal()
+    is_client = row.claimed_by.startswith(_OF_CLIENTS)
     seen_at = row.last_end - timedelta(seconds=lease_s)
     return WorkerLine(
         holder=row.claimed_by,
@@ -176,8 +184,9 @@ def _worker(row: Any, run: Any, now: datetime, lease_s: float, heartbeat_s: floa
         process=int(parts[1]) if is_ours else None,
         hosts=row.hosts,
         expired=int(row.expired),
-        is_silent=(now - seen_at).total_seconds() > _SILENT_AFTER * heartbeat_s,
-        seen_at=seen_at,
+        is_client=is_client,
+        is_silent=not is_client and (now - seen_at).total_seconds() > _SILENT_AFTER * heartbeat_s,
+        seen_at=None if is_client else seen_at,
         first_end=row.first_end,
         run_started_at=run.started_at if run is not None else None,
         pages=run.pages_crawled if run is not None else None,

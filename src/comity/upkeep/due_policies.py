@@ -25,10 +25,15 @@ class _Batch(NamedTuple):
     made: int
 
 
-def make_due_jobs(database: Database, clock: Clock, *, collapse_subdomains: bool = False) -> int:
-    """Make the jobs of every policy that is due; gives how many."""
+def make_due_jobs(
+    database: Database, clock: Clock, *, collapse_subdomains: bool = False, most_batches: int = _MOST_BATCHES
+) -> int:
+    """Make the jobs of policies that are due, in so many transactions at most; gives how many."""
+    with database.read() as connection:  # most often there are none: no need to take the write lock
+        if not policies.is_any_due(connection, time_of(connection, database, clock)):
+            return 0
     made = 0
-    for _ in range(_MOST_BATCHES):
+    for _ in range(most_batches):
         batch = _make_some(database, clock, collapse_subdomains)
         made += batch.made
         if batch.looked_at < BATCH:

@@ -92,8 +92,15 @@ def test_bulk_actions_report_on_each(queue: Queue) -> None:
     assert listed(queue, "jobs", status="pending") == [], "a job that no bot holds is dropped"
     assert act(queue, "policies", "run_now", *ids)["changed"] == 0
     assert act(queue, "policies", "enable", *ids)["changed"] == 2
+    assert len(listed(queue, due=True)) == 1, "the run whose job was dropped is not lost"
     assert act(queue, "policies", "run_now", *ids)["changed"] == 2
     assert len(listed(queue, due=True)) == 2
+
+
+def test_a_policy_that_is_being_crawled_cannot_be_run_now(queue: Queue) -> None:
+    queue.pulled()
+    [policy] = listed(queue)
+    assert act(queue, "policies", "run_now", policy["id"])["items"][0]["reason"] == "a bot is crawling it now"
 
 
 def test_a_lock_that_is_reset_gives_the_host_back(queue: Queue) -> None:

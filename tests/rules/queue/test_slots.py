@@ -161,3 +161,12 @@ def _stored(memory: GateMemory) -> GateMemory:
         unclean_end_at=kept(memory.unclean_end_at),
         last_start_at=kept(memory.last_start_at),
     )
+
+
+def test_a_block_that_is_reported_before_the_window_counts_from_the_start_in_the_ledger() -> None:
+    """A bot that does not wait for its window must not make the block look shorter than the site asked for."""
+    slot = Slot(NOW + 5, NOW + 6, 1.0, "door")
+    memory = slots.end(GateMemory(next_fetch_at=NOW + 7), LIMITS, slot, NOW, observation=REFUSED)
+    start = slots.start_for_ledger(slot, None, NOW)
+    assert memory.blocked_until is not None
+    assert memory.blocked_until >= start + 120.0

@@ -73,10 +73,18 @@ def ready_hosts(connection: Connection, now: float, limit: int) -> list[ReadyHos
     return _hosts(connection, "queue_ready_at <= ? ORDER BY queue_ready_at LIMIT ?", (moment, limit))
 
 
-def hosts_of_domain(connection: Connection, domain: str, limit: int) -> list[ReadyHost]:
-    """The hosts of a domain that have jobs: the one of that name, and those whose registrable domain it is."""
-    condition = "(domain = ? OR parent_domain = ?) AND queue_ready_at IS NOT NULL ORDER BY queue_ready_at LIMIT ?"
-    return _hosts(connection, condition, (domain, domain, limit))
+def hosts_of_domain(connection: Connection, domain: str, parent: str | None, limit: int) -> list[ReadyHost]:
+    """The hosts of a domain that have jobs: that of the name, on any port, and those whose registrable domain it is.
+
+    `parent` is the registrable domain of the name itself; without one it is an address, or a name such as localhost.
+    """
+    parents = "parent_domain IS NULL" if parent is None else "parent_domain = ?"
+    condition = (
+        f"(domain = ? OR parent_domain = ? OR ({parents} AND substr(domain, 1, ?) = ?)) "
+        "AND queue_ready_at IS NOT NULL ORDER BY queue_ready_at LIMIT ?"
+    )
+    values = (domain, domain, *filter(None, (parent,)), len(domain) + 1, f"{domain}:", limit)
+    return _hosts(connection, condition, values)
 
 
 def named_hosts(connection: Connection, host_ids: Collection[UUID]) -> list[ReadyHost]:

@@ -59,6 +59,14 @@ def due(connection: Connection, now: float, limit: int) -> list[DuePolicy]:
     return found
 
 
+def is_any_due(connection: Connection, now: float) -> bool:
+    """Whether a policy is due; reads one entry of an index."""
+    due_then = "SELECT 1 FROM crawl_policies WHERE enabled AND next_run_at"
+    statement = f"SELECT EXISTS ({due_then} IS NULL) OR EXISTS ({due_then} <= ?)"  # our own words
+    values = (Encoding(connection).time(now),)
+    return bool(connection.exec_driver_sql(placed(connection.dialect.name, statement), values).scalar())
+
+
 class NewJob(NamedTuple):
     """A job that a policy makes."""
 

@@ -52,8 +52,10 @@ def drop_job_triggers(dialect: str) -> list[str]:
             "DROP FUNCTION IF EXISTS refuse_stolen_lock()",
             "DROP FUNCTION IF EXISTS refuse_first_job_status()",
         ]
-    names = ("status", "lock", "first_status", "replace", "overwrite", "history", "unlock")
-    return [f"DROP TRIGGER IF EXISTS crawl_jobs_{name}_trigger" for name in names]
+    names = ("status", "lock", "first_status", "replace", "overwrite", "history", "unlock", "id")
+    dropped = [f"DROP TRIGGER IF EXISTS crawl_jobs_{name}_trigger" for name in names]
+    of_policies = ("id", "config", "new_config")
+    return dropped + [f"DROP TRIGGER IF EXISTS crawl_policies_{name}_trigger" for name in of_policies]
 
 
 def _postgresql() -> list[str]:
@@ -189,4 +191,30 @@ BEGIN
     UPDATE crawl_jobs SET locked_by = NULL, locked_at = NULL, lock_ends_at = NULL WHERE id = NEW.id;
 END
 """,
+        *(_sqlite_id(table) for table in ("crawl_policies", "crawl_jobs")),
+        _sqlite_config("config", "BEFORE INSERT"),
+        _sqlite_config("new_config", "BEFORE UPDATE OF crawl_config"),
     ]
+
+
+def _sqlite_config(name: str, moment: str) -> str:
+    """A column of PostgreSQL checks this by itself. Without it, one policy could stop the scheduler of all."""
+    return f"""
+CREATE TRIGGER crawl_policies_{name}_trigger {moment} ON crawl_policies
+    FOR EACH ROW WHEN NEW.crawl_config IS NOT NULL AND NOT json_valid(NEW.crawl_config)
+BEGIN
+    SELECT RAISE(ABORT, 'crawl_config is not valid JSON');
+END
+"""
+
+
+def _sqlite_id(table: str) -> str:
+    """An id of hand-written SQL may have hyphens or capitals; here ids are 32 hexadecimal digits (S3: `id UUID`)."""
+    plain = "lower(replace(NEW.id, '-', ''))"
+    return f"""
+CREATE TRIGGER {table}_id_trigger AFTER INSERT ON {table}
+    FOR EACH ROW WHEN NEW.id <> {plain}
+BEGIN
+    UPDATE {table} SET id = {plain} WHERE id = NEW.id;
+END
+"""  # noqa: S608

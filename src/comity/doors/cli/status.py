@@ -198,8 +198,10 @@ def render_age(at: datetime, now: datetime) -> str:
 
 def _head(status: Status) -> Lines:
     figures = status.figures
+    clients = sum(line.expired < line.hosts for line in status.workers if line.is_client)
     parts = [
-        counted(sum(line.expired < line.hosts for line in status.workers), "worker"),
+        counted(sum(line.expired < line.hosts for line in status.workers if not line.is_client), "worker"),
+        *([counted(clients, "bot")] if clients else []),
         f"{counted(figures.claims - figures.stuck, 'host')} held",
         f"{_about(figures.frontier_is_exact)}{counted(figures.frontier, 'URL')} queued",
         f"{_pace(status.minute)} pages/s",
@@ -228,7 +230,7 @@ def _workers(status: Status, state_of: WorkerState) -> Lines:
                     Cell(state, _STYLES.get(state, "")),
                     f"{line.hosts:,}",
                     "-" if line.pages is None else f"{line.pages:,}",
-                    render_age(line.seen_at, status.at),
+                    "-" if line.seen_at is None else render_age(line.seen_at, status.at),
                 )
             )
         )

@@ -51,7 +51,9 @@ def serve(
     context: typer.Context,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", metavar="N", help="The port; 0 uses any free port.")] = 8000,
-    no_scheduler: Annotated[bool, typer.Option("--no-scheduler", help="Do not run the scheduler of sources.")] = False,
+    no_scheduler: Annotated[
+        bool, typer.Option("--no-scheduler", help="Do not run sources, nor make jobs of policies, when they are due.")
+    ] = False,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:

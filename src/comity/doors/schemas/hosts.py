@@ -253,7 +253,7 @@ class WorkerView(Schema):
     hosts: int
     expired: int
     is_silent: bool
-    seen_at: Instant
+    seen_at: Instant | None
     first_end: Instant
     run_started_at: Instant | None
     pages: int | None

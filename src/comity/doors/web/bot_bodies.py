@@ -166,7 +166,9 @@ class PullRequest(BotBody):
 
     max_jobs: Whole = Field(10, ge=1, le=LARGEST_PULL, description="The most jobs to hand out.")
     domain: Annotated[str, Field(max_length=300), AfterValidator(plain_text)] | None = Field(
-        None, description="Only jobs of this host.", examples=["example.com"]
+        None,
+        description="Only jobs of this host or registrable domain; without a port: on any.",
+        examples=["example.com"],
     )
 
 

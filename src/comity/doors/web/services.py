@@ -134,7 +134,7 @@ async def open_services(
             state.search(),
             service.scheduler,
             service.notify_search,
-            QueueServices(state.puller(reader), state.submitter(), state.locks()),
+            QueueServices(state.puller(reader, makes_jobs=schedules), state.submitter(), state.locks()),
             granter,
         )
 

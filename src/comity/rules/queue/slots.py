@@ -88,7 +88,9 @@ def end(
     opened = pace.opened(memory, limits, now, chance)
     seen = observation or Observation(AnswerKind.UNSENT)
     is_after_block = slot.not_before >= opened.block.until - _ROUNDING_S
-    state = pace.finished(opened._replace(in_flight=1, starts=1), 1 if is_after_block else 0, seen, now)
+    # A bot that did not wait for its window reports before it; a block counts from the end that the ledger has.
+    ended_at = now if observation is None else max(now, start_for_ledger(slot, started_at, now))
+    state = pace.finished(opened._replace(in_flight=1, starts=1), 1 if is_after_block else 0, seen, ended_at)
     last_start_at = _last_start(slot, now, started_at, is_unsent=observation is None)
     return pace.to_memory(_shortened(state, memory, slot, last_start_at))
 

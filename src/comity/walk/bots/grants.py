@@ -13,7 +13,6 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from math import inf
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 from uuid import UUID, uuid4
@@ -56,7 +55,6 @@ from comity.walk.session.database_thread import DatabaseThread
 
 EXPIRE_EVERY_S: Final = 2.0
 _EXPIRED_AT_ONCE: Final = 500
-_TAKEDOWNS_FOR_S: Final = 1.0
 _ROBOTS_WAIT_S: Final = 3.0
 _LEASED_FOR_S: Final = 2.0
 _RESERVED_FOR_S: Final = 1.0
@@ -113,7 +111,7 @@ class Granter:
         self._terms = terms
         self._thread = DatabaseThread("comity-grants")
         self._takedowns = Takedowns()
-        self._takedowns_until = -inf
+        self._takedowns_edition: tuple[int, str | None, str | None] | None = None
         self._expiring: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -211,7 +209,7 @@ class Granter:
     ) -> Sequence[GrantAnswer]:
         """The answers for some URLs, in their order."""
         answers: dict[int, GrantAnswer] = {}
-        addresses = self._addresses(connection, urls, answers, now)
+        addresses = self._addresses(connection, urls, answers)
         origins = {address.origin for address in addresses.values()}
         known = self._book.find(connection, origins, now, user_agent)
         wanted: dict[str, list[_Wanted]] = {}
@@ -245,10 +243,10 @@ class Granter:
         return [answers[at] for at in range(len(urls))]
 
     def _addresses(
-        self, connection: Connection, urls: list[str], answers: dict[int, GrantAnswer], now: float
+        self, connection: Connection, urls: list[str], answers: dict[int, GrantAnswer]
     ) -> dict[int, WebAddress]:
         """The URLs that can be read and are not taken down, by their place; the others are answered."""
-        takedowns, collapse = self._in_force(connection, now), self._terms.collapse_subdomains
+        takedowns, collapse = self._in_force(connection), self._terms.collapse_subdomains
         found: dict[int, WebAddress] = {}
         for at, url in enumerate(urls):
             try:
@@ -459,10 +457,11 @@ class Granter:
         ]
         reservations.release_idle(connection, returned, holder)
 
-    def _in_force(self, connection: Connection, now: float) -> Takedowns:
-        if now >= self._takedowns_until:
+    def _in_force(self, connection: Connection) -> Takedowns:
+        edition = takedowns_table.edition(connection)  # so that a takedown counts from the next grant
+        if edition != self._takedowns_edition:
             self._takedowns = Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
-            self._takedowns_until = now + _TAKEDOWNS_FOR_S
+            self._takedowns_edition = edition
         return self._takedowns
 
 

@@ -8,7 +8,7 @@ after the transaction, and a pull that would be empty waits a moment for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
@@ -30,7 +30,7 @@ from comity.model.evidence import Evidence
 from comity.model.gate import DoorProfile, GateLimits, GateMemory, WaitReason
 from comity.model.queue import QUEUE_PROFILE, BotError, BotRefused, Pulled, PulledJob, SkipReason, Slot
 from comity.model.robots import RobotsVerdict
-from comity.rules.canonical import WebAddress, web_address
+from comity.rules.canonical import WebAddress, canonical_host, web_address
 from comity.rules.politeness.pace import limits_for
 from comity.rules.queue import slots
 from comity.rules.queue.allowance import Allowance, allowance
@@ -45,13 +45,12 @@ MOST_HOSTS: Final = 100  # looked at in one pull
 ROBOTS_WAIT_S: Final = 3.0
 _LOOKS_PER_JOB: Final = 4
 _HELD_LOOK_S: Final = 2.0
-_ROBOTS_LOOK_S: Final = 2.0
+_ROBOTS_LOOK_S: Final = 0.5
 _TAKEN_DOWN_LOOK_S: Final = 3600.0
 _BAD_URL_LOOK_S: Final = 86_400.0
 _NOTHING_WAITS_S: Final = 10.0
 _LONGEST_RETRY_AFTER_S: Final = 60.0
 _TRIES: Final = 3
-_TAKEDOWNS_EVERY_S: Final = 1.0
 _WAKE_EVERY_S: Final = 1.0
 _WOKEN: Final = 500
 
@@ -132,24 +131,27 @@ class Puller:
         book: RobotsBook,
         reader: ReadsRobots | None = None,
         terms: PullTerms | None = None,
+        make_due_jobs: Callable[[], int] | None = None,
     ) -> None:
+        """`make_due_jobs` makes some jobs of due policies and gives how many; without it, pulls make none."""
         self._database = database
         self._clock = clock
         self._threads = threads
         self._book = book
         self._reader = reader
         self._terms = terms or PullTerms()
+        self._make_due_jobs = make_due_jobs
         self._lock = Lock()  # of the book and of what follows
         self._takedowns = Takedowns()
-        self._takedowns_read_at: float | None = None
+        self._takedowns_edition: tuple[int, str | None, str | None] | None = None
         self._woken_at: float | None = None
 
     async def pull(self, bot_id: str, max_jobs: int, domain: str | None = None) -> Pulled:
-        """Up to `max_jobs` jobs for a bot, of one host or registrable domain if it names one.
+        """Up to `max_jobs` jobs for a bot, of one host (without a port: on any) or registrable domain if it names one.
 
         Raises `BotRefused` for a bot that is revoked.
         """
-        tried = await self._threads.run(self._try, bot_id, max_jobs, domain, None)
+        tried = await self._threads.run(self._try_ready, bot_id, max_jobs, domain)
         if not tried.unread or self._reader is None:
             return tried.pulled
         if tried.pulled.jobs:
@@ -164,8 +166,22 @@ class Puller:
                 skipped[reason] = skipped.get(reason, 0) + count
         return Pulled(again.pulled.jobs, skipped, again.pulled.retry_after_s)
 
+    def _try_ready(self, bot_id: str, max_jobs: int, domain: str | None) -> _Tried:
+        """Look at the hosts that are ready. If there is nothing for the bot, look again with jobs of due policies.
+
+        So the job of a new policy is there at once, however the policy was added: also by another process or in SQL.
+        """
+        self._wake()
+        tried = self._try(bot_id, max_jobs, domain, None)
+        if tried.pulled.jobs or self._make_due_jobs is None or not self._make_due_jobs():
+            return tried
+        again = self._try(bot_id, max_jobs, domain, None)
+        skipped = dict(tried.pulled.skipped)  # those hosts are parked now
+        for reason, count in again.pulled.skipped.items():
+            skipped[reason] = skipped.get(reason, 0) + count
+        return _Tried(Pulled(again.pulled.jobs, skipped, again.pulled.retry_after_s), tried.unread | again.unread)
+
     def _try(self, bot_id: str, max_jobs: int, domain: str | None, host_ids: Sequence[UUID] | None) -> _Tried:
-        self._wake_retries()
         for _ in range(_TRIES):
             try:
                 with self._database.write() as connection:
@@ -217,15 +233,18 @@ class Puller:
         if host_ids is not None:
             found = jobs.named_hosts(connection, host_ids)
         elif domain is not None:
-            found = jobs.hosts_of_domain(connection, domain, most)
+            parent = canonical_host(domain, collapse=self._terms.collapse_subdomains).parent_domain
+            found = jobs.hosts_of_domain(connection, domain, parent, most)
         else:
             found = jobs.ready_hosts(connection, work.now, most)
         empty = [host for host in found if host.priority is None]
         waiting = [host for host in found if host.priority is not None]
         waiting.sort(key=lambda host: (-(host.priority or 0), host.ready_at or 0.0))
         batches = [waiting[start : start + work.room] for start in range(0, len(waiting), max(1, work.room))]
-        if empty:  # their hints are out of date
-            rows = reservations.lock(connection, [host.id for host in empty])
+        # Hints of hosts without jobs are out of date. Hosts whose robots.txt was read are ready, also for other pulls.
+        again = empty if host_ids is None else found
+        if again:
+            rows = reservations.lock(connection, [host.id for host in again])
             jobs.set_ready(connection, [(row.id, work.now) for row in rows])
         return batches
 
@@ -242,7 +261,7 @@ class Puller:
             if (address := self._address(job.url)) is not None
         }
         with self._lock:
-            takedowns = self._takedowns_now(connection, work.now)
+            takedowns = self._takedowns_now(connection)
             robots = self._book.find(connection, {address.origin for address in addresses.values()}, work.now)
         for row in rows:
             host = self._judge_host(work, row, order[row.id], fronts[row.id])
@@ -395,15 +414,15 @@ class Puller:
         except BadInput:
             return None
 
-    def _takedowns_now(self, connection: Connection, now: float) -> Takedowns:
-        read_at = self._takedowns_read_at
-        if read_at is None or not 0.0 <= now - read_at < _TAKEDOWNS_EVERY_S:
+    def _takedowns_now(self, connection: Connection) -> Takedowns:
+        edition = takedowns_table.edition(connection)  # so that a takedown counts from the next pull
+        if edition != self._takedowns_edition:
             self._takedowns = Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
-            self._takedowns_read_at = now
+            self._takedowns_edition = edition
         return self._takedowns
 
-    def _wake_retries(self) -> None:
-        """Let jobs be pulled whose time to wait is over; the sweeper does the same, but less often."""
+    def _wake(self) -> None:
+        """Let jobs be pulled whose time has come; the sweeper does the same, but less often."""
         now = self._clock.seconds()
         with self._lock:
             if self._woken_at is not None and 0.0 <= now - self._woken_at < _WAKE_EVERY_S:
@@ -411,6 +430,8 @@ class Puller:
             self._woken_at = now
         with self._database.write() as connection:
             jobs.wake(connection, time_of(connection, self._database, self._clock), _WOKEN)
+        if self._make_due_jobs is not None:
+            self._make_due_jobs()
 
 
 def _count(bot_id: str, now: float, may: Allowance, handed: int, *, resumes: bool) -> PullCount:

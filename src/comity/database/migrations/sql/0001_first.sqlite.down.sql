@@ -34,6 +34,14 @@ DROP TRIGGER IF EXISTS crawl_jobs_history_trigger;
 --
 DROP TRIGGER IF EXISTS crawl_jobs_unlock_trigger;
 --
+DROP TRIGGER IF EXISTS crawl_jobs_id_trigger;
+--
+DROP TRIGGER IF EXISTS crawl_policies_id_trigger;
+--
+DROP TRIGGER IF EXISTS crawl_policies_config_trigger;
+--
+DROP TRIGGER IF EXISTS crawl_policies_new_config_trigger;
+--
 DROP TABLE late_submissions;
 --
 DROP TABLE crawl_results;

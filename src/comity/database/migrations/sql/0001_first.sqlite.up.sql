@@ -1034,3 +1034,27 @@ CREATE TRIGGER crawl_jobs_unlock_trigger AFTER UPDATE OF status ON crawl_jobs
 BEGIN
     UPDATE crawl_jobs SET locked_by = NULL, locked_at = NULL, lock_ends_at = NULL WHERE id = NEW.id;
 END;
+--
+CREATE TRIGGER crawl_policies_id_trigger AFTER INSERT ON crawl_policies
+    FOR EACH ROW WHEN NEW.id <> lower(replace(NEW.id, '-', ''))
+BEGIN
+    UPDATE crawl_policies SET id = lower(replace(NEW.id, '-', '')) WHERE id = NEW.id;
+END;
+--
+CREATE TRIGGER crawl_jobs_id_trigger AFTER INSERT ON crawl_jobs
+    FOR EACH ROW WHEN NEW.id <> lower(replace(NEW.id, '-', ''))
+BEGIN
+    UPDATE crawl_jobs SET id = lower(replace(NEW.id, '-', '')) WHERE id = NEW.id;
+END;
+--
+CREATE TRIGGER crawl_policies_config_trigger BEFORE INSERT ON crawl_policies
+    FOR EACH ROW WHEN NEW.crawl_config IS NOT NULL AND NOT json_valid(NEW.crawl_config)
+BEGIN
+    SELECT RAISE(ABORT, 'crawl_config is not valid JSON');
+END;
+--
+CREATE TRIGGER crawl_policies_new_config_trigger BEFORE UPDATE OF crawl_config ON crawl_policies
+    FOR EACH ROW WHEN NEW.crawl_config IS NOT NULL AND NOT json_valid(NEW.crawl_config)
+BEGIN
+    SELECT RAISE(ABORT, 'crawl_config is not valid JSON');
+END;

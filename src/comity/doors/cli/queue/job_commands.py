@@ -187,7 +187,7 @@ def export(
 
 
 def _act(invocation: Invocation, named: list[str], action: str, reason: str | None) -> None:
-    from comity.operate.queue import JobAction, act_on_jobs
+    from comity.operate.queue import NO_SUCH_JOB, JobAction, act_on_jobs
 
     ids, reason = _ids(named), checked_text("--reason", reason)
     with invocation.open_existing() as opened:
@@ -197,7 +197,9 @@ def _act(invocation: Invocation, named: list[str], action: str, reason: str | No
 
         write_exact(BulkReport.model_validate(report))
     else:
-        write_bulk(report, "job")
+        write_bulk(report, "job", "jobs")
+    if all(item.reason == NO_SUCH_JOB for item in report.items):
+        raise typer.Exit(1)
 
 
 def _status(name: str | None) -> str | None:

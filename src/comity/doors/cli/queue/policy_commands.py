@@ -390,7 +390,7 @@ def _act(invocation: Invocation, named: list[str], action: str) -> None:
 
         write_exact(BulkReport.model_validate(report))
     else:
-        write_bulk(report, "policy")
+        write_bulk(report, "policy", "policies")
 
 
 def _found(opened: State, named: str) -> Any:

@@ -321,12 +321,12 @@ def write_import(report: PolicyImport) -> None:
         write_line("Nothing was changed: correct the refused rows, or skip them with --skip-bad.")
 
 
-def write_bulk(report: BulkReport, noun: str) -> None:
+def write_bulk(report: BulkReport, one: str, many: str) -> None:
     """What a bulk action changed, and why the rest was not."""
     for item in report.items:
         if not item.changed:
             write_line(Cell("unchanged", "yellow"), f"  {item.id}  {item.reason}")
-    write_line(Cell(f"{counted(report.changed, noun)} changed, {report.unchanged:,} unchanged.", "bold"))
+    write_line(Cell(f"{counted(report.changed, one, many)} changed, {report.unchanged:,} unchanged.", "bold"))
 
 
 def write_stats(stats: QueueStats) -> None:

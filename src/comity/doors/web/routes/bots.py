@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Any, Final, TypeVar
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import Depends, Response
@@ -29,7 +29,7 @@ from comity.doors.web.bot_bodies import (
     body_of,
     body_schema,
 )
-from comity.doors.web.errors import bot_error_responses
+from comity.doors.web.bot_routes import counting, declare
 from comity.doors.web.services import CurrentCaller, Services, WebServices
 from comity.model.errors import BadInput, NotFound
 from comity.model.queue import BotError, BotRefused, JobStatus
@@ -37,15 +37,12 @@ from comity.operate.bots import ensure_bot
 from comity.reports.queue import find_job
 from comity.rules.canonical import canonical_host
 from comity.telemetry.metrics import (
-    QUEUE_ERRORS,
     QUEUE_HANDED,
     QUEUE_PULLS,
-    QUEUE_SECONDS,
     QUEUE_SKIPPED,
     QUEUE_SUBMITS,
 )
 
-_ERRORS: Final = (400, 401, 403, 413, 415, 429, 500, 503)
 _EXAMPLE_ID: Final = "0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f"
 _PULL: Final = {"bot_id": "shop-bot-1", "max_jobs": 10, "domain": "example.com"}
 _SUBMIT: Final = {
@@ -65,28 +62,9 @@ _IDS: Final = {"bot_id": "shop-bot-1", "job_ids": [_EXAMPLE_ID]}
 router = Router(Audience.BOT, prefix="/api/crawl", tags=["jobs"])
 ids_router = Router(Audience.BOT, max_body_bytes=65_536, prefix="/api/crawl", tags=["jobs"])
 submit_router = Router(Audience.BOT, holds_pages=True, prefix="/api/crawl", tags=["jobs"])
-Act = TypeVar("Act", bound=Callable[..., Awaitable[Response]])
 
 
-def _declare(on: Router, path: str, answer: Any, *errors: int, body: dict[str, Any]) -> Callable[[Act], Act]:
-    """Add a route, with and without the slash at its end."""
-
-    def add(act: Act) -> Act:
-        options: dict[str, Any] = {
-            "methods": ["POST"],
-            "response_model": answer,
-            "responses": bot_error_responses(*_ERRORS, *errors),
-            "openapi_extra": body,
-        }
-        name = act.__name__
-        on.add_api_route(f"{path}/", act, operation_id=name, **options)
-        on.add_api_route(path, act, operation_id=f"{name}_without_slash", include_in_schema=False, **options)
-        return act
-
-    return add
-
-
-@_declare(router, "/pull", PullAnswer, body=body_schema(PullRequest, _PULL))
+@declare(router, "/pull", PullAnswer, body=body_schema(PullRequest, _PULL))
 async def pull_jobs(
     services: Services, caller: CurrentCaller, body: Annotated[PullRequest, Depends(body_of(PullRequest))]
 ) -> Response:
@@ -95,7 +73,7 @@ async def pull_jobs(
     Start the request to the site between `not_before` and `start_by`. If the window is missed, release the job and pull
     again: another client may be using the host by then.
     """
-    async with _counting(services):
+    with counting(services):
         await _check_bot(services, caller.bot, body)
         domain = None if body.domain is None else _host(services, body.domain)
         pulled = await services.queue.puller.pull(body.bot_id, body.max_jobs, domain)
@@ -106,7 +84,7 @@ async def pull_jobs(
     return _answer(pull_data(pulled, services.state.clock.now()))
 
 
-@_declare(submit_router, "/submit", SubmitAnswer, 404, body=body_schema(SubmitRequest, _SUBMIT))
+@declare(submit_router, "/submit", SubmitAnswer, 404, body=body_schema(SubmitRequest, _SUBMIT))
 async def submit_result(
     services: Services, caller: CurrentCaller, body: Annotated[SubmitRequest, Depends(body_of(SubmitRequest))]
 ) -> Response:
@@ -114,7 +92,7 @@ async def submit_result(
 
     Submitting the same again answers the same and changes nothing. Other content for a finished job is refused.
     """
-    async with _counting(services):
+    with counting(services):
         await _check_bot(services, caller.bot, body)
         async with services.submits:
             submission = body.submission(services.state.settings.max_raw_html_bytes)
@@ -123,7 +101,7 @@ async def submit_result(
     return _answer(data)
 
 
-@_declare(ids_router, "/heartbeat", HeartbeatAnswer, 404, body=body_schema(HeartbeatRequest, _IDS))
+@declare(ids_router, "/heartbeat", HeartbeatAnswer, 404, body=body_schema(HeartbeatRequest, _IDS))
 async def keep_jobs(
     services: Services, caller: CurrentCaller, body: Annotated[HeartbeatRequest, Depends(body_of(HeartbeatRequest))]
 ) -> Response:
@@ -131,7 +109,7 @@ async def keep_jobs(
 
     If it holds none of them, the request is refused with the code of the first.
     """
-    async with _counting(services):
+    with counting(services):
         await _check_bot(services, caller.bot, body)
         kept = await services.queue.locks.heartbeat(body.bot_id, list(dict.fromkeys(body.job_ids)))
         if not kept.kept:
@@ -139,7 +117,7 @@ async def keep_jobs(
     return _answer(heartbeat_data(kept))
 
 
-@_declare(
+@declare(
     ids_router, "/release", ReleaseAnswer, 404, body=body_schema(ReleaseRequest, {**_IDS, "reason": "shutting down"})
 )
 async def release_jobs(
@@ -149,31 +127,12 @@ async def release_jobs(
 
     Jobs that the bot does not hold are listed in `lost`. If it holds none, the request is refused.
     """
-    async with _counting(services):
+    with counting(services):
         await _check_bot(services, caller.bot, body)
         released = await services.queue.locks.release(body.bot_id, list(dict.fromkeys(body.job_ids)), body.reason)
         if not released.released:
             raise await asyncio.to_thread(_not_held, services, body.bot_id, released.lost[0])
     return _answer(release_data(released))
-
-
-class _counting:  # noqa: N801  # reads like the block that it is
-    """Measures the time of a request, and counts it if it is refused."""
-
-    def __init__(self, services: WebServices) -> None:
-        self._services = services
-        self._started_at = services.state.clock.seconds()
-
-    async def __aenter__(self) -> None:
-        return None
-
-    async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        took_s = max(0.0, self._services.state.clock.seconds() - self._started_at)
-        self._services.meter.observe(QUEUE_SECONDS, (took_s,))
-        if isinstance(error, BotRefused):
-            self._services.meter.add(QUEUE_ERRORS, 1, str(error.code))
-        elif isinstance(error, Exception):
-            self._services.meter.add(QUEUE_ERRORS, 1, str(BotError.INTERNAL_ERROR))
 
 
 async def _check_bot(services: WebServices, key_bot: str | None, body: BotBody) -> None:

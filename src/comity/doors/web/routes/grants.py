@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import Depends, Response
@@ -16,11 +14,11 @@ from comity.doors.schemas.grants import GrantDocument, grant_data
 from comity.doors.web.access import Caller
 from comity.doors.web.audiences import Audience, Router
 from comity.doors.web.bot_bodies import TIME_SCHEMA, LenientBody, Whole, body_of, body_schema, plain_text, read_time
-from comity.doors.web.errors import bot_error_responses
+from comity.doors.web.bot_routes import counting, declare
 from comity.doors.web.services import CurrentCaller, Services, WebServices
 from comity.model.grants import MOST_URLS, Granted, GrantReport
 from comity.model.queue import BotError, BotRefused
-from comity.telemetry.metrics import GRANT_ANSWERS, GRANT_REPORTS, QUEUE_ERRORS, QUEUE_SECONDS
+from comity.telemetry.metrics import GRANT_ANSWERS, GRANT_REPORTS
 
 MOST_REPORTS: Final = 1000
 _LONGEST_URL: Final = 2048
@@ -90,43 +88,6 @@ class ReleaseRequest(ClientBody):
     grant_ids: Annotated[list[GrantId], Field(min_length=1, max_length=MOST_REPORTS)]
 
 
-Act = TypeVar("Act", bound=Callable[..., Awaitable[Response]])
-
-
-def _declare(path: str, body: dict[str, Any]) -> Callable[[Act], Act]:
-    """Add a route, with and without the slash at its end."""
-
-    def add(act: Act) -> Act:
-        options: dict[str, Any] = {
-            "methods": ["POST"],
-            "response_model": GrantDocument,
-            "responses": bot_error_responses(400, 401, 403, 413, 415, 429, 500, 503),
-            "openapi_extra": body,
-        }
-        name = act.__name__
-        router.add_api_route(f"{path}/", act, operation_id=name, **options)
-        router.add_api_route(path, act, operation_id=f"{name}_without_slash", include_in_schema=False, **options)
-        return act
-
-    return add
-
-
-@contextmanager
-def _counting(services: WebServices) -> Iterator[None]:
-    """Measure the time of a request, and count it if it is refused."""
-    started_at = services.state.clock.seconds()
-    try:
-        yield
-    except BotRefused as error:
-        services.meter.add(QUEUE_ERRORS, 1, str(error.code))
-        raise
-    except Exception:
-        services.meter.add(QUEUE_ERRORS, 1, str(BotError.INTERNAL_ERROR))
-        raise
-    finally:
-        services.meter.observe(QUEUE_SECONDS, (max(0.0, services.state.clock.seconds() - started_at),))
-
-
 _GRANT: Final = {"client_id": "acme", "urls": ["https://example.com/products/1"]}
 _REPORT: Final = {
     "client_id": "acme",
@@ -135,7 +96,7 @@ _REPORT: Final = {
 _RELEASE: Final = {"client_id": "acme", "grant_ids": [_EXAMPLE_ID]}
 
 
-@_declare("/grant", body_schema(GrantRequest, _GRANT))
+@declare(router, "/grant", GrantDocument, body=body_schema(GrantRequest, _GRANT))
 async def grant_requests(
     services: Services, caller: CurrentCaller, body: Annotated[GrantRequest, Depends(body_of(GrantRequest))]
 ) -> Response:
@@ -144,7 +105,7 @@ async def grant_requests(
     A URL is `allowed` with a grant, `denied` with the rule or the reason, or has to `wait`: ask for it again after
     `retry_after` seconds. Start the request between `not_before` and `start_by`; if that is missed, release the grant.
     """
-    with _counting(services):
+    with counting(services):
         _check_client(caller, body)
         reports = [report.value() for report in body.reports]
         granted = await services.granter.grant(
@@ -153,23 +114,23 @@ async def grant_requests(
     return _answer(services, granted)
 
 
-@_declare("/report", body_schema(ReportRequest, _REPORT))
+@declare(router, "/report", GrantDocument, body=body_schema(ReportRequest, _REPORT))
 async def report_requests(
     services: Services, caller: CurrentCaller, body: Annotated[ReportRequest, Depends(body_of(ReportRequest))]
 ) -> Response:
     """Report what came of requests. This ends their grants; reporting again changes nothing."""
-    with _counting(services):
+    with counting(services):
         _check_client(caller, body)
         granted = await services.granter.report(body.client_id, [report.value() for report in body.reports])
     return _answer(services, granted)
 
 
-@_declare("/release", body_schema(ReleaseRequest, _RELEASE))
+@declare(router, "/release", GrantDocument, body=body_schema(ReleaseRequest, _RELEASE))
 async def release_grants(
     services: Services, caller: CurrentCaller, body: Annotated[ReleaseRequest, Depends(body_of(ReleaseRequest))]
 ) -> Response:
     """Give grants back whose requests were not made."""
-    with _counting(services):
+    with counting(services):
         _check_client(caller, body)
         granted = await services.granter.release(body.client_id, body.grant_ids)
     return _answer(services, granted)
