@@ -88,16 +88,13 @@ def read_product(body: bytes, content_type: str | None, url: str, config: Produc
     document = parse_html(body[:MAX_BODY_BYTES], content_type)
     data = PageData(document, Budget(STEPS_IN_A_CHILD))
     found = [_configured(document, config)] if config is not None else []
-    for read in (
-        lambda: product_of_nodes(data.jsonld, FoundIn.JSON_LD, url),
-        lambda: product_of_nodes(data.microdata, FoundIn.MICRODATA, url),
-        lambda: product_of_metas(data.metas),
-        lambda: _of_html(document),
-    ):
-        try:
-            found.append(read())
-        except OverBudget:  # what came before counts
-            break
+    try:
+        found.append(product_of_nodes(data.jsonld, FoundIn.JSON_LD, url))
+        found.append(product_of_nodes(data.microdata, FoundIn.MICRODATA, url))
+        found.append(product_of_metas(data.metas))
+    except OverBudget:  # what came before counts
+        pass
+    found.append(_of_html(document))
     return merged(found)
 
 

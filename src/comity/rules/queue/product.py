@@ -336,7 +336,7 @@ def _offer(offer: Mapping[str, Any], by_id: Mapping[str, dict[str, Any]]) -> Pro
 
 
 def _specified(offer: Mapping[str, Any], by_id: Mapping[str, dict[str, Any]]) -> Product:
-    """The price of an offer's specifications: the one that everyone pays now, before prices by weight or for members."""
+    """The price of an offer's specifications: what everyone pays now, before prices by weight or for members."""
     ranked: list[tuple[int, Product]] = []
     for each in _resolved(offer.get("priceSpecification"), by_id)[:_MOST_OFFERS]:
         said = next((each[name] for name in ("price", "minPrice") if each.get(name) is not None), None)
