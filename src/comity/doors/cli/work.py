@@ -59,6 +59,17 @@ _EXAMPLES = (
     "comity work --exclude '*.pdf' --text --extract 'jsonld.Product.name'",
 )
 
+HostsOption = Annotated[int | None, option("--hosts", "N", "Hosts to crawl at once, in all processes together.", SPEED)]
+PoliciesOption = Annotated[
+    bool, typer.Option("--policies", help="Do jobs of crawl policies, too: fetch each page and read its price.")
+]
+PoliciesOnlyOption = Annotated[
+    bool, typer.Option("--policies-only", help="Do jobs of crawl policies, and do not crawl.")
+]
+MetricsOption = Annotated[
+    str | None, option("--metrics", "ADDRESS:PORT", "Serve /metrics, /healthz and /readyz at this address.")
+]
+
 
 def register(root: typer.Typer) -> None:
     """Add the command of this file."""
@@ -70,9 +81,7 @@ def register(root: typer.Typer) -> None:
 def work(
     context: typer.Context,
     processes: ProcessesOption = None,
-    hosts: Annotated[
-        int | None, option("--hosts", "N", "Hosts to crawl at once, in all processes together.", SPEED)
-    ] = None,
+    hosts: HostsOption = None,
     concurrency: ConcurrencyOption = None,
     delay: DelayOption = None,
     per_host: PerHostOption = None,
@@ -84,16 +93,10 @@ def work(
     stored: Any = None,
     requests: Any = None,
     allow_network: AllowNetworkOption = None,
-    policies: Annotated[
-        bool, typer.Option("--policies", help="Do jobs of crawl policies, too: fetch each page and read its price.")
-    ] = False,
-    policies_only: Annotated[
-        bool, typer.Option("--policies-only", help="Do jobs of crawl policies, and do not crawl.")
-    ] = False,
+    policies: PoliciesOption = False,
+    policies_only: PoliciesOnlyOption = False,
     idle_exit: Annotated[bool, typer.Option("--idle-exit", help="Exit when there is nothing to crawl.")] = False,
-    metrics: Annotated[
-        str | None, option("--metrics", "ADDRESS:PORT", "Serve /metrics, /healthz and /readyz at this address.")
-    ] = None,
+    metrics: MetricsOption = None,
     json_lines: JsonLinesOption = False,
     log_requests: LogRequestsOption = None,
     state: StateOption = None,
@@ -136,13 +139,7 @@ def work(
     _check(invocation)
     from comity.run.work.worker import WorkLimits
 
-    limits = WorkLimits(
-        hosts,
-        max_minutes or 0.0,
-        exits_when_idle=idle_exit,
-        does_policies=policies or policies_only,
-        crawls=not policies_only,
-    )
+    limits = WorkLimits(hosts, max_minutes or 0.0, idle_exit, policies or policies_only, crawls=not policies_only)
     code = _run(invocation, limits, json_lines=json_lines)
     if code:
         raise typer.Exit(code)
