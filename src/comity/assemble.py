@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from comity.upkeep.source_pool import SourcePool
     from comity.walk.bots.grants import Granter
     from comity.walk.bots.locks import Locks
+    from comity.walk.bots.own_work import JobDone, OwnWorker
     from comity.walk.bots.pull import Puller
     from comity.walk.bots.robots import ReadsRobots, RobotsBook, RobotsReader
     from comity.walk.bots.submit import Submitter
@@ -397,6 +398,33 @@ class State:
             makes_jobs=makes_jobs,
             collapse_subdomains=self.settings.collapse_subdomains,
         )
+
+    def own_worker(self, fetcher: CurlFetcher, on_done: Callable[[JobDone], None]) -> OwnWorker:
+        """What does jobs of the crawl service without a bot; an asynchronous context."""
+        from comity.walk.bots.own_work import AT_ONCE, OwnTerms, OwnWorker
+        from comity.walk.session.session import SessionTerms
+
+        settings, profile = self.settings, self.queue_profile()
+        terms = OwnTerms(
+            profile=profile,
+            limits=self._fetch_limits(settings.max_response_bytes),
+            agent=settings.identity,
+            max_redirects=settings.max_redirects,
+            collapse_subdomains=settings.collapse_subdomains,
+            most_html_bytes=settings.max_raw_html_bytes,
+        )
+        session = self.session(
+            fetcher,
+            SessionTerms(
+                profile=profile,
+                robots=self._robots_terms(),
+                concurrency=AT_ONCE,
+                collapse_subdomains=settings.collapse_subdomains,
+                touched_by="queue",
+                outlasts_outages=True,
+            ),
+        )
+        return OwnWorker(session, self.submitter(), terms, on_done)
 
     def _threads_of_bots(self) -> BotThreads:
         from comity.walk.bots.threads import BotThreads

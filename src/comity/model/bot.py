@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from comity.model.errors import BadInput
+from comity.model.queue import OWN_BOT
 
 LONGEST_BOT_ID: Final = 100
 MOST_IN_HAND: Final = 10_000
@@ -51,4 +52,6 @@ def check_bot_id(bot_id: str) -> str:
         raise BadInput(
             "bot_id", f"must have 1 to {LONGEST_BOT_ID} letters, digits and . _ : @ -, and start with a letter or digit"
         )
+    if bot_id == OWN_BOT:
+        raise BadInput("bot_id", f"{OWN_BOT} is the name of Comity's own worker; choose another")
     return bot_id

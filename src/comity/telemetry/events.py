@@ -130,6 +130,12 @@ SOURCE_RUN: Final = Event(
 SOURCE_LEFT: Final = Event(
     "source_left", Level.DEBUG, "A source was postponed: nothing was requested.", ("source_id", "why", "reason")
 )
+POLICY_JOB: Final = Event(
+    "policy_job",
+    Level.INFO,
+    "A worker did a job of the crawl service; a warning if it failed for good or its result came too late.",
+    ("job_id", "url", "host", "status", "reason", "price", "currency", "in_stock"),
+)
 RATE_LIMIT_WAIT: Final = Event(
     "rate_limit_wait",
     Level.DEBUG,
@@ -158,6 +164,7 @@ EVENTS: Final = (
     WORKER_FAILED,
     SOURCE_RUN,
     SOURCE_LEFT,
+    POLICY_JOB,
     RATE_LIMIT_WAIT,
     SCRAPED,
 )

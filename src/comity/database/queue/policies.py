@@ -144,6 +144,7 @@ class PolicyRow(NamedTuple):
     last_currency: str | None
     last_in_stock: bool | None
     last_success_at: float | None
+    importance: float = 1.0
 
 
 def get(connection: Connection, policy_id: UUID) -> PolicyRow | None:
@@ -154,7 +155,7 @@ def get(connection: Connection, policy_id: UUID) -> PolicyRow | None:
         return None
     price = None if row[6] is None else Decimal(row[6])
     in_stock = None if row[8] is None else bool(row[8])
-    last = (price, row[7], in_stock, decode.seconds(row[9]))
+    last = (price, row[7], in_stock, decode.seconds(row[9]), row[10])
     return PolicyRow._make((decode.uuid(row[0]), *row[1:5], decode.json(row[5]), *last))
 
 
@@ -163,7 +164,7 @@ def _get_text(dialect: str) -> str:
     lock = " FOR NO KEY UPDATE" if dialect == "postgresql" else ""
     columns = (
         "id, frequency_hours, retry_backoff_minutes, failure_count, schedule, change_statistics, last_price, "
-        "last_currency, last_in_stock, last_success_at"
+        "last_currency, last_in_stock, last_success_at, importance"
     )
     return placed(dialect, f"SELECT {columns} FROM crawl_policies WHERE id = ?{lock}")  # noqa: S608
 

@@ -54,9 +54,21 @@ _EXAMPLES = (
     "comity work --processes 4 --hosts 200 --concurrency 64",
     "comity work --metrics 127.0.0.1:9100",
     "comity work --idle-exit --json",
+    "comity work --policies",
     "comity work --json-lines >> events.jsonl",
     "comity work --exclude '*.pdf' --text --extract 'jsonld.Product.name'",
 )
+
+HostsOption = Annotated[int | None, option("--hosts", "N", "Hosts to crawl at once, in all processes together.", SPEED)]
+PoliciesOption = Annotated[
+    bool, typer.Option("--policies", help="Do jobs of crawl policies, too: fetch each page and read its price.")
+]
+PoliciesOnlyOption = Annotated[
+    bool, typer.Option("--policies-only", help="Do jobs of crawl policies, and do not crawl.")
+]
+MetricsOption = Annotated[
+    str | None, option("--metrics", "ADDRESS:PORT", "Serve /metrics, /healthz and /readyz at this address.")
+]
 
 
 def register(root: typer.Typer) -> None:
@@ -69,9 +81,7 @@ def register(root: typer.Typer) -> None:
 def work(
     context: typer.Context,
     processes: ProcessesOption = None,
-    hosts: Annotated[
-        int | None, option("--hosts", "N", "Hosts to crawl at once, in all processes together.", SPEED)
-    ] = None,
+    hosts: HostsOption = None,
     concurrency: ConcurrencyOption = None,
     delay: DelayOption = None,
     per_host: PerHostOption = None,
@@ -83,10 +93,10 @@ def work(
     stored: Any = None,
     requests: Any = None,
     allow_network: AllowNetworkOption = None,
+    policies: PoliciesOption = False,
+    policies_only: PoliciesOnlyOption = False,
     idle_exit: Annotated[bool, typer.Option("--idle-exit", help="Exit when there is nothing to crawl.")] = False,
-    metrics: Annotated[
-        str | None, option("--metrics", "ADDRESS:PORT", "Serve /metrics, /healthz and /readyz at this address.")
-    ] = None,
+    metrics: MetricsOption = None,
     json_lines: JsonLinesOption = False,
     log_requests: LogRequestsOption = None,
     state: StateOption = None,
@@ -97,8 +107,9 @@ def work(
     Any number of workers on any number of machines can share one state; each host is crawled by one of them at a time.
     Add hosts with comity seeds. A worker has no seeds of its own: headers, cookies and credentials must name a host, as
     in 'https://example.com: X-Token: env:TOKEN'. SIGTERM or Ctrl-C finishes the requests in flight and releases
-    every host. With --json, each finished run is one line on stdout. Events are logged on stderr: as text on a
-    terminal, as JSON lines elsewhere (or as COMITY_LOG_FORMAT says).
+    every host. With --policies it also does the jobs of crawl policies (comity queue policies), as a bot would: it
+    reads title, price, currency and stock from each page. With --json, each finished run is one line on stdout. Events
+    are logged on stderr: as text on a terminal, as JSON lines elsewhere (or as COMITY_LOG_FORMAT says).
     """
     if processes is not None:
         check_number("--processes", processes, 1, _MOST_PROCESSES)
@@ -128,7 +139,8 @@ def work(
     _check(invocation)
     from comity.run.work.worker import WorkLimits
 
-    code = _run(invocation, WorkLimits(hosts, max_minutes or 0.0, exits_when_idle=idle_exit), json_lines=json_lines)
+    limits = WorkLimits(hosts, max_minutes or 0.0, idle_exit, policies or policies_only, crawls=not policies_only)
+    code = _run(invocation, limits, json_lines=json_lines)
     if code:
         raise typer.Exit(code)
 

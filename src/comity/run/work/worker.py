@@ -21,6 +21,7 @@ from comity.run.observe import observed
 from comity.run.remedies import CRAWL_ADVICE
 from comity.run.signals import FORCED_EXIT, INTERRUPTED, exit_in_time, stop_on_signals
 from comity.run.work.log import StoreLog, log_host, log_run, log_settings_warnings, log_start
+from comity.run.work.policies import PolicyWork
 from comity.run.work.shift import WorkerMemory, WorkerShift
 from comity.store.target import read_target, try_folder
 from comity.telemetry import events, metrics
@@ -66,6 +67,9 @@ class WorkLimits:
     hosts: int | None = None
     max_minutes: float = 0.0
     exits_when_idle: bool = False
+    does_policies: bool = False
+    """Whether it does jobs of the crawl service, too."""
+    crawls: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,11 @@ class WorkerProcess:
         run_minutes = min(_RUN_MINUTES, settings.max_minutes or _RUN_MINUTES)
         terms = WorkerTerms(run_minutes, max_minutes=limits.max_minutes, is_to_exit_when_idle=limits.exits_when_idle)
         self._worker = Worker(self._shift, terms, monotonic, random.random, self._on_news)
+        self._policies: PolicyWork | None = None
+        if limits.does_policies:
+            self._policies = PolicyWork(
+                settings, log, exits_when_idle=limits.exits_when_idle, max_minutes=limits.max_minutes
+            )
 
     async def run_alone(self) -> int:
         """Work to the end as a process of its own; gives the exit code."""
@@ -111,11 +120,12 @@ class WorkerProcess:
         def on_signal(number: int) -> None:
             codes.append(INTERRUPTED if number == signal.SIGINT else 0)
             self._log.emit(events.STOPPING, STOPPING, signal=signal.Signals(number).name)
-            self._worker.stop()
+            self._stop()
 
         stop_on_signals(on_signal, on_timeout=self._log_forced_exit)
-        try_folder(read_target(self._settings.pages))  # before a host is leased in vain
-        self._view.on_start(self._worker.stop)
+        if self._limits.crawls:
+            try_folder(read_target(self._settings.pages))  # before a host is leased in vain
+        self._view.on_start(self._stop)
         await self.run(warns=True)
         if codes:
             return codes[0]
@@ -128,7 +138,7 @@ class WorkerProcess:
             log_start(self._log, self._settings)
             if warns:
                 log_settings_warnings(self._log, self._settings)
-            await self._worker.run()
+            await self._work()
             seconds, runs = round(monotonic() - started_at, 3), self.memory.runs
             message = f"worker ended after {counted(runs, 'run')}"
             self._log.emit(events.WORKER_ENDED, message, runs=runs, seconds=seconds)
@@ -136,7 +146,32 @@ class WorkerProcess:
     def stop(self) -> None:
         """Finish the requests in flight and end, within the time that a command may take."""
         exit_in_time(1, self._log_forced_exit)
+        self._stop()
+
+    def _stop(self) -> None:
         self._worker.stop()
+        if self._policies is not None:
+            self._policies.stop()
+
+    async def _work(self) -> None:
+        """Crawl, and do jobs of policies beside it; an error of one ends both."""
+        if self._policies is None:
+            return await self._worker.run()
+        parts = [self._policies.run(), *([self._worker.run()] if self._limits.crawls else [])]
+        tasks = [asyncio.create_task(part) for part in parts]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        except asyncio.CancelledError:
+            for task in tasks:
+                task.cancel()
+            raise
+        finally:
+            if any(task.done() and not task.cancelled() and task.exception() for task in tasks):
+                self._stop()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        for task in tasks:
+            task.result()
+        return None
 
     def _log_forced_exit(self) -> None:
         self._log.emit(events.WORKER_LEFT, FORCED_EXIT, error="no_answer")

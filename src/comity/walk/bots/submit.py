@@ -7,6 +7,7 @@ bot that was told nothing submits again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -18,7 +19,7 @@ from sqlalchemy import Connection
 from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.ledger import ledger
-from comity.database.queue import bot_rows, jobs, policies, reservations, results, webhooks
+from comity.database.queue import bot_rows, jobs, own_jobs, policies, reservations, results, webhooks
 from comity.database.queue.jobs import HeldJob, JobEnd
 from comity.database.queue.policies import PolicyRow, SuccessOf
 from comity.database.queue.reservations import HostRow, bot_holder
@@ -37,7 +38,7 @@ from comity.model.queue import (
     WebhookEvent,
 )
 from comity.rules.politeness.pace import limits_for, observed
-from comity.rules.queue import slots
+from comity.rules.queue import adaptive, slots
 from comity.rules.queue.breaker import BreakerTerms, bot_after, site_after
 from comity.rules.queue.retry import JobRetry, after_failure
 from comity.rules.queue.slot_terms import EndedSlot, SlotTerms, from_document, request_row
@@ -75,13 +76,19 @@ class Submitter:
         """Take a result; gives S3's data. Raises `BotRefused` with S3's code."""
         return await self._threads.run(self._submit, submission)
 
-    def _submit(self, submission: Submission) -> dict[str, Any]:
+    def _submit(
+        self,
+        submission: Submission,
+        lease_token: int | None = None,
+        also: Callable[[Connection], None] = lambda _connection: None,
+    ) -> dict[str, Any]:
         page = PackedPage(submission.raw_html)
         digest = submission_digest(submission)
         for _ in range(_TRIES):
             try:
                 with self._database.write() as connection:
-                    outcome = self._settle(connection, submission, page, digest)
+                    outcome = self._settle(connection, submission, page, digest, lease_token)
+                    also(connection)
             except _LostRaceError:
                 continue
             if isinstance(outcome, Judged):
@@ -90,8 +97,22 @@ class Submitter:
             return outcome
         raise BotRefused(BotError.INTERNAL_ERROR, "the job is being changed by others; submit it again")
 
+    async def settle_own(
+        self, submission: Submission, lease_token: int, also: Callable[[Connection], None]
+    ) -> dict[str, Any]:
+        """Take the result of a job that Comity's own worker holds under a lease; `also` is written with it.
+
+        What `also` writes, the requests that were made, is kept even where the result comes too late.
+        """
+        return await self._threads.run(self._submit, submission, lease_token, also)
+
     def _settle(
-        self, connection: Connection, submission: Submission, page: PackedPage, digest: str
+        self,
+        connection: Connection,
+        submission: Submission,
+        page: PackedPage,
+        digest: str,
+        lease_token: int | None = None,
     ) -> dict[str, Any] | Judged:
         own_time = self._database.now(self._clock)
         taken = jobs.take(connection, submission.job_id, None if own_time is None else self._clock.seconds())
@@ -101,6 +122,9 @@ class Submitter:
         job, row, now = taken
         holder = bot_holder(submission.bot_id)
         judged = judge(_view(job), submission.bot_id, digest, now, None)
+        if lease_token is not None and job.lease_token != lease_token and judged.answer is Answer.ACCEPT:
+            message = "another worker has the job by now"
+            return Judged(Answer.REFUSE, BotError.NOT_ASSIGNED, message, {"job_id": str(job.id)})
         if judged.answer is Answer.REFUSE:
             locked_at = jobs.former_lock(connection, job.id, holder)
             if locked_at is not None:
@@ -164,8 +188,8 @@ class Submitter:
     ) -> tuple[dict[str, Any], JobEnd, dict[WebhookEvent, dict[str, Any]]]:
         next_run_at = None
         if policy is not None:
-            next_run_at = now + policy.frequency_hours * 3600.0
-            success = SuccessOf(next_run_at, submission.price, submission.currency, submission.in_stock)
+            next_run_at, statistics = _next_run(policy, submission, now)
+            success = SuccessOf(next_run_at, submission.price, submission.currency, submission.in_stock, statistics)
             policies.note_success(connection, policy.id, success, now)
         answer = {
             "result_id": uuid4(),
@@ -229,6 +253,11 @@ class Submitter:
     def _end_slot(self, connection: Connection, submission: Submission, job: HeldJob, row: HostRow, now: float) -> None:
         """Tell the gate what came of the request, record it, and give the host back if it was the last."""
         held = read_slot(job)
+        if held is None and job.lease_token is not None:  # of a worker, whose session keeps gate and ledger
+            failures = site_after(
+                succeeded=submission.success, failures=row.queue_failures, now=now, terms=self._terms.breaker
+            )
+            own_jobs.note_site(connection, row.id, *failures)
         if held is None or job.lease_token is None:  # locked in SQL: there was no slot
             return
         slot, terms = held
@@ -351,6 +380,22 @@ def _view(job: HeldJob) -> JobView:
         job.submitted_by,
         job.submission_digest,
     )
+
+
+def _next_run(policy: PolicyRow, submission: Submission, now: float) -> tuple[float, dict[str, Any] | None]:
+    """When a policy's next job is due after a result, and what its row has learned."""
+    if policy.schedule != "adaptive":
+        return now + policy.frequency_hours * 3600.0, None
+    plan = adaptive.plan_next(
+        policy.change_statistics,
+        adaptive.Seen(policy.last_price, policy.last_currency, policy.last_in_stock),
+        adaptive.Seen(submission.price, submission.currency, submission.in_stock),
+        now,
+        frequency_hours=policy.frequency_hours,
+        last_success_at=policy.last_success_at,
+        importance=policy.importance,
+    )
+    return plan.next_run_at, plan.change_statistics
 
 
 def _events_of_success(

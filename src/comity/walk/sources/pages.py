@@ -88,7 +88,7 @@ class SourcePages:
         self,
         session: Session,
         context: VisitContext,
-        read_listing: ReadListing,
+        read_listing: ReadListing | None,
         profile: DoorProfile,
     ) -> None:
         self._session = session
@@ -150,6 +150,19 @@ class SourcePages:
         like = FetchRequest(address.url, method="HEAD", limits=self._limits(host))
         return await self._ask(host, address, like, None, visit.reading)
 
+    async def get(self, address: WebAddress, visit: SourceVisit) -> Answer | Obstacle:
+        """Ask once for one page that is no listing; only what an operator set for its host limits its size."""
+        await self._session.refresh()
+        visit.reading.host = address.host
+        host = await self._host(address, visit)
+        if host is None:
+            return visit.reading.obstacle or _busy(address.host)
+        limits = self._context.limits if host.policy is None else self._limits(host)
+        accept = (("Accept", _ACCEPT[SourceType.HTML]),)
+        like = FetchRequest(address.url, headers=accept, limits=limits, content_types=LISTING_TYPES)
+        answer, _ = await self._chain(host, address, like, None, visit.reading)
+        return answer
+
     async def _host(self, address: WebAddress, visit: SourceVisit) -> LeasedHost | None:
         """The leased host of an address; without one the reading says why."""
         covered = self._context.takedowns().covering(address)
@@ -201,6 +214,7 @@ class SourcePages:
                 Trouble.FAILED, "the server answered 304 to an unconditional request", None, 304
             )
             return None
+        assert self._read_listing is not None, "a client without one only gets pages"
         listing = await self._read_listing(response.body, answer.final_url, response.content_type, source)
         if listing.is_cut:
             reading.obstacle = Obstacle(Trouble.CUT_OFF, listing.message, None, response.status)

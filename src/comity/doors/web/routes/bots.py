@@ -32,7 +32,7 @@ from comity.doors.web.bot_bodies import (
 from comity.doors.web.bot_routes import counting, declare
 from comity.doors.web.services import CurrentCaller, Services, WebServices
 from comity.model.errors import BadInput, NotFound
-from comity.model.queue import BotError, BotRefused, JobStatus
+from comity.model.queue import OWN_BOT, BotError, BotRefused, JobStatus
 from comity.operate.bots import ensure_bot
 from comity.reports.queue import find_job
 from comity.rules.canonical import canonical_host
@@ -142,6 +142,9 @@ async def _check_bot(services: WebServices, key_bot: str | None, body: BotBody) 
             message = f"the API key belongs to another bot than {body.bot_id}"
             raise BotRefused(BotError.NOT_ASSIGNED, message, {"bot_id": body.bot_id})
         return
+    if body.bot_id == OWN_BOT:
+        message = f"{OWN_BOT} is the name of Comity's own worker; choose another"
+        raise BotRefused(BotError.NOT_ASSIGNED, message, {"bot_id": body.bot_id})
     state = services.state
     if not await asyncio.to_thread(ensure_bot, state.database, state.clock, body.bot_id):
         raise BotRefused(BotError.NOT_ASSIGNED, f"the bot {body.bot_id} is revoked", {"bot_id": body.bot_id})

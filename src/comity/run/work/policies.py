@@ -1,0 +1,91 @@
+"""A worker's part of the crawl service: it makes jobs of due policies and does them itself (`comity work --policies`).
+
+It has a state, a session and leases of its own, beside those of the crawl: a host is asked by one of the two at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from comity.assemble import open_state
+from comity.model.errors import StateUnavailable
+from comity.run.queue import queue_upkeep
+from comity.telemetry import events
+from comity.telemetry.events import Level
+
+if TYPE_CHECKING:
+    from comity.settings import Settings
+    from comity.telemetry.logs import Log
+    from comity.walk.bots.own_work import JobDone, OwnWorker
+
+_CONNECTIONS = 3
+_ENDED = ("done", "pending")
+
+
+class PolicyWork:
+    """Does the jobs of policies, until it is stopped."""
+
+    def __init__(
+        self, settings: Settings, log: Log, *, exits_when_idle: bool = False, max_minutes: float = 0.0
+    ) -> None:
+        self._settings = settings
+        self._log = log
+        self._exits_when_idle = exits_when_idle
+        self._max_minutes = max_minutes
+        self._worker: OwnWorker | None = None
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Take no more jobs; those under way are finished."""
+        self._is_stopped = True
+        if self._worker is not None:
+            self._worker.stop()
+
+    async def run(self) -> None:
+        """Work until stopped, until the time is up, or until nothing is left if the worker exits then."""
+        if self._max_minutes:
+            asyncio.get_running_loop().call_later(self._max_minutes * 60, self.stop)
+        # Opening and closing wait for a server, so a thread does them.
+        opened = open_state(self._settings, connections=_CONNECTIONS)
+        state = await asyncio.to_thread(opened.__enter__)
+        try:
+            if self._exits_when_idle:
+                await asyncio.to_thread(state.queue_sweeper().sweep)
+            async with (
+                state.fetcher() as fetcher,
+                state.own_worker(fetcher, self._on_done) as worker,
+                queue_upkeep(state, self._on_trouble, self._on_fault, schedules=True),
+            ):
+                self._worker = worker
+                if self._is_stopped:
+                    return
+                await (worker.run_due() if self._exits_when_idle else worker.serve(self._on_trouble))
+        finally:
+            self._worker = None
+            await asyncio.to_thread(opened.__exit__, None, None, None)
+
+    def _on_done(self, done: JobDone) -> None:
+        price = f" {done.price} {done.currency or ''}".rstrip() if done.price is not None else ""
+        said = f": {done.message}" if done.message else price
+        level = None if done.status == "done" else Level.WARNING if done.status not in _ENDED else Level.INFO
+        self._log.emit(
+            events.POLICY_JOB,
+            f"{done.url or done.host} {done.status}{said}",
+            level,
+            job_id=str(done.job_id),
+            url=done.url,
+            host=done.host,
+            status=done.status,
+            reason=done.message,
+            price=done.price,
+            currency=done.currency,
+            in_stock=done.in_stock,
+        )
+
+    def _on_trouble(self, sentence: str) -> None:
+        self._log.emit(events.STATE_LOST, sentence, error=StateUnavailable.code, pause_s=1.0)
+
+    def _on_fault(self, name: str, error: Exception) -> None:
+        message = f"the {name} failed and starts again: {type(error).__name__}: {str(error)[:200]}"
+        self._log.emit(events.WORKER_FAILED, message, error="unexpected")
