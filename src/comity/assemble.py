@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import DueSources, Result, RunsSources
     from comity.upkeep.expire_locks import QueueSweeper
+    from comity.upkeep.send_webhooks import WebhookSender
     from comity.upkeep.source_pool import SourcePool
     from comity.walk.bots.grants import Granter
     from comity.walk.bots.locks import Locks
@@ -384,6 +385,12 @@ class State:
             makes_jobs=makes_jobs,
             collapse_subdomains=self.settings.collapse_subdomains,
         )
+
+    def webhook_sender(self) -> WebhookSender:
+        """What calls webhooks."""
+        from comity.upkeep.send_webhooks import WebhookSender
+
+        return WebhookSender(self.database, self.clock, self.fetcher)
 
     def _threads_of_bots(self) -> BotThreads:
         from comity.walk.bots.threads import BotThreads
