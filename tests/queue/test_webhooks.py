@@ -1,4 +1,4 @@
-"""Webhooks: events become deliveries in the submit's own transaction, and are sent at least once, signed and bounded."""
+"""Webhooks: events become deliveries in the transaction of a submit, and are sent at least once, signed and bounded."""
 
 from __future__ import annotations
 
