@@ -67,8 +67,8 @@ class NotDelivered(ComityError):
     app,
     "add",
     examples=(
-        "comity queue webhooks add https://hooks.example/comity --event price.changed --event stock.back",
-        "comity queue webhooks add https://hooks.example/comity --event job.failed --secret-file secret.txt",
+        "comity queue webhooks add https://hooks.example/comity --event stock.back",
+        "comity queue webhooks add https://hooks.example/ --secret-file secret.txt",
     ),
 )
 def add(
@@ -270,7 +270,7 @@ def send_test(
     "deliveries",
     examples=(
         "comity queue webhooks deliveries --status failed",
-        "comity queue webhooks deliveries --webhook ID --event price.changed --json",
+        "comity queue webhooks deliveries --webhook ID --json",
     ),
 )
 def deliveries(
