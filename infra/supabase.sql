@@ -1130,6 +1130,7 @@ CREATE TABLE IF NOT EXISTS webhook_deliveries (
     status VARCHAR(20) DEFAULT 'pending' NOT NULL,
     attempts INTEGER DEFAULT 0 NOT NULL,
     next_attempt_at TIMESTAMP WITH TIME ZONE,
+    last_attempt_at TIMESTAMP WITH TIME ZONE,
     last_status INTEGER,
     last_error TEXT,
     is_test BOOLEAN DEFAULT false NOT NULL,
@@ -1146,6 +1147,7 @@ ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS payload JSONB;
 ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS status VARCHAR(20) DEFAULT 'pending' NOT NULL;
 ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS attempts INTEGER DEFAULT 0 NOT NULL;
 ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS next_attempt_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS last_attempt_at TIMESTAMP WITH TIME ZONE;
 ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS last_status INTEGER;
 ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS last_error TEXT;
 ALTER TABLE webhook_deliveries ADD COLUMN IF NOT EXISTS is_test BOOLEAN DEFAULT false NOT NULL;
@@ -1168,7 +1170,8 @@ BEGIN
 END
 $$;
 
-CREATE INDEX IF NOT EXISTS idx_webhook_deliveries_due ON webhook_deliveries (next_attempt_at) WHERE status = 'pending';
+CREATE INDEX IF NOT EXISTS idx_webhook_deliveries_created_at ON webhook_deliveries (created_at);
+CREATE INDEX IF NOT EXISTS idx_webhook_deliveries_due ON webhook_deliveries (webhook_id, next_attempt_at) WHERE status = 'pending';
 CREATE INDEX IF NOT EXISTS idx_webhook_deliveries_webhook ON webhook_deliveries (webhook_id, created_at);
 
 CREATE TABLE IF NOT EXISTS crawl_policies (

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import DueSources, Result, RunsSources
     from comity.upkeep.expire_locks import QueueSweeper
+    from comity.upkeep.send_webhooks import WebhookSender
     from comity.upkeep.source_pool import SourcePool
     from comity.walk.bots.grants import Granter
     from comity.walk.bots.locks import Locks
@@ -425,6 +426,12 @@ class State:
             ),
         )
         return OwnWorker(session, self.submitter(), terms, on_done)
+
+    def webhook_sender(self) -> WebhookSender:
+        """What calls webhooks."""
+        from comity.upkeep.send_webhooks import WebhookSender
+
+        return WebhookSender(self.database, self.clock, self.fetcher)
 
     def _threads_of_bots(self) -> BotThreads:
         from comity.walk.bots.threads import BotThreads

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from comity.doors.schemas import commands, decisions, events, hosts, queue, sources
+from comity.doors.schemas import commands, decisions, events, hosts, queue, sources, webhooks
 from comity.doors.schemas.base import Schema
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "json.md"
@@ -119,6 +119,22 @@ NOUNS: Final = (
     Noun(
         "new bot", queue.NewBot, ("bots add", "bots new-key"),
         ("POST /admin/bots", "POST /admin/bots/{bot_id}/new-key"),
+    ),
+    Noun(
+        "webhook", webhooks.WebhookView,
+        tuple(f"queue webhooks {verb}" for verb in ("list", "show", "edit", "enable", "disable", "delete")),
+        ("GET /admin/webhooks", "GET, PATCH, DELETE /admin/webhooks/{webhook_id}",
+         "POST /admin/webhooks/{webhook_id}/enable", "POST /admin/webhooks/{webhook_id}/disable"),
+        "`GET /admin/webhooks` has a list of these in `webhooks`.",
+    ),
+    Noun(
+        "new webhook", webhooks.NewWebhook, ("queue webhooks add", "queue webhooks new-secret"),
+        ("POST /admin/webhooks", "POST /admin/webhooks/{webhook_id}/new-secret"),
+    ),
+    Noun(
+        "delivery of a webhook", webhooks.WebhookDeliveryView, ("queue webhooks deliveries", "queue webhooks test"),
+        ("GET /admin/webhooks/deliveries", "GET /admin/webhooks/deliveries/{delivery_id}",
+         "POST /admin/webhooks/{webhook_id}/test"),
     ),
     Noun("crawl", events.CrawlResult, ("crawl", "demo"), ()),
     Noun("run of a worker", events.WorkerRun, ("work",), (), "One line for each run."),

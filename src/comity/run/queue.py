@@ -1,4 +1,4 @@
-"""The upkeep of the crawl service, beside whatever else a process does: due policies, locks that ran out, retries."""
+"""The upkeep of the crawl service, beside whatever else a process does: policies, locks, retries, webhooks."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ async def queue_upkeep(
     *,
     schedules: bool,
 ) -> AsyncIterator[None]:
-    """Keep the queue in order while the block lasts; without `schedules`, no jobs are made of policies here."""
+    """Keep the queue in order while the block lasts; with `schedules`, also make jobs of policies and call webhooks."""
     stopping = asyncio.Event()
     sweeper = state.queue_sweeper(makes_jobs=schedules)
-    serve = partial(sweeper.serve, stopping, on_trouble)
-    task = asyncio.create_task(keep_running("upkeep of the queue", serve, stopping, on_fault))
+    loops = {"upkeep of the queue": partial(sweeper.serve, stopping, on_trouble)}
+    if schedules:
+        loops["sending of webhooks"] = partial(state.webhook_sender().serve, stopping, on_trouble)
+    tasks = [asyncio.create_task(keep_running(name, serve, stopping, on_fault)) for name, serve in loops.items()]
     try:
         yield
     finally:
         stopping.set()
-        await asyncio.wait([task], timeout=STOP_WITHIN_S)
-        task.cancel()
+        await asyncio.wait(tasks, timeout=STOP_WITHIN_S)
+        for task in tasks:
+            task.cancel()

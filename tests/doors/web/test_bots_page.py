@@ -20,6 +20,6 @@ def test_every_code_is_explained() -> None:
 
 def test_the_programs_of_the_page_compile() -> None:
     programs = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(programs) == 2
+    assert len(programs) == 3
     for program in programs:
         compile(program, "docs/bots.md", "exec")

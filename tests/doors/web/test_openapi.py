@@ -21,6 +21,7 @@ EXAMPLES = sized(8, 100)
 WITH_KEY: dict[str, str] = {}
 POLICIES: list[str] = []
 JOBS: list[str] = []
+WEBHOOKS: list[str] = []
 # What only the rooms can judge (a time zone, a hint, a host) is refused although its shape is right.
 CHECKED = (
     "not_a_server_error",
@@ -39,6 +40,8 @@ OPERATIONS = {
     "crawl_status", "crawl_logs", "get_robots", "get_policy", "set_policy", "get_session", "log_in", "log_out",
     "healthz", "readyz", "search", "list_hosts", "get_host", "get_claims", "get_status", "add_seeds", "list_takedowns",
     "add_takedowns", "remove_takedown", "explain_url", "list_evidence", "get_robots_verdict",
+    "list_webhooks", "add_webhook", "get_webhook", "edit_webhook", "delete_webhook", "enable_webhook",
+    "disable_webhook", "renew_webhook_secret", "test_webhook", "list_webhook_deliveries", "get_webhook_delivery",
     "pull_jobs", "submit_result", "keep_jobs", "release_jobs", "grant_requests", "report_requests", "release_grants",
     "list_crawl_policies", "add_crawl_policy", "act_on_crawl_policies", "export_crawl_policies",
     "import_crawl_policies", "get_crawl_policy", "edit_crawl_policy", "delete_crawl_policy", "get_price_history",
@@ -76,6 +79,8 @@ def described(api_url: str) -> Iterator[tuple[Served, Any, list[str]]]:
             policies = [{"url": f"https://shop{number}.example/p"} for number in range(3)]
             assert admin.post("/admin/crawl_policies/import", json=policies).status_code == 200
             POLICIES[:] = [each["id"] for each in admin.get("/admin/crawl_policies").json()["policies"]]
+            hook = {"url": f"{running.url}/healthz", "events": ["job.done"]}  # which takes no POST
+            WEBHOOKS[:] = [admin.post("/admin/webhooks", json=hook).json()["id"] for _ in range(3)]
             make_due_jobs(running.state.database, running.state.clock)
             JOBS[:] = [each["id"] for each in admin.get("/admin/crawl_jobs").json()["jobs"]]
         yield running, schema, ids
@@ -111,6 +116,9 @@ def _ask(operation: Any, session: requests.Session, ids: list[str]) -> None:
         if name in operation.path:
             chosen = found[1] if operation.method == "delete" else found[0]
             strategies.append(operation.as_strategy(path_parameters={name.strip("{}"): chosen}))
+    if "{webhook_id}" in operation.path:
+        chosen = {"delete": WEBHOOKS[1], "patch": WEBHOOKS[2]}.get(operation.method, WEBHOOKS[0])
+        strategies.append(operation.as_strategy(path_parameters={"webhook_id": chosen}))
     if "{source_id}" in operation.path:  # those that exist are more worth asking for
         chosen = ids[1] if operation.method == "delete" else ids[0]
         strategies.append(operation.as_strategy(path_parameters={"source_id": chosen}))

@@ -87,17 +87,17 @@ _LATE_COLUMNS: Final = [column for column in late_submissions.c if column.name !
 
 def policies(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[Any]]:
     """A page of policies, each with its host."""
-    return _page(connection, _policies(wanted), crawl_policies, POLICY_SORTS, page)
+    return page_of(connection, _policies(wanted), crawl_policies, POLICY_SORTS, page)
 
 
 def jobs(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[Any]]:
     """A page of jobs, each with its host."""
-    return _page(connection, _jobs(wanted), crawl_jobs, JOB_SORTS, page)
+    return page_of(connection, _jobs(wanted), crawl_jobs, JOB_SORTS, page)
 
 
 def results(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[Any]]:
     """A page of results, without their HTML."""
-    return _page(connection, _results(wanted), crawl_results, RESULT_SORTS, page)
+    return page_of(connection, _results(wanted), crawl_results, RESULT_SORTS, page)
 
 
 def late(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[Any]]:
@@ -106,8 +106,8 @@ def late(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[Any]]:
     statement: Select[Any] = select(*_LATE_COLUMNS, crawl_jobs.c.url, crawl_jobs.c.status.label("job_status")).join(
         crawl_jobs, crawl_jobs.c.id == table.c.job_id
     )
-    statement = _equal(statement, wanted, {"job_id": table.c.job_id, "bot_id": table.c.bot_id, "id": table.c.id})
-    return _page(connection, statement, table, LATE_SORTS, page)
+    statement = equal(statement, wanted, {"job_id": table.c.job_id, "bot_id": table.c.bot_id, "id": table.c.id})
+    return page_of(connection, statement, table, LATE_SORTS, page)
 
 
 def raw_html(connection: Connection, table_name: str, row_id: UUID) -> Any:
@@ -151,7 +151,7 @@ def prices(connection: Connection, policy_id: UUID, limit: int) -> list[Row[Any]
 def _policies(wanted: Mapping[str, Any]) -> Select[Any]:
     table = crawl_policies
     statement = select(table, domains.c.domain).outerjoin(domains, domains.c.id == table.c.domain_id)
-    statement = _equal(
+    statement = equal(
         statement,
         wanted,
         {
@@ -175,7 +175,7 @@ def _policies(wanted: Mapping[str, Any]) -> Select[Any]:
 def _jobs(wanted: Mapping[str, Any]) -> Select[Any]:
     table = crawl_jobs
     statement = select(table, domains.c.domain).join(domains, domains.c.id == table.c.domain_id)
-    statement = _equal(
+    statement = equal(
         statement,
         wanted,
         {
@@ -196,7 +196,7 @@ def _jobs(wanted: Mapping[str, Any]) -> Select[Any]:
 
 def _results(wanted: Mapping[str, Any]) -> Select[Any]:
     table = crawl_results
-    statement = _equal(
+    statement = equal(
         select(*_RESULT_COLUMNS),
         wanted,
         {
@@ -215,7 +215,8 @@ def _results(wanted: Mapping[str, Any]) -> Select[Any]:
     return _containing(statement, table.c.url, wanted.get("containing"))
 
 
-def _equal(statement: Select[Any], wanted: Mapping[str, Any], columns: Mapping[str, ColumnElement[Any]]) -> Select[Any]:
+def equal(statement: Select[Any], wanted: Mapping[str, Any], columns: Mapping[str, ColumnElement[Any]]) -> Select[Any]:
+    """Only rows whose columns have the wanted values; one that is None is not asked about."""
     for name, column in columns.items():
         if wanted.get(name) is not None:
             statement = statement.where(column == wanted[name])
@@ -226,13 +227,14 @@ def _containing(statement: Select[Any], column: ColumnElement[Any], text: str | 
     return statement.where(func.lower(column).contains(text.lower(), autoescape=True)) if text else statement
 
 
-def _page(
+def page_of(
     connection: Connection,
     statement: Select[Any],
     table: FromClause,
     sorts: Mapping[str, ColumnElement[Any]],
     page: PageOf,
 ) -> list[Row[Any]]:
+    """The rows of one page of a statement."""
     key, row_id = sorts[page.sort], table.c.id
     if page.after is not None:
         value, last_id = page.after

@@ -281,13 +281,16 @@ webhook_deliveries: Final = Table(
     Column("payload", JsonDocument, nullable=False),
     Column("status", String(20), nullable=False, server_default=text("'pending'")),
     count("attempts", Integer),
+    # When the next attempt is due. While an attempt is under way: when another process may make it again.
     Column("next_attempt_at", UtcDateTime()),
+    Column("last_attempt_at", UtcDateTime()),
     Column("last_status", Integer()),
     Column("last_error", Text()),
     Column("is_test", Boolean(), nullable=False, server_default=false()),
     written_at("created_at"),
     Column("delivered_at", UtcDateTime()),
     CheckConstraint("status IN ('pending', 'delivered', 'failed')", name="status"),
-    partial_index("idx_webhook_deliveries_due", "next_attempt_at", where="status = 'pending'"),
+    partial_index("idx_webhook_deliveries_due", "webhook_id", "next_attempt_at", where="status = 'pending'"),
     Index("idx_webhook_deliveries_webhook", "webhook_id", "created_at"),
+    Index("idx_webhook_deliveries_created_at", "created_at"),
 )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from comity.assemble import State
     from comity.search_engine.job_search import JobSearch
     from comity.upkeep.due_sources import Result
+    from comity.upkeep.send_webhooks import WebhookSender
     from comity.upkeep.source_pool import SourcePool
     from comity.walk.bots.grants import Granter
     from comity.walk.bots.locks import Locks
@@ -71,6 +72,7 @@ class WebServices:
     """Have the search index updated now; may be called from any thread."""
     queue: QueueServices
     granter: Granter
+    webhooks: WebhookSender
     meter: Meter = field(default_factory=lambda: Meter(Origin.WEB))
     submits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_SUBMITS))
     throttle: LoginThrottle = field(default_factory=LoginThrottle)
@@ -136,6 +138,7 @@ async def open_services(
             service.notify_search,
             QueueServices(state.puller(reader, makes_jobs=schedules), state.submitter(), state.locks()),
             granter,
+            state.webhook_sender(),
         )
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _RESCORE_EVERY_S: Final = 3600.0
 _UPKEEP_EVERY_S: Final = 60.0  # while there is nothing to crawl
+_WEBHOOKS_EVERY_S: Final = 5.0
 
 
 @dataclass(slots=True)
@@ -38,6 +39,7 @@ class WorkerMemory:
     rescored_at: float = field(default_factory=monotonic)
     upkeep_at: float = -inf
     reread_at: float = -inf  # robots.txt of hosts that it closed, while there was nothing to crawl
+    webhooks_at: float = -inf
     runs: int = 0
     pages: int = 0
     brought_nothing: bool = False  # whether a run tried to get pages and got none
@@ -57,6 +59,7 @@ class WorkerShift:
         self._leases = state.leases()
         self._hooks = hooks
         self._memory = memory
+        self._webhooks = state.webhook_sender()
         self._watch = watch
         self._running: Crawl | None = None
         self._is_stopped = False
@@ -66,6 +69,9 @@ class WorkerShift:
         memory, now = self._memory, monotonic()
         if await asyncio.to_thread(self._keep_up):
             return True
+        if now - memory.webhooks_at >= _WEBHOOKS_EVERY_S:  # a run does it itself
+            memory.webhooks_at = now
+            await self._webhooks.send_due(batches=1)
         if now - memory.reread_at < REREAD_EVERY_S:
             return False
         memory.reread_at = now

@@ -230,6 +230,7 @@ class WorkerProcess:
         duty = Duty(_RECHECK_EVERY_S, partial(self._stores.recheck_frontier, state))
         sweep = partial(asyncio.to_thread, state.queue_sweeper().sweep)
         sweeping = Duty(self._settings.queue_every_s, partial(self._outlast, sweep))
+        calling = Duty(self._settings.queue_every_s, partial(self._outlast, state.webhook_sender().send_due))
         return CrawlHooks(
             on_settled=(lambda outcomes: on_visits(visits_of(outcomes))) if on_visits is not None else None,
             hosts=share,
@@ -237,7 +238,7 @@ class WorkerProcess:
             on_silence=self._stores.on_silence,
             on_wait=wait_logger(self._log),
             waits_for_space=True,
-            duties=(duty, sweeping),
+            duties=(duty, sweeping, calling),
             advice=CRAWL_ADVICE,
         )
 

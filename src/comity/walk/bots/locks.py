@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.ledger import ledger
-from comity.database.queue import bot_rows, jobs, policies, reservations
+from comity.database.queue import bot_rows, jobs, policies, reservations, webhooks
 from comity.database.queue.jobs import HeldJob, JobEnd
 from comity.database.queue.reservations import HostRow, bot_holder
 from comity.model.gate import DoorProfile
@@ -22,7 +22,7 @@ from comity.rules.queue import slots
 from comity.rules.queue.breaker import BreakerTerms, bot_after
 from comity.rules.queue.retry import backoff_s
 from comity.rules.queue.slot_terms import note
-from comity.walk.bots.submit import end_reservation, ended_slot, limits_of, read_slot
+from comity.walk.bots.submit import end_reservation, ended_slot, events_of_failure, limits_of, read_slot
 from comity.walk.bots.threads import BotThreads, time_of
 
 LONGEST_LOCK_S: Final = 3600.0
@@ -162,6 +162,8 @@ class Locks:
         reason = f"the lock ran out {count} times"
         ending = JobEnd(JobStatus.FAILED, reason, SWEEPER, error_msg=reason, expiry_count=count)
         is_ended = jobs.end(connection, job, ending, now)
+        if is_ended:
+            webhooks.enqueue(connection, events_of_failure(job, reason), now)
         if is_ended and job.policy_id is not None:
             policy = policies.get(connection, job.policy_id)
             if policy is not None:

@@ -24,7 +24,6 @@ from comity.database.queue.jobs import HeldJob, JobEnd
 from comity.database.queue.policies import PolicyRow, SuccessOf
 from comity.database.queue.reservations import HostRow, bot_holder
 from comity.database.queue.results import PackedPage
-from comity.database.queue.webhooks import WantedEvents
 from comity.model.gate import DoorProfile, GateLimits, GateMemory, Observation
 from comity.model.ledger import Purpose
 from comity.model.queue import (
@@ -43,10 +42,10 @@ from comity.rules.queue.breaker import BreakerTerms, bot_after, site_after
 from comity.rules.queue.retry import JobRetry, after_failure
 from comity.rules.queue.slot_terms import EndedSlot, SlotTerms, from_document, request_row
 from comity.rules.queue.submission import Answer, FormerLock, JobView, Judged, judge, submission_digest
+from comity.rules.queue.webhook import is_back_in_stock, is_price_changed
 from comity.walk.bots.threads import BotThreads
 
 _TRIES: Final = 3
-_WEBHOOKS_EVERY_S: Final = 1.0
 _MOST_LATE: Final = 20  # submissions of one job that are kept
 
 
@@ -70,7 +69,6 @@ class Submitter:
         self._clock = clock
         self._threads = threads
         self._terms = terms or SubmitTerms()
-        self._wanted: tuple[float, WantedEvents] | None = None
 
     async def submit(self, submission: Submission) -> dict[str, Any]:
         """Take a result; gives S3's data. Raises `BotRefused` with S3's code."""
@@ -168,15 +166,8 @@ class Submitter:
             )
         self._end_slot(connection, submission, job, row, now)
         self._count(connection, submission, row, now)
-        webhooks.enqueue(connection, events, self._wanted_events(connection, now), now)
+        webhooks.enqueue(connection, events, now)
         return _answer_from(stored)
-
-    def _wanted_events(self, connection: Connection, now: float) -> WantedEvents:
-        """What webhooks want to be called for, read once a second."""
-        found = self._wanted
-        if found is None or not 0.0 <= now - found[0] < _WEBHOOKS_EVERY_S:
-            found = self._wanted = (now, webhooks.wanted(connection))
-        return found[1]
 
     def _succeed(
         self,
@@ -247,8 +238,7 @@ class Submitter:
             "policy_next_run": None if policy is None else datetime.fromtimestamp(decision.next_run_at, UTC),
         }
         ending = JobEnd(JobStatus.FAILED, "failed, without retries left", actor, error_msg=submission.error_msg)
-        payload = _payload(job) | {"error_msg": submission.error_msg, "retry_count": job.retry_count}
-        return answer, ending, {WebhookEvent.JOB_FAILED: payload}
+        return answer, ending, events_of_failure(job, submission.error_msg)
 
     def _end_slot(self, connection: Connection, submission: Submission, job: HeldJob, row: HostRow, now: float) -> None:
         """Tell the gate what came of the request, record it, and give the host back if it was the last."""
@@ -412,14 +402,21 @@ def _events_of_success(
     events = {WebhookEvent.JOB_DONE: payload}
     if policy is None:
         return events
-    if submission.price is not None and policy.last_price is not None:
-        is_other_currency = submission.currency is not None and submission.currency != policy.last_currency
-        if submission.price != policy.last_price or is_other_currency:
-            former = {"former_price": format(policy.last_price, "f"), "former_currency": policy.last_currency}
-            events[WebhookEvent.PRICE_CHANGED] = payload | former
-    if submission.in_stock and policy.last_in_stock is False:
+    if is_price_changed(policy.last_price, policy.last_currency, submission.price, submission.currency):
+        assert policy.last_price is not None
+        events[WebhookEvent.PRICE_CHANGED] = payload | {
+            "currency": submission.currency or policy.last_currency,
+            "former_price": format(policy.last_price, "f"),
+            "former_currency": policy.last_currency,
+        }
+    if is_back_in_stock(policy.last_in_stock, submission.in_stock):
         events[WebhookEvent.BACK_IN_STOCK] = payload
     return events
+
+
+def events_of_failure(job: HeldJob, error_msg: str | None) -> dict[WebhookEvent, dict[str, Any]]:
+    """What webhooks are called for when a job has failed for good."""
+    return {WebhookEvent.JOB_FAILED: _payload(job) | {"error_msg": error_msg, "retry_count": job.retry_count}}
 
 
 def _payload(job: HeldJob) -> dict[str, Any]:

@@ -448,6 +448,7 @@ CREATE TABLE webhook_deliveries (
     status VARCHAR(20) DEFAULT 'pending' NOT NULL,
     attempts INTEGER DEFAULT 0 NOT NULL,
     next_attempt_at TIMESTAMP WITH TIME ZONE,
+    last_attempt_at TIMESTAMP WITH TIME ZONE,
     last_status INTEGER,
     last_error TEXT,
     is_test BOOLEAN DEFAULT false NOT NULL,
@@ -458,7 +459,9 @@ CREATE TABLE webhook_deliveries (
     CONSTRAINT fk_webhook_deliveries_webhook_id FOREIGN KEY(webhook_id) REFERENCES webhooks (id) ON DELETE CASCADE
 );
 --
-CREATE INDEX idx_webhook_deliveries_due ON webhook_deliveries (next_attempt_at) WHERE status = 'pending';
+CREATE INDEX idx_webhook_deliveries_created_at ON webhook_deliveries (created_at);
+--
+CREATE INDEX idx_webhook_deliveries_due ON webhook_deliveries (webhook_id, next_attempt_at) WHERE status = 'pending';
 --
 CREATE INDEX idx_webhook_deliveries_webhook ON webhook_deliveries (webhook_id, created_at);
 --

@@ -16,13 +16,23 @@ app = group(
 policies = group("Policies: which URLs are crawled, and how often.")
 jobs = group("Jobs: one crawl of a URL each, from pending to done.")
 results = group("Results: what bots submitted. They cannot be changed.")
+webhooks = group(
+    "Webhooks: URLs of yours that are called when a job ends, a price changes or a product is back in stock."
+)
 
 
 def register(root: typer.Typer) -> None:
     """Add the commands of this package."""
-    from comity.doors.cli.queue import job_commands, policy_commands, result_commands, stats  # noqa: F401
+    from comity.doors.cli.queue import (  # noqa: F401
+        job_commands,
+        policy_commands,
+        result_commands,
+        stats,
+        webhook_commands,
+    )
 
     app.add_typer(policies, name="policies")
     app.add_typer(jobs, name="jobs")
     app.add_typer(results, name="results")
+    app.add_typer(webhooks, name="webhooks")
     root.add_typer(app, name="queue", rich_help_panel="Crawl service")

@@ -18,6 +18,7 @@ from comity.doors.web.routes import (
     seeds,
     session,
     sources,
+    webhooks,
 )
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
@@ -42,4 +43,5 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     queue.results_router,
     bot_admin.router,
     bot_admin.metrics_router,
+    webhooks.router,
 )

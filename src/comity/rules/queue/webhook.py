@@ -1,0 +1,70 @@
+"""The rules of webhooks: which events a result causes, how a call is signed, and when a failed one is made again.
+
+A signature covers the time of the attempt and the body, so a copied call cannot be sent again later: receivers refuse
+a timestamp that is more than `REPLAY_WINDOW_S` away from their own clock. Each attempt is signed anew. The id of the
+delivery stays the same over all attempts, so that a receiver can drop what it has already handled.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+SIGNATURE_VERSION: Final = "v1"
+REPLAY_WINDOW_S: Final = 300
+RETRY_AFTER_S: Final = (60.0, 300.0, 1800.0, 7200.0, 43_200.0)
+"""The pauses after the first failed attempt, the second, and so on; after that the delivery has failed."""
+MOST_FAILURES: Final = 20
+"""Failed attempts in a row, of any deliveries, after which a webhook is disabled."""
+
+
+def signature(secret: str, timestamp: int, body: bytes) -> str:
+    """The value of X-Comity-Signature: HMAC-SHA256 over `<timestamp>.<body>`."""
+    signed = str(timestamp).encode("ascii") + b"." + body
+    return f"{SIGNATURE_VERSION}={hmac.new(secret.encode('utf-8'), signed, 'sha256').hexdigest()}"
+
+
+def is_authentic(secret: str, timestamp: int, body: bytes, claimed: str, now: float) -> bool:
+    """Whether a receiver should accept a call: signed with the secret, and sent within the replay window."""
+    is_recent = abs(now - timestamp) <= REPLAY_WINDOW_S
+    expected = signature(secret, timestamp, body).encode("ascii")
+    return hmac.compare_digest(expected, claimed.encode("utf-8", "replace")) and is_recent
+
+
+def body_of(delivery_id: str, event: str, created_at: str, payload: Mapping[str, Any]) -> bytes:
+    """What is sent: the same bytes at each attempt, on either database."""
+    document = {"id": delivery_id, "event": event, "created_at": created_at, "data": payload}
+    return json.dumps(document, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+
+
+def next_attempt_after_s(attempts: int) -> float | None:
+    """How long to wait after the failure of so many attempts; None if the delivery has failed for good."""
+    return RETRY_AFTER_S[attempts - 1] if 1 <= attempts <= len(RETRY_AFTER_S) else None
+
+
+def is_disabled_after(failures: int) -> bool:
+    """Whether so many failed attempts in a row disable a webhook."""
+    return failures >= MOST_FAILURES
+
+
+def is_delivered(status: int | None) -> bool:
+    """Whether the receiver accepted a call. Redirects are not followed, so they are failures."""
+    return status is not None and 200 <= status < 300
+
+
+def is_price_changed(
+    old_price: Decimal | None, old_currency: str | None, price: Decimal | None, currency: str | None
+) -> bool:
+    """Whether a result has another price or currency than the one before; an unknown one differs from none."""
+    if old_price is None or price is None:
+        return False
+    is_other_currency = None not in (old_currency, currency) and old_currency != currency
+    return price != old_price or is_other_currency
+
+
+def is_back_in_stock(was_in_stock: bool | None, in_stock: bool | None) -> bool:
+    """Whether a product is known to have been out of stock, and is in stock now."""
+    return was_in_stock is False and in_stock is True
