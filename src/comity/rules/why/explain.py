@@ -84,10 +84,8 @@ def chain_of(facts: UrlFacts) -> tuple[Step, ...]:
     past: list[tuple[datetime, int, Step]] = []
     # Of the same moment, discovery comes first, then what was decided, then what came of it. A sighting has the time of
     # the last one: a URL that was decided about before then had been seen before, too.
-    decided_at = min((each.at for each in (*facts.decisions, *facts.visits)), default=None)
-    for each in facts.sightings:
-        seen_by = each.at if decided_at is None else min(each.at, decided_at)
-        past.append((seen_by, 0, _sighting(each)))
+    decided_at = [*(decided.at for decided in facts.decisions), *(visit.at for visit in facts.visits)]
+    past += [(min([seen.at, *decided_at]), 0, _sighting(seen)) for seen in facts.sightings]
     past += [(each.at, 1, _decided(each)) for each in facts.decisions]
     past += [(each.at, 2, _visited(facts, each)) for each in facts.visits]
     if facts.image is not None and facts.image.asked_at is not None:
