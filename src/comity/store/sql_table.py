@@ -51,7 +51,7 @@ class ExtraColumn(NamedTuple):
 
 
 class RefusedRow(NamedTuple):
-    """A URL that was not asked for, and why."""
+    """A URL that was not requested, and why."""
 
     url: str
     surt_key: str
@@ -138,7 +138,7 @@ class SqlTable:
         self._connection.execute("COMMIT")
 
     def put_refused(self, rows: Iterable[RefusedRow], at: float) -> int:
-        """Give URLs that were not asked for a row that says why, unless they have one."""
+        """Give URLs that were not requested a row that says why, unless they have one."""
         found = list(rows)
         known = self.known([row.url for row in found]) if found else {}
         new = [row for row in found if row.url not in known]

@@ -63,7 +63,7 @@ class _Unfit(Exception):
 def read_options(options: Iterable[tuple[str, OptionValue]]) -> SqlCrawlOptions:
     """The options of a statement; `BadInput` names the option, what it takes and the nearest known name."""
     found: dict[str, Any] = {}
-    given: dict[str, str] = {}
+    used: dict[str, str] = {}
     for name, value in options:
         rule = OPTIONS.get(name)
         if rule is None:
@@ -71,9 +71,9 @@ def read_options(options: Iterable[tuple[str, OptionValue]]) -> SqlCrawlOptions:
             remedy = f"; did you mean {meant}?" if meant is not None else f"; the options are {', '.join(OPTIONS)}"
             raise BadInput(name, f"the option is not known{remedy}")
         target = rule.field or name
-        if target in given:
-            raise BadInput(name, f"the option says the same as {given[target]}; name one of them")
-        given[target] = name
+        if target in used:
+            raise BadInput(name, f"the option means the same as {used[target]}; use one of them")
+        used[target] = name
         try:
             read = rule.read(value)
         except _Unfit:
