@@ -51,7 +51,7 @@ class ExtraColumn(NamedTuple):
 
 
 class RefusedRow(NamedTuple):
-    """A URL that was not asked for, and why."""
+    """A URL that was not requested, and why."""
 
     url: str
     surt_key: str
@@ -114,16 +114,15 @@ class SqlTable:
             for first in range(0, rows, _BATCH):
                 # By number: the order of a query's rows is not certain (preserve_insertion_order may be off).
                 rows_of_part = (
-                    f"SELECT {', '.join(columns)}, element_at($elapsed, url)[1] AS elapsed_ms, "  # noqa: S608
-                    f"element_at($kinds, error)[1] AS error_type "
-                    f"FROM read_parquet({quoted(part)}, file_row_number = true) "
-                    f"WHERE file_row_number >= {first} AND file_row_number < {first + _BATCH}"
+                    f"SELECT {', '.join(f'part.{name}' for name in columns)}, took.ms AS elapsed_ms, "  # noqa: S608
+                    f"element_at($kinds, part.error)[1] AS error_type "
+                    f"FROM read_parquet({quoted(part)}, file_row_number = true) AS part "
+                    "LEFT JOIN (SELECT unnest($urls::VARCHAR[]) AS url, unnest($times::BIGINT[]) AS ms) AS took "
+                    f"ON took.url = part.url "
+                    f"WHERE part.file_row_number >= {first} AND part.file_row_number < {first + _BATCH}"
                 )
-                self._put(
-                    rows_of_part,
-                    {"elapsed": _map(elapsed_ms), "kinds": _map(kinds)},
-                    [*columns, "elapsed_ms", "error_type"],
-                )
+                values = {"kinds": _map(kinds), "urls": list(elapsed_ms), "times": list(elapsed_ms.values())}
+                self._put(rows_of_part, values, [*columns, "elapsed_ms", "error_type"])
         return int(rows)
 
     @contextmanager
@@ -139,7 +138,7 @@ class SqlTable:
         self._connection.execute("COMMIT")
 
     def put_refused(self, rows: Iterable[RefusedRow], at: float) -> int:
-        """Give URLs that were not asked for a row that says why, unless they have one."""
+        """Give URLs that were not requested a row that says why, unless they have one."""
         found = list(rows)
         known = self.known([row.url for row in found]) if found else {}
         new = [row for row in found if row.url not in known]

@@ -23,7 +23,7 @@ from comity.rules.canonical import WebAddress, canonical_host, host_in_url
 
 
 class NotAsked(NamedTuple):
-    """A URL that was not asked for: the kind of evidence, and what it says."""
+    """A URL that was not requested: the kind of evidence, and what it says."""
 
     place: int
     url: str
@@ -115,7 +115,7 @@ def durations(database: Database, keys: Sequence[int]) -> dict[int, int]:
 
 
 def not_asked(database: Database, visits: VisitList, after: int, limit: int) -> list[NotAsked]:
-    """URLs of a list that are done with and were never asked for, and why, a page at a time."""
+    """URLs of a list that are done with and were never requested, and why, a page at a time."""
     with database.read() as connection:
         return [NotAsked(*row) for row in lists.not_asked(connection, visits.list_id, after, limit)]
 
@@ -133,7 +133,7 @@ def hosts_to_visit(database: Database, visits: VisitList) -> list[str]:
 
 
 def end_list(database: Database, clock: Clock, visits: VisitList) -> None:
-    """Nothing of the list is left to do: the next piece of work of this name begins anew."""
+    """Nothing of the list is left to do: the next piece of work of this name starts afresh."""
     with database.write() as connection:
         lists.end(connection, visits.list_id, clock.now())
 

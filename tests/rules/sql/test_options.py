@@ -52,7 +52,7 @@ def test_values(name: str, value: OptionValue, field: str, read: object) -> None
         ([("user_agent", "")], "takes a text"),
         ([("default_crawl_delay", -1)], "a number of seconds"),
         ([("accept_content_types", 5)], "a list of types"),
-        ([("default_crawl_delay", 1), ("crawl_delay_ms", 5)], "says the same as default_crawl_delay"),
+        ([("default_crawl_delay", 1), ("crawl_delay_ms", 5)], "means the same as default_crawl_delay"),
         ([("min_crawl_delay", 5), ("max_crawl_delay", 4)], "longer than max_crawl_delay"),
     ],
 )

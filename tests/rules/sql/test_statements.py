@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comity.model.statement import (
+    CrawlerSetting,
     CrawlingMerge,
     CrawlStatement,
     PlainSql,
@@ -119,9 +120,9 @@ def test_values_of_options(written: str, value: object) -> None:
             "CRAWL (SELECT 1) INTO t\nWHER url = ''",
             "line 2, column 1: 'WHER' is not expected here; did you mean WHERE?",
         ),
-        ("CRAWL (SELECT 1) INTO t LIMIT 1 LIMIT 2", "line 1, column 33: LIMIT is there twice"),
+        ("CRAWL (SELECT 1) INTO t LIMIT 1 LIMIT 2", "line 1, column 33: the clause LIMIT appears twice"),
         ("CRAWL (SELECT 1) INTO t LIMIT 1.5", "line 1, column 31: LIMIT needs a whole number"),
-        ("CRAWL (SELECT 1) INTO t WITH (a 1, A 2)", "line 1, column 36: the option a is there twice"),
+        ("CRAWL (SELECT 1) INTO t WITH (a 1, A 2)", "line 1, column 36: the option a appears twice"),
         ("CRAWL (SELECT 1) INTO t WITH (a 'x)", "line 1, column 33: a string is never closed"),
         ("CRAWL (SELECT 1) INTO t WITH (a ?)", "line 1, column 33: the value of a is written out"),
         ("CRAWL (SELECT 1) INTO t WITH (a 1 b 2)", "line 1, column 35: expected a comma or a closing parenthesis"),
@@ -250,3 +251,22 @@ def test_the_split_into_statements_agrees_with_duckdb(one: str, other: str) -> N
     quoted = [text.replace("\0", "").encode("utf-8", "ignore").decode().replace("'", "''") for text in (one, other)]
     script = f"SELECT '{quoted[0]}'; SELECT '{quoted[1]}' -- ;\n"
     assert len(duckdb.extract_statements(script)) == len(list(read_script(script))) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "setting"),
+    [
+        ("SET crawler_user_agent = 'it''s/1'", CrawlerSetting("crawler_user_agent", "it's/1")),
+        ("/* c */ set global Crawler_Timeout_ms to 5", CrawlerSetting("crawler_timeout_ms", 5)),
+        ("RESET crawler_default_delay", CrawlerSetting("crawler_default_delay", None, is_reset=True)),
+    ],
+)
+def test_settings_of_the_crawler_are_read_and_printed(text: str, setting: CrawlerSetting) -> None:
+    assert list(read_script(text)) == list(read_script(print_statement(setting))) == [setting]
+
+
+@pytest.mark.parametrize(
+    "text", ["SET threads = 4", "SET VARIABLE crawler_x = 1", "SET", "SET crawler", "RESET threads"]
+)
+def test_other_settings_are_duckdbs(text: str) -> None:
+    assert list(read_script(text)) == [PlainSql(text)]

@@ -1,4 +1,4 @@
-"""Calls in the text of a statement that are replaced before DuckDB reads it: `read_html` and settings of ours.
+"""Calls in the text of a statement that are replaced before DuckDB reads it: `read_html` and our own settings.
 
 Only what is certainly a call is touched; strings, comments and names stay as they were written.
 """

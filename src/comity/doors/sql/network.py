@@ -84,7 +84,7 @@ def names_any(text: str) -> bool:
 
 
 class NetworkFunctions:
-    """The pages and sitemaps that the functions of one connection know, and those that they were asked for."""
+    """The pages and sitemaps that the functions of one connection know, and those that they still need."""
 
     def __init__(
         self, crawl: Callable[[Sequence[str]], Iterable[Row | None]], read_sitemap: Callable[[str], list[Row]]

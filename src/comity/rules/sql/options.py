@@ -63,7 +63,7 @@ class _Unfit(Exception):
 def read_options(options: Iterable[tuple[str, OptionValue]]) -> SqlCrawlOptions:
     """The options of a statement; `BadInput` names the option, what it takes and the nearest known name."""
     found: dict[str, Any] = {}
-    given: dict[str, str] = {}
+    used: dict[str, str] = {}
     for name, value in options:
         rule = OPTIONS.get(name)
         if rule is None:
@@ -71,9 +71,9 @@ def read_options(options: Iterable[tuple[str, OptionValue]]) -> SqlCrawlOptions:
             remedy = f"; did you mean {meant}?" if meant is not None else f"; the options are {', '.join(OPTIONS)}"
             raise BadInput(name, f"the option is not known{remedy}")
         target = rule.field or name
-        if target in given:
-            raise BadInput(name, f"the option says the same as {given[target]}; name one of them")
-        given[target] = name
+        if target in used:
+            raise BadInput(name, f"the option means the same as {used[target]}; use one of them")
+        used[target] = name
         try:
             read = rule.read(value)
         except _Unfit:
@@ -176,10 +176,12 @@ def _boolean(meaning: str) -> OptionRule:
 
 OPTIONS: Final[dict[str, OptionRule]] = {
     "user_agent": OptionRule(_text, "a text", "the User-Agent of every request; robots.txt is read for its bot's name"),
-    "threads": _bounded(1, MOST_THREADS, "visits under way at once; DuckDB's own setting unless it is given"),
-    "timeout_seconds": OptionRule(_number(0.1, 3600), "a number of seconds from 0.1 to 3,600", "the longest request"),
-    "compress": _boolean("ask for compressed answers"),
-    "default_crawl_delay": _seconds("seconds between two requests to a host whose robots.txt names none"),
+    "threads": _bounded(1, MOST_THREADS, "an upper limit of max_total_connections"),
+    "timeout_seconds": OptionRule(
+        _number(0.1, 3600), "a number of seconds from 0.1 to 3,600", "the time limit of a request"
+    ),
+    "compress": _boolean("ask for compressed responses"),
+    "default_crawl_delay": _seconds("delay between two requests to a host whose robots.txt sets none"),
     "crawl_delay_ms": OptionRule(
         _number(0, _DAY_S * 1000),
         "a number of milliseconds",
@@ -187,28 +189,30 @@ OPTIONS: Final[dict[str, OptionRule]] = {
         Decimal("0.001"),
         "default_crawl_delay",
     ),
-    "min_crawl_delay": _seconds("the delay never becomes shorter than this"),
-    "max_crawl_delay": _seconds("a delay that grows with a slow host grows no longer than this"),
-    "max_total_connections": _bounded(1, 10_000, "requests under way at once, over all hosts"),
-    "max_parallel_per_domain": _bounded(1, 1000, "requests under way at once to one host"),
+    "min_crawl_delay": _seconds("the shortest delay"),
+    "max_crawl_delay": _seconds("the longest delay to which a slow host can raise it"),
+    "max_total_connections": _bounded(1, 10_000, "requests at once, over all hosts"),
+    "max_parallel_per_domain": _bounded(1, 1000, "requests at once to one host"),
     "max_crawl_pages": _bounded(0, 1_000_000_000, "pages in all; 0 means no limit"),
-    "max_crawl_depth": _bounded(0, 1000, "how many links a page may be away from a URL of the query"),
+    "max_crawl_depth": _bounded(0, 1000, "how many links away from a URL of the query a page can be"),
     "allow_subdomains": _boolean("follow links to subdomains"),
     "follow_links": _boolean("follow links from page to page"),
     "respect_nofollow": _boolean("do not follow links with rel=nofollow"),
     "follow_canonical": _boolean("visit the page that rel=canonical names"),
     "respect_robots_txt": _boolean("obey robots.txt"),
-    "accept_content_types": OptionRule(_texts, "a list of types, as text/html or text/*", "keep no other bodies"),
-    "reject_content_types": OptionRule(_texts, "a list of types, as image/*", "keep none of these"),
-    "max_response_bytes": _bounded(1, 2**31 - 1, "the largest body, inflated"),
-    "max_retries": _bounded(0, 100, "tries of a URL after the first"),
+    "accept_content_types": OptionRule(
+        _texts, "a list of types, such as text/html or text/*", "store only these bodies"
+    ),
+    "reject_content_types": OptionRule(_texts, "a list of types, such as image/*", "store none of these bodies"),
+    "max_response_bytes": _bounded(1, 2**31 - 1, "the largest body, after decompression"),
+    "max_retries": _bounded(0, 100, "how often a failed request is repeated"),
     "max_retry_backoff_seconds": _bounded(1, _DAY_S, "the longest wait before a retry"),
     "batch_size": _bounded(1, 100_000, "rows that are written to the table together"),
-    "update_stale": _boolean("visit pages again that sitemaps, validators or their age call out of date"),
+    "update_stale": _boolean("request pages again that changed according to their sitemap, or that are a day old"),
     "sitemap_cache_hours": OptionRule(
-        _number(0, 24 * 365), "a number of hours from 0 to 8,760", "how long a sitemap is believed"
+        _number(0, 24 * 365), "a number of hours from 0 to 8,760", "how long a sitemap is used before it is read again"
     ),
     "extract_js": _boolean("read the variables of scripts"),
-    "log_skipped": _boolean("give a row to URLs that were not asked for"),
+    "log_skipped": _boolean("store a row for each URL that was not requested, with the reason"),
 }
 """Every option, with the other spellings that users of the extension know."""

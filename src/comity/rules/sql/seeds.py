@@ -28,7 +28,7 @@ class QuerySeed(NamedTuple):
 
 
 def read_query_seed(text: str, *, collapse: bool = False) -> QuerySeed:
-    """Read one value of the query; raise `BadAddress` if it is no address."""
+    """Read one value of the query; raise `BadAddress` if it is not a URL."""
     address = web_address(text.strip(), collapse=collapse)
     path, _, query = address.url.partition("://")[2].partition("/")[2].partition("?")
     if not path and not query:

@@ -1,6 +1,6 @@
 """Reading scripts: takes the user's text, returns statements one by one, or what is wrong with one and where.
 
-A statement that does not begin as one of ours is DuckDB's: its text is handed over as it was written, whatever it
+A statement that begins with none of our keywords is for DuckDB: its text is passed on unchanged, whatever it
 contains. docs/sql.md has the grammar. Time is linear in the text.
 """
 
@@ -138,7 +138,7 @@ def _split(text: str) -> Iterator[tuple[str, list[Token]]]:
 
 
 def _reader_of(pieces: Sequence[Token]) -> Callable[[_Reader], Statement] | None:
-    """How to read a statement of ours; None for any other. No statement of DuckDB begins with CRAWL."""
+    """How to read one of our own statements; None for any other. No statement of DuckDB begins with CRAWL."""
     first, second = pieces[0], pieces[1] if len(pieces) > 1 else None
     if second is None:
         return _Reader.crawl if first.is_word("CRAWL") else None
@@ -179,7 +179,7 @@ class _Reader:
             if not token.is_word(*_CLAUSES):
                 self._refuse_clause(token)
             if clause in seen:
-                self._fail(f"{clause} is there twice", token)
+                self._fail(f"the clause {clause} appears twice", token)
             seen.add(clause)
             self._at += 1
             if clause == "EXTRACT":
@@ -315,7 +315,7 @@ class _Reader:
             self._check_closed(token)
             name = name_value(token).lower()
             if name in found:
-                self._fail(f"the option {name} is there twice", token)
+                self._fail(f"the option {name} appears twice", token)
             if len(found) >= MOST_OPTIONS:
                 self._fail(f"more than {MOST_OPTIONS} options", token)
             following = self._peek()

@@ -1,7 +1,7 @@
 """Runs one CRAWL statement on a thread of its own: URLs enter, Parquet parts and a summary leave.
 
 The statement is a list of visits in the state. Killed and issued again, it goes on where it was; ended, the next one of
-the same words begins anew.
+the same words starts afresh.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class StatementRun:
                 loop.call_soon_threadsafe(crawl.stop)
 
     def end(self) -> None:
-        """Everything that came is in its table: the next statement of the same words begins anew."""
+        """Everything that came is in its table: the next statement of the same words starts afresh."""
         if self._state is None:
             return
         for visits in self._opened if self._plan.is_forgotten else self._visited:
@@ -171,7 +171,7 @@ class StatementRun:
             self._is_done.set()
 
     async def _crawl_all(self, state: State) -> None:
-        """Direct URLs first: their hosts' sitemaps are not asked for."""
+        """Direct URLs first: their hosts' sitemaps are not requested."""
         self._loop = asyncio.get_running_loop()
         pages = [seed for seed in self._plan.seeds if seed.kind is SeedKind.PAGE]
         sites = [seed for seed in self._plan.seeds if seed.kind is not SeedKind.PAGE]
@@ -266,7 +266,7 @@ def _is_held(summary: RunSummary, left: set[str]) -> bool:
 
 
 def _refused(state: State, visits: VisitList) -> list[RefusedRow]:
-    """The URLs of a list that were not asked for, each with its reason."""
+    """The URLs of a list that were not requested, each with its reason."""
     found: list[RefusedRow] = []
     after = 0
     while rows := not_asked(state.database, visits, after, _LISTED):
@@ -278,4 +278,4 @@ def _refused(state: State, visits: VisitList) -> list[RefusedRow]:
 def _reason(content: Any) -> str:
     said = content if isinstance(content, dict) else {}
     rule = said.get("matchedRule")
-    return f"robots.txt says {rule}" if rule else str(said.get("reason") or "not asked for")
+    return f"robots.txt says {rule}" if rule else str(said.get("reason") or "not requested")
