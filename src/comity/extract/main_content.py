@@ -308,10 +308,9 @@ class _Finder:
             length -= len(text)
             line_ends -= text.count("\n")
             if isinstance(node, Element):
-                for link in node.iter_elements("a", include_self=True):
-                    text = link.text
-                    linked -= len(text)
-                    link_line_ends -= text.count("\n")
+                links = "".join([link.text for link in node.iter_elements("a", include_self=True)])
+                linked -= len(links)
+                link_line_ends -= links.count("\n")
         self._may_read -= counted.length - length
         if _is_laid_out(length, line_ends) or (linked and _is_laid_out(linked, link_line_ends)):
             return self._prose(inner)  # blanks have to be counted
@@ -462,18 +461,20 @@ class _Finder:
             above = link.parent
             size = len(link.text)
             linked += size
-            while isinstance(above, Element) and above.tag not in _LINK_BLOCKS and above != root:
+            while above is not root and isinstance(above, Element) and above.tag not in _LINK_BLOCKS:
                 above = above.parent
-            if isinstance(above, Element) and above != root:
+            if above is not root and isinstance(above, Element):
                 blocks[above] = blocks.get(above, 0) + size
         if linked > 0.5 * length:
             return
         for block, size in blocks.items():
             if self._may_read <= 0:
                 return
-            if size < 0.2 * self._length(block):  # not even without the blanks of its layout
+            text = block.text
+            self._may_read -= len(text)
+            if size < 0.2 * len(text):  # not even without the blanks of its layout
                 continue
-            own = _size_of(block)
+            own = _size(text, text.count("\n"))
             if size > 0.67 * own and own < 0.3 * length and not (block.tag == "p" and own > 200):
                 block.decompose()
 
