@@ -53,6 +53,7 @@ _HIDING: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IG
 _ROOTS: Final = frozenset(("html", "body", "main", "article"))
 _PROSE: Final = frozenset(("p", "pre", "h1", "blockquote", "figure", "table", "code", "em", "strong", "a", "span"))
 _CHARACTERS_A_NODE: Final = 2_000  # are read in the time that it takes to look at one more node
+_WORTH_AN_ACCOUNT: Final = 16_000  # characters
 _CLIMBED_MOST: Final = 40
 _SHORT: Final = 150
 _LONGEST_WORDS: Final = 500
@@ -269,6 +270,8 @@ class _Finder:
         self._may_read = 1
         self._total = self._prose(body)
         self._may_read = _READ_ANYWAY + _READ_AGAIN_MOST * self._sizes[body]
+        if self._counts[body].length < _WORTH_AN_ACCOUNT:
+            del self._counts[body]  # to read it again costs less than to keep account of it
 
     def find(self) -> Element:
         """The element that holds the content, without what does not belong to it."""
@@ -356,6 +359,9 @@ class _Finder:
 
     def _remove(self, element: Element) -> None:
         """Take an element out, and note what the body has lost."""
+        if self._body not in self._counts:
+            element.extract()
+            return
         above = list(islice(element.ancestors, _CLIMBED_MOST))
         if self._body not in above:
             if len(above) < _CLIMBED_MOST:
