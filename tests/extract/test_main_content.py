@@ -327,6 +327,9 @@ HOSTILE = {
     "many links": "<p><a href=/x>word</a> " * 30_000,
     "links in links' blocks": "<div><a href=/x>word</a>" * 8_000,
     "many noise elements": "<div class=share>word</div>" * 30_000,
+    "noise within noise": "<div class=share>word " * 30_000,
+    "noise deep within": "<div>" * 10_000 + "<div class=share>word</div>" * 10_000,
+    "one main among many blocks": "<p>word</p>" * 50_000 + "<main><article>some words" + "<p>of text</p>" * 20_000,
     "many mains": "<main>some words of text</main>" * 20_000,
     "one long word": "<main><p>" + "x" * 3_000_000,
     "one long class": f"<div class='{'nav ' * 200_000}'><p>word",
@@ -365,3 +368,31 @@ def test_lines_have_no_blanks_at_their_ends_and_no_more_than_one_between_them() 
     text, markdown = content("<main><pre>a  \n\n\n\nb\t\nc</pre><p>d<br> <br><br><br>e</main>")
     for rendered in (text, markdown):
         assert not re.search(r"[ \t]\n|\n{3}", rendered)
+
+
+def test_blanks_of_other_kinds_at_line_ends_go_too_and_one_empty_line_stays() -> None:
+    text, _ = content("<main><p>one&nbsp;</p><p>two&#x2003;<br>three</p><p></p><figure></figure><p></p><p>four</main>")
+    assert text == "one\n\ntwo\nthree\n\nfour"
+    text, _ = content("<main><p>one<figure><img src=x></figure></p><p></p><p>two<br><br><br><br>three</main>")
+    assert re.fullmatch(r"one\n\ntwo\n\nthree", text)
+
+
+def test_a_small_main_element_is_not_credited_with_the_noise_that_was_around_it() -> None:
+    menu = f"<header class=menu><nav class=menu>{'menu entry ' * 550}</nav></header>"
+    prose = (
+        "<div><p>" + "</p><p>".join(["A sentence about the harbour, its boats, and its weather."] * 350) + "</p></div>"
+    )
+    for around in (f"{menu * 3}<main>Short.</main>{prose}", f"<a>{menu * 3}</a>{prose}<div><main>Short.</main></div>"):
+        text, _ = content(f"<body>{around}")
+        assert text.count("its boats") == 350
+        assert "menu entry" not in text
+
+
+def test_an_id_counts_among_elements_that_have_only_a_class() -> None:
+    plain = "<p class=lead>A sentence about the harbour, its boats, and its weather.</p>" * 5
+    notice, kept = "<div id=cookie-notice class=box>We use cookies.</div>", "<div id=x>Kept.</div>"
+    markup = f"<div class=page>{plain}{notice}{plain}{kept}</div>"
+    text, _ = content(f"{markup}<div class=share>Share this.</div><div id=newsletter>Subscribe.</div>")
+    assert text.count("its boats") == 10
+    assert "Kept." in text
+    assert not re.search("cookies|Share|Subscribe", text)

@@ -53,6 +53,7 @@ _HIDING: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IG
 _ROOTS: Final = frozenset(("html", "body", "main", "article"))
 _PROSE: Final = frozenset(("p", "pre", "h1", "blockquote", "figure", "table", "code", "em", "strong", "a", "span"))
 _CHARACTERS_A_NODE: Final = 2_000  # are read in the time that it takes to look at one more node
+_WORTH_AN_ACCOUNT: Final = 16_000  # characters
 _CLIMBED_MOST: Final = 40
 _SHORT: Final = 150
 _LONGEST_WORDS: Final = 500
@@ -269,6 +270,8 @@ class _Finder:
         self._may_read = 1
         self._total = self._prose(body)
         self._may_read = _READ_ANYWAY + _READ_AGAIN_MOST * self._sizes[body]
+        if self._counts[body].length < _WORTH_AN_ACCOUNT:
+            del self._counts[body]  # to read it again costs less than to keep account of it
 
     def find(self) -> Element:
         """The element that holds the content, without what does not belong to it."""
@@ -308,10 +311,9 @@ class _Finder:
             length -= len(text)
             line_ends -= text.count("\n")
             if isinstance(node, Element):
-                for link in node.iter_elements("a", include_self=True):
-                    text = link.text
-                    linked -= len(text)
-                    link_line_ends -= text.count("\n")
+                links = "".join([link.text for link in node.iter_elements("a", include_self=True)])
+                linked -= len(links)
+                link_line_ends -= links.count("\n")
         self._may_read -= counted.length - length
         if _is_laid_out(length, line_ends) or (linked and _is_laid_out(linked, link_line_ends)):
             return self._prose(inner)  # blanks have to be counted
@@ -357,6 +359,9 @@ class _Finder:
 
     def _remove(self, element: Element) -> None:
         """Take an element out, and note what the body has lost."""
+        if self._body not in self._counts:
+            element.extract()
+            return
         above = list(islice(element.ancestors, _CLIMBED_MOST))
         if self._body not in above:
             if len(above) < _CLIMBED_MOST:
@@ -462,18 +467,20 @@ class _Finder:
             above = link.parent
             size = len(link.text)
             linked += size
-            while isinstance(above, Element) and above.tag not in _LINK_BLOCKS and above != root:
+            while above is not root and isinstance(above, Element) and above.tag not in _LINK_BLOCKS:
                 above = above.parent
-            if isinstance(above, Element) and above != root:
+            if above is not root and isinstance(above, Element):
                 blocks[above] = blocks.get(above, 0) + size
         if linked > 0.5 * length:
             return
         for block, size in blocks.items():
             if self._may_read <= 0:
                 return
-            if size < 0.2 * self._length(block):  # not even without the blanks of its layout
+            text = block.text
+            self._may_read -= len(text)
+            if size < 0.2 * len(text):  # not even without the blanks of its layout
                 continue
-            own = _size_of(block)
+            own = _size(text, text.count("\n"))
             if size > 0.67 * own and own < 0.3 * length and not (block.tag == "p" and own > 200):
                 block.decompose()
 
