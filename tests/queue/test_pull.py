@@ -183,12 +183,15 @@ class Reader:
     def __init__(self) -> None:
         self.service: Service
         self.asked: list[tuple[list[str], float]] = []
+        self.reason: str | None = None
 
-    def why_not(self, origin: str) -> str | None:
-        raise AssertionError(origin)
+    def why_not(self, _origin: str) -> str | None:
+        return self.reason if self.asked else None
 
     async def known(self, origins: Collection[str], timeout_s: float) -> None:
         self.asked.append((list(origins), timeout_s))
+        if self.reason is not None:
+            return
         await asyncio.to_thread(self.service.allow, *(origin.removeprefix("https://") for origin in origins))
 
 
@@ -208,6 +211,21 @@ def test_a_pull_that_would_be_empty_waits_for_robots_txt(service: Service) -> No
     service.job("https://shop.example/1")
     assert [job.host for job in reading.pull("b").jobs] == ["shop.example"]
     assert reader.asked[1:] == [(["https://newer.example"], 0.0)]
+    reading.threads.close()
+
+
+def test_a_job_says_why_its_robots_txt_cannot_be_read(service: Service) -> None:
+    reader = Reader()
+    reader.service = reading = Service(service.state, reader)
+    reader.reason = "127.0.0.1 is a private address"
+    job_id = service.job("https://127.0.0.1/1")
+    assert reading.pull().skipped == {SkipReason.ROBOTS_UNKNOWN: 1}
+    row = job_row(service.state, job_id)
+    assert row["error_msg"] == "robots.txt cannot be read: 127.0.0.1 is a private address"
+    assert row["status"] == "pending"
+    service.state.clock.advance(seconds=61)
+    reader.reason = None
+    assert reading.pull_one().job_id == job_id
     reading.threads.close()
 
 

@@ -11,7 +11,7 @@ from comity.rules.suggestions import nearest
 from comity.settings import Settings
 
 _PREFIX: Final = "COMITY_"
-_READ_ELSEWHERE: Final = frozenset({"COMITY_TRACEBACK"})
+_READ_ELSEWHERE: Final = frozenset({"COMITY_TRACEBACK", "COMITY_URL"})  # the latter by bots, such as the examples
 _TEST_PREFIX: Final = "COMITY_TEST_"
 _MOST_WARNINGS: Final = 10
 

@@ -38,7 +38,7 @@ def _is_attributed(differs: str) -> str:
 
 def create_job_triggers(dialect: str) -> list[str]:
     """The statements that put the triggers in place."""
-    return _postgresql() if dialect == "postgresql" else _sqlite()
+    return _postgresql() if dialect == "postgresql" else _sqlite() + _sqlite_of_written_sql()
 
 
 def drop_job_triggers(dialect: str) -> list[str]:
@@ -191,6 +191,12 @@ BEGIN
     UPDATE crawl_jobs SET locked_by = NULL, locked_at = NULL, lock_ends_at = NULL WHERE id = NEW.id;
 END
 """,
+    ]
+
+
+def _sqlite_of_written_sql() -> list[str]:
+    """What PostgreSQL's types do by themselves."""
+    return [
         *(_sqlite_id(table) for table in ("crawl_policies", "crawl_jobs")),
         _sqlite_config("config", "BEFORE INSERT"),
         _sqlite_config("new_config", "BEFORE UPDATE OF crawl_config"),

@@ -46,6 +46,7 @@ ROBOTS_WAIT_S: Final = 3.0
 _LOOKS_PER_JOB: Final = 4
 _HELD_LOOK_S: Final = 2.0
 _ROBOTS_LOOK_S: Final = 0.5
+_UNREADABLE_LOOK_S: Final = 60.0
 _TAKEN_DOWN_LOOK_S: Final = 3600.0
 _BAD_URL_LOOK_S: Final = 86_400.0
 _NOTHING_WAITS_S: Final = 10.0
@@ -311,7 +312,11 @@ class Puller:
         found = robots.get(address.origin)
         if found is None:
             work.skip(SkipReason.ROBOTS_UNKNOWN, 1)
-            work.unread[address.origin] = host.row.id
+            obstacle = None if self._reader is None else self._reader.why_not(address.origin)
+            if obstacle is None:
+                work.unread[address.origin] = host.row.id
+            else:  # such as an address that may not be asked: the operator finds the reason with the job
+                work.parked.append((job.id, work.now + _UNREADABLE_LOOK_S, f"robots.txt cannot be read: {obstacle}"))
             return
         verdict = found.verdict(address)
         if not verdict.allowed:
