@@ -218,6 +218,11 @@ def test_expressions_of_the_policy_come_first() -> None:
     assert set((each.found_in or {}).values()) == {FoundIn.CRAWL_CONFIG}
 
 
+def test_bare_selectors_are_expressions() -> None:
+    config = {"price": ".price", "title": "h1::text", "in_stock": "[data-stock='no']::attr(data-stock)"}
+    assert values(found("", CONFIGURED, config)) == ("Desk lamp", "1299.00", "EUR", False)
+
+
 def test_an_expression_that_finds_nothing_leaves_the_field_to_the_page() -> None:
     each = found(ld(product(offer())), "", CONFIG | {"currency": "css '.currency::text'"})
     assert values(each) == LAMP
@@ -229,6 +234,9 @@ def test_an_expression_that_finds_nothing_leaves_the_field_to_the_page() -> None
     [
         ({"price": "css '.price::text' | parse_prise"}, "crawl_config.price: column"),
         ({"price": "19.90"}, "crawl_config.price is neither an expression nor"),
+        ({"price": ".19"}, "crawl_config.price is neither an expression nor"),
+        ({"price": ".a['\"]"}, "crawl_config.price is neither an expression nor"),
+        ({"price": ".a["}, "crawl_config.price: column"),
         ({"price": 19}, "crawl_config.price is neither an expression nor"),
         ({"currency": "EURO"}, "a currency code of ISO 4217"),
         ({"in_stock": "maybe"}, "true or false"),

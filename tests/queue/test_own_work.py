@@ -23,7 +23,8 @@ from comity.model.queue import OWN_BOT, BotError
 from comity.operate.bots import add_bot
 from comity.reports.politeness import verify_politeness
 from comity.settings import read_settings
-from comity.walk.bots.own_work import JobDone
+from comity.walk.bots.own_work import JobDone, OwnWorker
+from comity.walk.session.leased_host import LeasedHost
 from tests.walk.site import Answer, Asked, Site, Web, redirect
 
 LOOPBACK = "127.0.0.0/8"
@@ -209,6 +210,49 @@ def test_robots_denial_keeps_a_job_from_being_asked_with_evidence(own: Own, web:
     assert "robots" in job["error_msg"]
     assert job["not_before"] > now() + timedelta(minutes=30)
     assert "blocked_by_robots" in {row["type"] for row in own.rows(evidence)}
+
+
+def test_a_denied_job_does_not_end_the_turn_of_its_host(own: Own, web: Web) -> None:
+    site = web.site({"/private": shop(), "/p": shop()}, robots="User-agent: *\nDisallow: /private\n")
+    own.policy(site.url("/private"), priority=9)
+    own.policy(site.url("/p"), priority=1)
+    own.work()
+    assert site.paths == ["/robots.txt", "/p"]
+
+
+def test_a_site_that_keeps_failing_is_parked(state_url: str, web: Web) -> None:
+    site = web.site({f"/{number}": Answer(500) for number in range(4)})
+    with owning(state_url, site_failures=2) as own:
+        for path in site.routes:
+            own.policy(site.url(path))
+        own.work()
+        assert len(site.pages()) == 2
+        host = own.one(domains)
+        assert host["queue_failures"] == 2
+        assert host["queue_parked_until"] > now()
+        assert host["queue_ready_at"] > now() + timedelta(seconds=30)
+        asked = len(site.paths)
+        assert own.work() == []
+        assert len(site.paths) == asked
+
+
+def test_an_unexpected_error_costs_its_host_a_minute_and_others_nothing(
+    own: Own, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad, good = web.site({"/p": shop()}), web.site({"/p": shop()})
+    judge = OwnWorker._judge
+
+    def broken(worker: OwnWorker, host: LeasedHost, *others: Any) -> Any:
+        if host.name == bad.host:
+            raise RuntimeError("broken")
+        return judge(worker, host, *others)
+
+    monkeypatch.setattr(OwnWorker, "_judge", broken)
+    for site in (bad, good):
+        own.policy(site.url("/p"))
+    assert sorted((done.host, done.status) for done in own.work()) == sorted([(bad.host, "error"), (good.host, "done")])
+    assert bad.pages() == []
+    assert {row["claimed_by"] for row in own.rows(domains)} == {None}
 
 
 def test_takedowns_keep_a_job_from_being_asked(own: Own, web: Web) -> None:

@@ -4,6 +4,7 @@
 
     {"price": "css '.price::text' | parse_price", "currency": "EUR", "in_stock": "css '.buy::attr(data-stock)'"}
 
+A bare CSS selector that begins with `.`, `#` or `[`, or has `::` in it, means the text of what it selects.
 Fields that it does not name come from JSON-LD, microdata and Open Graph, in this order.
 """
 
@@ -54,10 +55,11 @@ def parse_config(config: Mapping[str, Any] | None) -> ProductConfig | str:
         said = (config or {}).get(name)
         if said is None:
             continue
-        if isinstance(said, str) and looks_like_expression(said):
-            found = parse_expression(said)
+        text = _expression_of(name, said)
+        if text is not None:
+            found = parse_expression(text)
             if isinstance(found, ExpressionProblem):
-                return f"crawl_config.{name}: {describe(said, found)}"
+                return f"crawl_config.{name}: {describe(text, found)}"
             expressions[name] = found
             continue
         value = _fixed(name, said)
@@ -65,6 +67,18 @@ def parse_config(config: Mapping[str, Any] | None) -> ProductConfig | str:
             return f"crawl_config.{name} is neither an expression nor {_WANTED[name]}"
         values[name] = value
     return ProductConfig(expressions, values)
+
+
+def _expression_of(name: str, said: object) -> str | None:
+    """A text as an expression; a bare CSS selector means the text of what it selects."""
+    if not isinstance(said, str) or looks_like_expression(said):
+        return said if isinstance(said, str) else None
+    selector = said.strip()
+    is_selector = selector.startswith((".", "#", "[")) or "::" in selector
+    if not is_selector or ("'" in selector and '"' in selector) or (name == "price" and read_price(said) is not None):
+        return None
+    quote = '"' if "'" in selector else "'"
+    return f"css {quote}{selector}{'' if '::' in selector else '::text'}{quote}"
 
 
 _WANTED: Final = {

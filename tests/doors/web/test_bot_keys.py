@@ -119,3 +119,15 @@ def test_on_this_machine_in_dev_a_bot_needs_no_key(sqlite_url: str) -> None:
         assert refusal(pull(client, None, "my-bot")) == (403, "not_assigned")
         for bad in ("", "a b", "x" * 101, "-x", "ä"):
             assert refusal(pull(client, None, bad)) == (400, "validation_error")
+
+
+def test_no_bot_has_the_name_of_the_own_worker(sqlite_url: str) -> None:
+    with served(sqlite_url, env="dev") as running, running.client() as client:
+        body = {"bot_id": "comity", "job_id": "0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f", "job_ids": [], "success": True}
+        for path in ("pull", "submit"):
+            answer = client.post(f"/api/crawl/{path}/", json=body)
+            assert (answer.status_code, answer.json()["error"]) == (403, "not_assigned")
+        body["job_ids"] = [body["job_id"]]
+        for path in ("heartbeat", "release"):
+            assert client.post(f"/api/crawl/{path}/", json=body).json()["error"] == "not_assigned"
+        assert client.post("/admin/bots", json={"bot_id": "comity"}).status_code == 422

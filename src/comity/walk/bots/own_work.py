@@ -96,6 +96,8 @@ class _GivenBack(NamedTuple):
 
     until: float
     why: str
+    leave_s: float | None = None
+    """How long to leave the host alone, if not only this job has to wait."""
 
 
 class _Taken(NamedTuple):
@@ -231,8 +233,11 @@ class OwnWorker:
             await self._hold(ready)
         except StateUnavailable:
             pass  # the lease and the lock end by themselves, or another look finds the host
-        except ComityError as error:
-            self._on_done(JobDone(ready.id, "", ready.host, "error", str(error)))
+        except Exception as error:  # of one host: it costs the others nothing, and is not tried at every look
+            said = str(error) if isinstance(error, ComityError) else f"unexpected {type(error).__name__}: {error}"
+            self._on_done(JobDone(ready.id, "", ready.host, "error", said[:500]))
+            with suppress(ComityError):
+                await self._thread.run(self._look_later, ready.id, slots.LOOK_WITHIN_S)
 
     async def _hold(self, ready: ReadyHost) -> None:
         address = web_address(f"https://{ready.host}/", collapse=self._terms.collapse_subdomains)
@@ -242,17 +247,21 @@ class OwnWorker:
             return
         held = self._session.held
         held.pin(host)
-        began = self._clock.seconds()
+        began, wait_s = self._clock.seconds(), 0.0
         try:
             for _ in range(_MOST_JOBS):
                 is_over = self._stopping.is_set() or self._clock.seconds() - began > self._terms.turn_s
-                if is_over or host.is_closed or not await self._one(host):
+                if is_over or host.is_closed:
+                    break
+                said = await self._one(host)
+                if said is not None:
+                    wait_s = said
                     break
         finally:
             held.unpin(host)
             next_at = max(host.gate.next_start_at(), host.gate.memory().blocked_until or 0.0)
             await held.release_unused(host)
-            wait_s = min(max(0.0, next_at - self._clock.seconds()), slots.LOOK_WITHIN_S)
+            wait_s = min(max(wait_s, next_at - self._clock.seconds()), slots.LOOK_WITHIN_S)
             await self._thread.run(self._look_later, ready.id, wait_s)
 
     def _look_later(self, host_id: UUID, wait_s: float) -> None:
@@ -261,11 +270,11 @@ class OwnWorker:
             now = time_of(connection, self._database, self._clock)
             jobs.set_ready(connection, [(row.id, now + wait_s) for row in rows])
 
-    async def _one(self, host: LeasedHost) -> bool:
-        """Take the best job of a host and do it; gives whether the host may be asked again at once."""
+    async def _one(self, host: LeasedHost) -> float | None:
+        """Take the best job of a host and do it; None if the next may follow, else how long to leave the host alone."""
         taken = await self._thread.run(self._take, host)
-        if taken is None:
-            return False
+        if isinstance(taken, float):
+            return taken
         visit = SourceVisit()
         try:
             outcome = await self._fetch(host, taken, visit)
@@ -281,26 +290,28 @@ class OwnWorker:
             for each in visit.hosts.values():
                 if each is not host:
                     await self._session.held.release_unused(each)
-        return isinstance(outcome, Submission) and outcome.http_status not in (429, 503)
+        if isinstance(outcome, _GivenBack):
+            return outcome.leave_s
+        return 0.0 if outcome.http_status in (429, 503) else None  # the gate knows how long
 
-    def _take(self, host: LeasedHost) -> _Taken | None:
-        """Lock the best job of a host that is leased here; None if there is none, or the lease is gone."""
+    def _take(self, host: LeasedHost) -> _Taken | float:
+        """Lock the best job of a host that is leased here; without one, how long to leave the host alone."""
         with self._database.write() as connection:
             now = time_of(connection, self._database, self._clock)
             parked: list[tuple[UUID, float, str | None]] = []
             evidence: list[Evidence] = []
             rows, fronts = jobs.take_front(connection, [host.lease.host_id], _FRONT)
             if not rows or rows[0].token != host.lease.token or rows[0].holder != self._session.leases.holder:
-                return None
-            row, taken = rows[0], None
-            if row.queue_parked_until is None or row.queue_parked_until <= now:
-                for job in fronts[row.id]:
-                    address = self._judge(host, job, now, parked, evidence)
-                    if address is not None:
-                        ends_at = now + job.lock_ttl_s
-                        if own_jobs.lock(connection, job.id, ends_at, host.lease.token, now):
-                            taken = _Taken(job, address)
-                        break
+                return _HELD_LOOK_S
+            if rows[0].queue_parked_until is not None and rows[0].queue_parked_until > now:
+                return rows[0].queue_parked_until - now
+            taken: _Taken | float = 0.0
+            for job in fronts[rows[0].id]:
+                address = self._judge(host, job, now, parked, evidence)
+                if address is not None:
+                    if own_jobs.lock(connection, job.id, now + job.lock_ttl_s, host.lease.token, now):
+                        taken = _Taken(job, address)
+                    break
             jobs.park(connection, parked)
             records.add_evidence(connection, None, evidence)
         return taken
@@ -352,7 +363,7 @@ class OwnWorker:
             expires_at = known.expires_at if known is not None else now + _ROBOTS_S
             return _GivenBack(max(until or expires_at, now + 1.0), obstacle.reason)
         if obstacle.trouble in _PATIENT and obstacle.status is None:
-            return _GivenBack(max(until or 0.0, now + _BUSY_S), obstacle.reason)
+            return _GivenBack(max(until or 0.0, now + _BUSY_S), obstacle.reason, _HELD_LOOK_S)
         retry_after_s = None if until is None else max(0.0, until - now)
         return _failure(job.id, obstacle.reason, obstacle.status, retry_after_s)
 
