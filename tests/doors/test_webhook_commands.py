@@ -69,6 +69,19 @@ def test_a_test_says_what_came_of_it(with_state: CommandLine) -> None:
     assert "address refused" in with_state("queue", "webhooks", "deliveries").out
 
 
+def test_a_worker_sends_what_is_due_also_while_there_is_nothing_to_crawl(with_state: CommandLine) -> None:
+    with Web() as web:
+        site = web.site({"/": Answer(200)})
+        key = with_state.json("queue", "webhooks", "add", site.url(), "--allow-network", "127.0.0.0/8")["id"]
+        with_state.rows(
+            "INSERT INTO webhook_deliveries (webhook_id, event, payload, next_attempt_at)"
+            f" VALUES ('{key.replace('-', '')}', 'job.done', '{{}}', '2026-01-01 00:00:00.000000')"
+        )
+        assert with_state("work", "--idle-exit", "--allow-network", "127.0.0.0/8").code == 0
+        assert len(site.log) == 1
+    assert with_state.rows("SELECT status, attempts FROM webhook_deliveries") == [("delivered", 1)]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

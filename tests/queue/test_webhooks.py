@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from comity.database.queue import webhooks as statements
 from comity.database.queue.tables import webhook_deliveries, webhooks
@@ -387,6 +388,66 @@ def test_a_secret_is_in_nothing_that_is_shown(state: State, caplog: pytest.LogCa
     shown = [repr(call), repr(added), repr(list_webhooks(state.database)), repr(rows(state)), caplog.text]
     shown.append(repr(request_of(call, 0.0)))
     assert [text for text in shown if SECRET in text or made in text] == []
+
+
+def test_a_secret_is_in_no_error_of_the_database(state: State) -> None:
+    webhook_id = hook(state, "https://hook.example/")
+    with pytest.raises(IntegrityError) as problem, state.database.write() as connection:
+        values = {"id": webhook_id, "url": "https://other.example/", "events": EVENTS, "secret": SECRET}
+        connection.execute(insert(webhooks).values(**values))
+    assert SECRET not in str(problem.value)
+
+
+def test_a_batch_that_is_cancelled_is_finished_if_its_receiver_answers(state: State, web: Web) -> None:
+    """A run of a worker ends while calls are under way: they are noted, not made twice."""
+
+    async def run() -> None:
+        loop, arrived, answering = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+
+        def answer(_asked: Asked) -> Answer:
+            loop.call_soon_threadsafe(arrived.set)
+            return Answer(200, held=answering)
+
+        site = web.site({"/": answer})
+        deliver(state, hook(state, site.url()))
+        sending = asyncio.create_task(sender(state, "127.0.0.0/8").send_due())
+        await asyncio.wait_for(arrived.wait(), 20)
+        sending.cancel()
+        await asyncio.sleep(0)
+        answering.set()
+        with pytest.raises(asyncio.CancelledError):
+            await sending
+
+    asyncio.run(run())
+    assert [(row["status"], row["attempts"]) for row in rows(state)] == [("delivered", 1)]
+
+
+def test_a_call_that_is_cut_off_is_no_failure_of_its_receiver(
+    state: State, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(send_webhooks, "_GRACE_S", 0.01)
+    never = threading.Event()
+
+    async def run() -> None:
+        loop, arrived = asyncio.get_running_loop(), asyncio.Event()
+
+        def answer(_asked: Asked) -> Answer:
+            loop.call_soon_threadsafe(arrived.set)
+            return Answer(200, held=never)
+
+        deliver(state, hook(state, web.site({"/": answer}).url()))
+        sending = asyncio.create_task(sender(state, "127.0.0.0/8").send_due())
+        await asyncio.wait_for(arrived.wait(), 20)
+        sending.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await sending
+
+    asyncio.run(run())
+    never.set()
+    (found,) = rows(state)
+    assert (found["status"], found["attempts"], found["last_error"]) == ("pending", 1, None)
+    assert found["next_attempt_at"] == state.clock.now() + timedelta(seconds=60)
+    assert list_webhooks(state.database)[0].consecutive_failures == 0
 
 
 def test_webhooks_are_edited_within_bounds(state: State) -> None:

@@ -130,6 +130,7 @@ def open_database(where: str | Path, *, connections: int = 2) -> Database:
             pool_timeout=60,
             pool_pre_ping=True,
             connect_args={**_POSTGRESQL_LINE, **of_session},
+            hide_parameters=True,  # an error's text ends up in logs, and values may be secrets
         )
         from comity.database.bounded_postgresql import bound_waits
     except ModuleNotFoundError:
@@ -227,7 +228,8 @@ def _sqlite_engine(url: URL) -> Engine:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StateUnavailable(f"cannot create the folder {path.parent}: {error.strerror}") from None
-    engine = create_engine(url, connect_args={"timeout": _WAIT_FOR_WRITER_S, "isolation_level": None})
+    arguments = {"timeout": _WAIT_FOR_WRITER_S, "isolation_level": None}
+    engine = create_engine(url, connect_args=arguments, hide_parameters=True)
     engine.dialect.statement_compiler = _SqliteWithIndexHints
 
     @event.listens_for(engine, "connect")

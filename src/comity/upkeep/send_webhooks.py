@@ -23,7 +23,7 @@ from comity.database.connection import Database
 from comity.database.queue import webhooks
 from comity.database.types import from_seconds
 from comity.model.errors import StateUnavailable
-from comity.model.fetch import Fetcher, FetchFailure, FetchLimits, FetchRequest, Response
+from comity.model.fetch import FailureKind, Fetcher, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.webhook import DeliveryStatus, DueDelivery
 from comity.rules.queue.webhook import body_of, is_delivered, next_attempt_after_s, signature
 from comity.walk.bots.threads import time_of
@@ -33,12 +33,14 @@ AT_ONCE_EACH: Final = 4
 """Calls of one webhook at once."""
 TIMEOUT_S: Final = 10.0
 CLAIM_S: Final = 60.0
+_GRACE_S: Final = 2.0  # for calls under way when the process is to stop
 _MOST_BATCHES: Final = 50
 _LARGEST_ANSWER: Final = 65_536
 _LONGEST_ERROR: Final = 500
 _KEPT_DAYS: Final = 30
 _FORGET_EVERY_S: Final = 3600.0
 _FORGET_BATCH: Final = 5000
+_DISABLED: Final = "a webhook failed too often in a row and was disabled; `comity queue webhooks list` has the reason"
 LIMITS: Final = FetchLimits(
     max_body_bytes=_LARGEST_ANSWER,
     max_wire_bytes=_LARGEST_ANSWER,
@@ -74,7 +76,9 @@ class WebhookSender:
         """Send every few seconds until stopped."""
         while not stopping.is_set():
             try:
-                await self.send_due(stopping)
+                sent = await self.send_due(stopping)
+                if sent.disabled:
+                    on_trouble(_DISABLED)
             except StateUnavailable as error:  # the next pass may find it again
                 on_trouble(str(error))
             try:
@@ -94,7 +98,7 @@ class WebhookSender:
                 claimed = await asyncio.to_thread(self._claim)
                 if not claimed:
                     break
-                await asyncio.gather(*(self._send(fetcher, call, sent) for call in claimed))
+                await _finish(asyncio.gather(*(self._send(fetcher, call, sent) for call in claimed)))
                 if stopping is not None and stopping.is_set():
                     break
         return sent
@@ -110,6 +114,8 @@ class WebhookSender:
 
     async def _send(self, fetcher: Fetcher, call: DueDelivery, sent: Sent) -> None:
         answer = await fetcher.get(request_of(call, self._clock.seconds()))
+        if isinstance(answer, FetchFailure) and answer.kind is FailureKind.CANCELLED:
+            return  # not the receiver's fault: the call is made again when the claim runs out
         await asyncio.to_thread(self._settle, call, answer, sent)
 
     def _settle(self, call: DueDelivery, answer: Response | FetchFailure, sent: Sent) -> None:
@@ -158,6 +164,16 @@ class WebhookSender:
                 before = _moment(time_of(connection, self._database, self._clock)) - timedelta(days=_KEPT_DAYS)
                 if webhooks.forget(connection, before, _FORGET_BATCH) < _FORGET_BATCH:
                     return
+
+
+async def _finish(batch: asyncio.Future[Any]) -> None:
+    """Wait for a batch; when cancelled, give calls under way a moment to end, so that they need not be made again."""
+    try:
+        await asyncio.shield(batch)
+    except asyncio.CancelledError:
+        await asyncio.wait([batch], timeout=_GRACE_S)
+        batch.cancel()
+        raise
 
 
 def request_of(call: DueDelivery, now: float) -> FetchRequest:

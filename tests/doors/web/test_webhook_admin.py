@@ -103,6 +103,9 @@ def test_a_test_calls_the_receiver_at_once(queue: Queue) -> None:
     assert rest["next_cursor"] is None
     assert queue.admin.get("/admin/webhooks/deliveries?status=failed&event=test").json()["deliveries"][0] == failed
     assert queue.admin.get(f"/admin/webhooks/deliveries/{sent['id']}").json() == sent
+    exported = queue.admin.get("/admin/webhooks/deliveries/export?format=json&status=failed").json()
+    assert [each["id"] for each in exported] == [failed["id"]]
+    assert len(queue.admin.get("/admin/webhooks/deliveries/export").text.splitlines()) == 3
     assert queue.admin.post(f"/admin/webhooks/{uuid4()}/test").status_code == 404
 
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
-from fastapi import Path, Query
+from fastapi import Path, Query, Response
 from pydantic import ConfigDict, Field, model_validator
 
 from comity.doors.schemas.webhooks import (
@@ -18,6 +18,7 @@ from comity.doors.schemas.webhooks import (
 )
 from comity.doors.web.audiences import Audience, Router
 from comity.doors.web.errors import error_responses
+from comity.doors.web.exports import EXPORTED, ExportFormat, stream
 from comity.doors.web.requests import Limit, Line, RequestBody, Text
 from comity.doors.web.services import Services
 from comity.model.queue import WebhookEvent
@@ -46,6 +47,9 @@ _ID_EXAMPLE: Final = "0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f"
 WebhookId = Annotated[UUID, Path(description="The id of a webhook.", examples=[_ID_EXAMPLE])]
 DeliveryId = Annotated[UUID, Path(description="The id of a delivery.", examples=[_ID_EXAMPLE])]
 EventName = Literal["job.done", "job.failed", "price.changed", "stock.back"]
+OfWebhook = Annotated[UUID | None, Query(description="Only of this webhook.")]
+OfStatus = Annotated[DeliveryStatus | None, Query()]
+OfEvent = Annotated[Literal[EventName, "test"] | None, Query(description="Only of this event.")]
 _Url = Annotated[
     Text,
     Field(pattern="^[Hh][Tt][Tt][Pp][Ss]?://", max_length=LONGEST_URL, examples=["https://hooks.example/comity"]),
@@ -123,9 +127,9 @@ def add(services: Services, body: WebhookRequest) -> NewWebhook:
 @router.get("/deliveries", operation_id="list_webhook_deliveries", response_model=WebhookDeliveryList)
 def list_deliveries(
     services: Services,
-    webhook_id: Annotated[UUID | None, Query(description="Only of this webhook.")] = None,
-    status: Annotated[DeliveryStatus | None, Query()] = None,
-    event: Annotated[Literal[EventName, "test"] | None, Query(description="Only of this event.")] = None,
+    webhook_id: OfWebhook = None,
+    status: OfStatus = None,
+    event: OfEvent = None,
     limit: Limit = 50,
     cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.", max_length=5000)] = None,
 ) -> WebhookDeliveryList:
@@ -140,6 +144,20 @@ def list_deliveries(
     )
     found = WebhookDeliveryView.list_of(page.items)
     return WebhookDeliveryList(deliveries=found, limit=limit, next_cursor=page.cursor)
+
+
+@router.get("/deliveries/export", operation_id="export_webhook_deliveries", response_class=Response, responses=EXPORTED)
+def export_deliveries(
+    services: Services,
+    format: Annotated[ExportFormat, Query(description="csv, json or jsonl.")] = "csv",  # noqa: A002
+    webhook_id: OfWebhook = None,
+    status: OfStatus = None,
+    event: OfEvent = None,
+) -> Response:
+    """Export deliveries, the newest first."""
+    wanted = {"webhook_id": webhook_id, "status": None if status is None else str(status), "event": event}
+    rows = DELIVERIES.each(services.state.database, **wanted)
+    return stream("webhook_deliveries", format, WebhookDeliveryView, rows)
 
 
 @router.get(
