@@ -216,6 +216,9 @@ class OwnWorker:
 
     def _ready(self, limit: int) -> list[ReadyHost]:
         """Hosts to ask: those with the best job first. Hints that are out of date are taken away."""
+        with self._database.read() as connection:
+            if not jobs.are_any(connection):
+                return []
         with self._database.write() as connection:
             now = time_of(connection, self._database, self._clock)
             jobs.wake(connection, now, _WOKEN)
