@@ -58,7 +58,7 @@ async def test_after_a_slow_commit_outcomes_are_gathered_until_there_are_enough_
 ) -> None:
     monkeypatch.setattr(room, "_INTERVAL_MOST_S", LONG_S)
     thread, events = Thread(), []
-    queue = Settling(SimpleNamespace(settle=None), thread, events.append)  # type: ignore[arg-type]
+    queue = Settling(SimpleNamespace(settle=None), thread, events.append, shares_state=True)  # type: ignore[arg-type]
     queue.took_s = LONG_S
     outcome: Any = SimpleNamespace(trail=SimpleNamespace(requests=[]))
     running = asyncio.create_task(queue.run())
@@ -80,7 +80,7 @@ async def test_after_a_slow_commit_outcomes_are_gathered_until_there_are_enough_
 async def test_after_a_quick_commit_outcomes_do_not_wait_for_more(host: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "_INTERVAL_MOST_S", LONG_S)
     thread, events = Thread(), []
-    queue = Settling(SimpleNamespace(settle=None), thread, events.append)  # type: ignore[arg-type]
+    queue = Settling(SimpleNamespace(settle=None), thread, events.append, shares_state=True)  # type: ignore[arg-type]
     queue.took_s = 0.001
     running = asyncio.create_task(queue.run())
     queue.put(host, SimpleNamespace(trail=SimpleNamespace(requests=[])))  # type: ignore[arg-type]

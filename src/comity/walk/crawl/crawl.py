@@ -103,7 +103,8 @@ class Crawl:
         self._retrying = RetryingThread(
             self._frontier_thread, frontier, clock.seconds, self.handle, waits_for_space=hooks.waits_for_space
         )
-        self._settling = Settling(self._make_settler(images), self._retrying, self.handle)
+        shares_state = hosts is None or hooks.run_id is not None  # a worker's run, or a part of one
+        self._settling = Settling(self._make_settler(images), self._retrying, self.handle, shares_state=shares_state)
         self._budget = self._make_budget()
         context = self._visit_context()
         sitemaps = SitemapReader(

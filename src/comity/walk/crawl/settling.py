@@ -1,6 +1,6 @@
 """Collects outcomes and settles them in batches beside the event loop: at 200, at 12 MB of bodies, or after a pause.
 
-The pause is 50 ms, and longer where a commit takes long: a slow disk, or other processes that write to the same file.
+The pause is 50 ms. Where other processes write to the same state, it grows with the time that a commit takes.
 Then fewer and larger batches leave the file to others; with eight processes, small ones kept it busy all the time.
 """
 
@@ -30,8 +30,9 @@ _SILENCE_S: Final = 2.0
 class Settling:
     """The queue between visits and the database. A failure to write ends the run, and acknowledges nothing."""
 
-    def __init__(self, settler: Settler, thread: RetryingThread, emit: Emit) -> None:
+    def __init__(self, settler: Settler, thread: RetryingThread, emit: Emit, *, shares_state: bool = False) -> None:
         self._settler = settler
+        self._shares_state = shares_state
         self._thread = thread
         self._emit = emit
         self._waiting: dict[LeasedHost, list[Outcome]] = {}
@@ -94,6 +95,8 @@ class Settling:
     async def _pause(self) -> None:
         """Let more outcomes come."""
         await asyncio.sleep(INTERVAL_S)
+        if not self._shares_state:  # what is not settled is visited again after a kill
+            return
         rest_s = min(self.took_s * _PAUSE_FOR_COMMIT, _INTERVAL_MOST_S) - INTERVAL_S
         if rest_s > 0:
             with suppress(TimeoutError):
