@@ -392,8 +392,8 @@ def test_a_secret_is_in_nothing_that_is_shown(state: State, caplog: pytest.LogCa
 
 def test_a_secret_is_in_no_error_of_the_database(state: State) -> None:
     webhook_id = hook(state, "https://hook.example/")
+    values = {"id": webhook_id, "url": "https://other.example/", "events": EVENTS, "secret": SECRET}
     with pytest.raises(IntegrityError) as problem, state.database.write() as connection:
-        values = {"id": webhook_id, "url": "https://other.example/", "events": EVENTS, "secret": SECRET}
         connection.execute(insert(webhooks).values(**values))
     assert SECRET not in str(problem.value)
 

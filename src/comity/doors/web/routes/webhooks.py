@@ -155,7 +155,11 @@ def export_deliveries(
     event: OfEvent = None,
 ) -> Response:
     """Export deliveries, the newest first."""
-    wanted = {"webhook_id": webhook_id, "status": None if status is None else str(status), "event": event}
+    wanted: dict[str, Any] = {
+        "webhook_id": webhook_id,
+        "status": None if status is None else str(status),
+        "event": event,
+    }
     rows = DELIVERIES.each(services.state.database, **wanted)
     return stream("webhook_deliveries", format, WebhookDeliveryView, rows)
 
