@@ -65,6 +65,7 @@ _Secret = Annotated[
         min_length=SHORTEST_SECRET,
         max_length=LONGEST_SECRET,
         description="What calls are signed with: printable ASCII.",
+        examples=["at least 16 characters"],
     ),
 ]
 _Note = Annotated[Line, Field(max_length=LONGEST_NOTE)]
@@ -75,7 +76,11 @@ class WebhookRequest(RequestBody):
 
     url: _Url
     events: _Events
-    secret: _Secret | None = Field(None, description="What calls are signed with; by default Comity makes one.")
+    secret: _Secret | None = Field(
+        None,
+        description="What calls are signed with; by default Comity makes one.",
+        examples=["at least 16 characters"],
+    )
     note: _Note | None = Field(None, description="What it is, or whose.")
     enabled: bool = True
 
