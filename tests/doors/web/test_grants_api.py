@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from comity.reports.politeness import verify_politeness
 from tests.doors.web.served import Served, served, until
+from tests.servers.waiting import wait_until
 from tests.sizes import sized
 from tests.walk.site import Web, page
 
@@ -185,6 +186,7 @@ def test_an_unknown_robots_txt_is_read_once_for_all_clients(granting: Served, we
 
     with ThreadPoolExecutor(8) as clients:
         answers = list(clients.map(first, range(8)))
+    wait_until(lambda: bool(site.paths), 60, "robots.txt to be asked for")
     assert site.paths == ["/robots.txt"]
     assert answers.count("allowed") <= 1
     assert set(answers) <= {"allowed", "wait"}

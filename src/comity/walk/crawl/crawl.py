@@ -103,7 +103,7 @@ class Crawl:
         self._retrying = RetryingThread(
             self._frontier_thread, frontier, clock.seconds, self.handle, waits_for_space=hooks.waits_for_space
         )
-        self._settling = self._make_settling(images, shares_state=hosts is None or is_part)
+        self._settling = Settling(self._make_settler(images), self._retrying, self.handle)
         self._budget = self._make_budget()
         context = self._visit_context()
         sitemaps = SitemapReader(
@@ -154,10 +154,6 @@ class Crawl:
             self.progress.warnings.append(warning)
         most = self._terms.hosts_at_once(is_named=self._named is not None, share=share)
         return most, most if self._named is None else max(1, min(most, len(self._named)))
-
-    def _make_settling(self, images: ImageStore | None, *, shares_state: bool) -> Settling:
-        """A worker's run, or a part of a run, is not alone on its state."""
-        return Settling(self._make_settler(images), self._retrying, self.handle, shares_state=shares_state)
 
     def _make_settler(self, images: ImageStore | None) -> Settler:
         session, terms = self.session, self._terms

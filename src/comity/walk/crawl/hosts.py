@@ -293,7 +293,6 @@ class OpenHosts:
         if host.is_stopped or self.is_ending:
             self.release(host)
         elif self._settling.is_waiting(host):
-            self._settling.hurry()
             return  # its links may still come; settling brings it back
         elif host.work.turn_to_images():
             self._begin_task(host, self._read_on(host))

@@ -1,13 +1,8 @@
-"""Collects outcomes and settles them in batches beside the event loop: at 200, at 12 MB of bodies, or after a pause.
-
-The pause is 50 ms. Where other processes write to the same state, it grows with the time that a commit takes.
-Then fewer and larger batches leave the file to others; with eight processes, small ones kept it busy all the time.
-"""
+"""Collects outcomes and settles them in batches beside the event loop: at 200, at 12 MB of bodies, or after 50 ms."""
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from time import perf_counter
 from typing import Final
 
@@ -19,8 +14,6 @@ from comity.walk.settle.settler import HostBatch, Settler
 
 BATCH: Final = 200
 INTERVAL_S: Final = 0.05
-_INTERVAL_MOST_S: Final = 0.5
-_PAUSE_FOR_COMMIT: Final = 9.0  # times as long as the last batch took: a tenth of the time is spent on commits
 _MOST_WAITING: Final = 5 * BATCH
 _BATCH_BYTES: Final = 12 << 20  # of bodies; a batch is in memory until its pages are written
 _MOST_BYTES: Final = 2 * _BATCH_BYTES
@@ -30,9 +23,8 @@ _SILENCE_S: Final = 2.0
 class Settling:
     """The queue between visits and the database. A failure to write ends the run, and acknowledges nothing."""
 
-    def __init__(self, settler: Settler, thread: RetryingThread, emit: Emit, *, shares_state: bool = False) -> None:
+    def __init__(self, settler: Settler, thread: RetryingThread, emit: Emit) -> None:
         self._settler = settler
-        self._shares_state = shares_state
         self._thread = thread
         self._emit = emit
         self._waiting: dict[LeasedHost, list[Outcome]] = {}
@@ -42,7 +34,6 @@ class Settling:
         self.took_s = 0.0  # the last batch, to be stored and committed
         self.bytes_held = 0  # of bodies that are not yet settled
         self._some = asyncio.Event()
-        self._enough = asyncio.Event()  # for a batch, or a host waits for what it found
         self._turn = asyncio.Lock()
         self._is_over = False
 
@@ -65,17 +56,11 @@ class Settling:
         self._count += 1
         self.bytes_held += _body_bytes(outcome)
         self._some.set()
-        if self._count >= BATCH or self.bytes_held >= _BATCH_BYTES:
-            self._enough.set()
 
     def put_news(self, host: LeasedHost) -> None:
         """Have a host settled that has something besides the outcomes of visits."""
         self._waiting.setdefault(host, [])
         self._some.set()
-
-    def hurry(self) -> None:
-        """Settle what waits soon: a host has nothing else to do until then."""
-        self._enough.set()
 
     def is_waiting(self, host: LeasedHost) -> bool:
         """Whether outcomes of a host are not yet settled."""
@@ -87,21 +72,10 @@ class Settling:
             while True:
                 await self._some.wait()
                 if self._count < BATCH and self.bytes_held < _BATCH_BYTES:
-                    await self._pause()
+                    await asyncio.sleep(INTERVAL_S)
                 await self.flush()
         finally:
             self._give_up()
-
-    async def _pause(self) -> None:
-        """Let more outcomes come."""
-        await asyncio.sleep(INTERVAL_S)
-        if not self._shares_state:  # what is not settled is visited again after a kill
-            return
-        rest_s = min(self.took_s * _PAUSE_FOR_COMMIT, _INTERVAL_MOST_S) - INTERVAL_S
-        if rest_s > 0:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(rest_s):
-                    await self._enough.wait()
 
     def _give_up(self) -> None:
         """The run is over: what still waits is visited again, but its requests were made and must be recorded."""
@@ -124,7 +98,6 @@ class Settling:
 
     async def _settle_some(self) -> None:
         taken = self._under_way = self._take()
-        self._enough.clear()
         begun = self._begun_at = perf_counter()
         batches = [_batch(host, taken[host]) for host in taken]
         try:
