@@ -15,7 +15,7 @@ GRANT_TTL_S: Final = 60.0
 
 
 class Permission(StrEnum):
-    """What a client is told about a URL."""
+    """The decision about a URL that a client asked for."""
 
     ALLOWED = "allowed"
     DENIED = "denied"
@@ -38,7 +38,7 @@ class GrantReason(StrEnum):
 
 
 class GrantAnswer(NamedTuple):
-    """What a client is told about one of its URLs: a grant, a denial, or when to ask again."""
+    """The answer about one URL: a grant, a denial, or when to ask again."""
 
     url: str
     permission: Permission
@@ -72,7 +72,7 @@ class ReportResult(StrEnum):
 
 
 class ReportAnswer(NamedTuple):
-    """What a client is told about one of its reports, and until when the host is blocked now."""
+    """The answer to one report, and until when the host is blocked now."""
 
     grant_id: UUID
     result: ReportResult

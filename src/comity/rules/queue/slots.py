@@ -3,7 +3,7 @@
 A crawler's own gate grants a start at the moment of the request. A bot asks earlier, and elsewhere, so that it gets a
 window instead: it may start its request at any time from `not_before` to `start_by`, and not after. The next window
 begins one delay after the end of this one. So no two starts are closer than the delay, whenever in their windows the
-requests start and whoever makes them.
+requests start and whichever client makes them.
 
 The rules are those of `rules.politeness.pace`: this module opens a gate from what the host's row remembers, takes
 starts from it at the end of each window, and gives back what the row has to remember.

@@ -1,8 +1,8 @@
 """A submit: the result of a job that a bot holds, or its failure. One transaction changes everything that follows.
 
 The job, its result, its policy, the history, the bot's and the site's failures, the host's gate and reservation, the
-ledger and the calls of webhooks are committed together or not at all: what a bot was told is there after a crash, and a
-bot that was told nothing submits again.
+ledger and the calls of webhooks are committed together or not at all: an acknowledged submit survives a crash, and a
+bot without an answer submits again.
 """
 
 from __future__ import annotations
