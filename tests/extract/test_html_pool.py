@@ -85,7 +85,7 @@ def is_alive(pid: int) -> bool:
     """Whether a process runs; one that is dead and not yet collected does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # gone before it was opened, or while it was read
         return False
 
 

@@ -113,12 +113,12 @@ SELECT d.id, d.domain, d.queue_ready_at, (
 
 
 def take_front(
-    connection: Connection, host_ids: Sequence[UUID], each: int
+    connection: Connection, host_ids: Sequence[UUID], each: int, *, waits: bool = False
 ) -> tuple[list[HostRow], dict[UUID, list[WaitingJob]]]:
     """Keep the rows of hosts until the transaction ends, and read the best jobs of each, at most so many.
 
-    Hosts that another transaction keeps are left out. A job that another takes at this moment may be among those read:
-    `hand_out` finds that out.
+    Hosts that another transaction keeps are left out, or waited for. A job that another takes at this moment may be
+    among those read: `hand_out` finds that out.
     """
     if not host_ids:
         return [], {}
@@ -131,7 +131,7 @@ def take_front(
             fronts[host.id] = [_waiting(decode, host.id, job) for job in found]
         return rows, fronts
     taken: dict[UUID, HostRow] = {}
-    for row in connection.exec_driver_sql(_TAKE_FRONT, (each, sorted(host_ids))):
+    for row in connection.exec_driver_sql(_WAIT_FOR_FRONT if waits else _TAKE_FRONT, (each, sorted(host_ids))):
         host_id = row[0]
         if host_id not in taken:
             taken[host_id] = reservations.host_row(decode, row)
@@ -144,11 +144,12 @@ def take_front(
 
 _ORDER: Final = "ORDER BY domain_id, priority DESC, created_at LIMIT"
 _FRONT_OF_ONE: Final = f"SELECT {_FRONT} FROM crawl_jobs WHERE domain_id = ? AND {WAITING} {_ORDER} ?"  # noqa: S608
-_TAKE_FRONT: Final = f"""
+_WAIT_FOR_FRONT: Final = f"""
 SELECT {reservations.COLUMNS}, j.* FROM domains AS d LEFT JOIN domain_policies AS p ON p.host = d.domain
 LEFT JOIN LATERAL (SELECT {_FRONT} FROM crawl_jobs WHERE domain_id = d.id AND {WAITING} {_ORDER} %s) AS j ON true
-WHERE d.id = ANY(%s) FOR NO KEY UPDATE OF d SKIP LOCKED
+WHERE d.id = ANY(%s) FOR NO KEY UPDATE OF d
 """  # noqa: S608
+_TAKE_FRONT: Final = f"{_WAIT_FOR_FRONT} SKIP LOCKED"
 
 
 def _waiting(decode: Decoding, host_id: UUID, row: Sequence[Any]) -> WaitingJob:

@@ -303,7 +303,8 @@ class OwnWorker:
             now = time_of(connection, self._database, self._clock)
             parked: list[tuple[UUID, float, str | None]] = []
             evidence: list[Evidence] = []
-            rows, fronts = jobs.take_front(connection, [host.lease.host_id], _FRONT)
+            # Who holds the lease waits for the row: another worker may keep it for a moment, only to look again later.
+            rows, fronts = jobs.take_front(connection, [host.lease.host_id], _FRONT, waits=True)
             if not rows or rows[0].token != host.lease.token or rows[0].holder != self._session.leases.holder:
                 return _HELD_LOOK_S
             if rows[0].queue_parked_until is not None and rows[0].queue_parked_until > now:
