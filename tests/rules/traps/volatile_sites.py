@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import uuid
+from base64 import b64encode
 from collections.abc import Callable, Iterable
 from urllib.parse import quote
 
@@ -86,6 +87,34 @@ def without(*names: str) -> Callable[[str], str]:
         return f"{path}?{'&'.join(kept)}" if kept else path
 
     return name
+
+
+def with_logout() -> Site:
+    """A session on every link, and beside it a link that carries a token of its own."""
+    fresh, site = Fresh(), marked(lambda fresh: f"sid={fresh.hexadecimal()}")
+
+    def answer(target: str) -> Page:
+        if target.startswith("/out"):
+            return html("bye", ["/"])
+        page = site.answer(target)
+        leave = f"/out?token={fresh.uuid()}"
+        return page and (f'{page[0]}<a href="{leave}">leave</a>', [*page[1], leave])
+
+    return Site(answer, site.real | {"/out"}, named=site.named)
+
+
+def in_turns() -> Site:
+    """A session on every second link, a token on the others."""
+    fresh, number_of = Fresh(), {f"/p{number}": number for number in range(PAGES)} | {"/": 0}
+
+    def answer(target: str) -> Page:
+        number = number_of.get(target.partition("?")[0])
+        if number is None:
+            return None
+        marks = [f"sid={fresh.hexadecimal()}", f"token={fresh.uuid()}"]
+        return html(f"page {prose(number, words=3)}", [f"/p{each}?{marks[each % 2]}" for each in range(PAGES)])
+
+    return Site(answer, set(number_of), named=lambda target: target.partition("?")[0])
 
 
 # Each with the most fetches that it may take: its pages, and the few that show what goes on.
@@ -174,6 +203,22 @@ VOLATILE: dict[str, tuple[Callable[[], Site], int]] = {
         ),
         60,
     ),
+    "beside a form's token": (
+        lambda: marked(
+            lambda fresh: f"sid={fresh.hexadecimal()}",
+            more=lambda fresh, _mark: f"<input type=hidden name=csrf value={fresh.uuid()}>",
+        ),
+        25,
+    ),
+    "beside a script's token in base64": (
+        lambda: marked(
+            lambda fresh: f"sid={fresh.hexadecimal()}",
+            more=lambda fresh, _mark: f'<meta name=csrf content="{b64encode(fresh.chance.randbytes(48)).decode()}">',
+        ),
+        25,
+    ),
+    "beside a link with another token": (with_logout, 40),
+    "in turns with another": (in_turns, 30),
     "one page": (lambda: marked(lambda fresh: f"r={fresh.hexadecimal()}", pages=1), 40),
 }
 
@@ -277,6 +322,24 @@ def referrers() -> Site:
 
 
 NOT_AVAILABLE = "<h1>Not available</h1><p>This item is not available any more.</p>"
+
+
+def documents() -> Site:
+    """Documents that show little but their number, each in two forms; a page names only the next one."""
+    numbers = [str(uuid.UUID(int=random.Random(at).getrandbits(128), version=4)) for at in range(200)]
+    at_of = {number: at for at, number in enumerate(numbers)}
+    forms = ("doc", "raw")
+
+    def answer(target: str) -> Page:
+        at = -1 if target == "/" else at_of[query_of(target)["id"]]
+        links = [f"/{form}?id={number}" for number in numbers[at + 1 : at + 2] for form in forms]
+        title = "home" if at < 0 else f"{target[1:4]} {numbers[at]}"
+        anchors = "".join(f'<a href="{link}">next</a>' for link in links)
+        return f"<h1>{title}</h1>{anchors}", links
+
+    return Site(answer, {"/", *(f"/{form}?id={number}" for form in forms for number in numbers)})
+
+
 HONEST_LOOKALIKES: dict[str, Callable[[], Site]] = {
     "leafing by page": lambda: chained([f"/list?page={n}" for n in range(200)], lambda n: f"<h1>{prose(n)}</h1>"),
     "leafing by offset and limit": lambda: chained(
@@ -286,6 +349,7 @@ HONEST_LOOKALIKES: dict[str, Callable[[], Site]] = {
         [f"/list?after={token(n)}" for n in range(200)], lambda n: f"<h1>{prose(n)}</h1>"
     ),
     "a chain of records by id": lambda: chained([f"/r?id={n}" for n in range(300)], lambda n: f"<h1>Record {n}</h1>"),
+    "a chain of documents by uuid, in two forms": documents,
     "a chain of empty days": lambda: chained(
         [f"/day?date=2026-{n // 28 + 1:02}-{n % 28 + 1:02}" for n in range(90)], lambda n: f"<h1>Day {n}</h1>No events."
     ),

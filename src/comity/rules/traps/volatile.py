@@ -43,6 +43,12 @@ _STRONG, _WEAK = 7, 1
 _VALUES_PER_PAGE: Final = 3
 _DIGITS: Final = b"0123456789"
 _WORD: Final = re.compile(rb"[0-9A-Za-z_-]{6,}")
+# What forms and scripts carry anew on every view: base64 between quotes, and words of ten and more with digits. Each
+# begins where no such word goes on, so that a long run is read once.
+_TOKEN: Final = re.compile(
+    rb"(?<=[\"'])(?=[a-z+/=_-]*[0-9A-Z])[0-9A-Za-z+/=_-]{24,}(?=[\"'])"
+    rb"|(?<![0-9A-Za-z_-])(?=[A-Za-z_-]*[0-9])[0-9A-Za-z_-]{10,}"
+)
 _MACHINE_MADE: Final = re.compile(r"(?=.*[0-9])(?:[0-9a-fA-F]{8,}|[0-9A-Za-z_-]{10,})")
 _MATRIX: Final = re.compile(r";([^;/=]+)(?:=([^;/]*))?")
 
@@ -100,7 +106,9 @@ class _View:
             for _name, value in read.values(names):
                 words.update(_WORD.findall(value.encode()))
         blurred = _WORD.sub(lambda found: b"" if found[0] in words else found[0], body) if words else body
-        return _Signature(xxh3_64_intdigest(body), xxh3_64_intdigest(blurred.translate(None, _DIGITS)))
+        own = {value.encode() for _name, value in self.read.values(names)}  # what a page says of it, the page is about
+        blurred = _TOKEN.sub(lambda found: found[0] if found[0] in own else b"", blurred).translate(None, _DIGITS)
+        return _Signature(xxh3_64_intdigest(body), xxh3_64_intdigest(blurred))
 
 
 class _Suspect:
