@@ -128,6 +128,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=others)
 
 
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note the names of tests that fail, where the Makefile wants them: it repeats them when the others are done."""
+    if report.failed and (notes := os.environ.get("COMITY_TEST_FAILURES")) and "PYTEST_XDIST_WORKER" not in os.environ:
+        with Path(notes).open("a", encoding="utf-8") as file:
+            file.write(f"{report.nodeid}\n")
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Let the collector of garbage pass by thousands of tests and modules, each time that it looks for some."""
     gc.freeze()
