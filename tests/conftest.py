@@ -44,9 +44,11 @@ for name in ("LINES", "COLUMNS"):
 
 share_compiled_statements()
 
-# COMITY_TEST_LONG=1 runs every size and every example in full.
-hypothesis.settings.register_profile("short", deadline=None)
-hypothesis.settings.register_profile("long", deadline=None, max_examples=1000)
+# COMITY_TEST_LONG=1 runs every size and every example in full, with other examples each time. A short run has the same
+# examples every time: what it says depends on the code alone. Neither limits how long an example takes to make.
+SLOW_IS_FINE = [hypothesis.HealthCheck.too_slow]
+hypothesis.settings.register_profile("short", deadline=None, derandomize=True, suppress_health_check=SLOW_IS_FINE)
+hypothesis.settings.register_profile("long", deadline=None, max_examples=1000, suppress_health_check=SLOW_IS_FINE)
 hypothesis.settings.load_profile("long" if LONG else "short")
 
 # Tests that measure gaps, stalls and pauses, or keep every core busy: what else runs on the machine would show in them.

@@ -313,14 +313,15 @@ def test_large_pages_hold_it_up_earlier(web: Web, place: Place) -> None:
 @pytest.mark.roomy
 def test_a_reader_that_sleeps_keeps_its_leases(web: Web, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """The crawl is held up for longer than a lease lasts."""
-    monkeypatch.setenv("COMITY_LEASE_MINUTES", "0.03")
+    monkeypatch.setenv("COMITY_LEASE_MINUTES", "0.1")
     monkeypatch.setenv("COMITY_HEARTBEAT_MINUTES", "0.01")
     site = long_list(web, 600)
     found = []
-    for each in crawl(place, site, per_host=4, timeout=0.5):
+    for each in crawl(place, site, per_host=4, timeout=3):
         found.append(each)
         if len(found) == 1:
-            time.sleep(3)
+            first_end = datetime.fromisoformat(place.host(site.host)["claim_expires_at"])
+            wait_until(lambda end=first_end: datetime.now(UTC).replace(tzinfo=None) > end, 60, "its first end")
             assert len(site.pages()) < 500
             assert place.host(site.host)["claimed_by"] is not None
     assert len(set(urls(found))) == len(found) == 601

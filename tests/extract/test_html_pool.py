@@ -269,12 +269,18 @@ async def test_pages_asked_for_together_each_get_their_own_answer() -> None:
     assert [answer.links for answer in answers if isinstance(answer, HtmlPage)] == [(f"/{at}",) for at in range(200)]
 
 
-@pytest.mark.parametrize("delay_seconds", [0, 0.02, 0.3])
-async def test_a_page_that_is_no_longer_wanted_does_not_answer_for_the_next(delay_seconds: float) -> None:
-    """Cancelled while the process starts, while the body is sent, while the page is read."""
-    async with reader_of() as reader:
-        asked = asyncio.create_task(ask(reader, b"<a href=/old>" + FLAT[:-20]))
-        await asyncio.sleep(delay_seconds)
+@pytest.mark.parametrize("moment", ["the process starts", "the body is sent", "the page is read"])
+async def test_a_page_that_is_no_longer_wanted_does_not_answer_for_the_next(moment: str) -> None:
+    """The page takes many seconds: it is not read before it is cancelled, however slow this process is."""
+    body = b"<a href=/old>" + MERGED + b" " * (MAX_BODY_BYTES - 2 * len(MERGED))
+    async with reader_of(**LONG_TIME) as reader:
+        if moment == "the page is read":
+            await ask(reader, LINK)
+        asked = asyncio.create_task(ask(reader, body))
+        if moment == "the page is read":
+            await until_busy(reader.pids[0])
+        else:
+            await asyncio.sleep(0 if moment == "the process starts" else 0.02)
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked
@@ -306,10 +312,10 @@ async def test_a_reader_that_was_never_used_has_no_process_and_can_be_closed_twi
 
 
 async def test_closing_leaves_no_process_and_gives_up_what_is_still_asked_for() -> None:
-    reader = HtmlPool()
+    reader = HtmlPool(most_children=1, **LONG_TIME)
     await ask(reader, LINK)
     (pid,) = reader.pids
-    asked = [asyncio.create_task(ask(reader, body)) for body in (FLAT, LINK)]
+    asked = [asyncio.create_task(ask(reader, body)) for body in (MERGED, LINK)]
     await asyncio.sleep(0.01)
     await reader.close()
     await reader.close()
@@ -332,7 +338,7 @@ PARENT = """
 import asyncio
 from comity.extract.html_pool import HtmlPool
 async def main():
-    reader = HtmlPool(max_seconds=1, least_seconds=1)
+    reader = HtmlPool(max_seconds=5, least_seconds=5)
     await reader.read(b"x", content_type=None, agent_token="c")
     print(*reader.pids, flush=True)
     body = b"".join(b"<html a%d>" % at for at in range(BUSY))

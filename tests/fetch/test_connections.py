@@ -51,7 +51,7 @@ async def test_a_forgotten_host_is_dialled_anew_and_others_are_not(make_fetcher:
 
 async def test_a_connection_in_use_is_not_forgotten(fetcher: CurlFetcher, web: HostileWeb) -> None:
     task = asyncio.create_task(fetcher.get(FetchRequest(web.url("/slow-first-byte?ms=200"))))
-    await _until(lambda: bool(web.log.arrivals))
+    await until(lambda: bool(web.log.arrivals))
     assert fetcher.forget_host(web.authority) == 0
     assert answered(await task).body == b"late"
 
@@ -78,7 +78,7 @@ async def test_a_connection_that_the_server_closed_meanwhile_is_not_used(fetcher
     web.add("/last", answer_then_close)
     for _ in range(3):
         assert answered(await fetcher.get(FetchRequest(web.url("/last")))).body == b"goodbye"
-        await _until(lambda: sockets[-1].fileno() == -1)
+        await until(lambda: sockets[-1].fileno() == -1)
         await asyncio.sleep(0.05)  # the loop hears of the end
     assert web.log.connections == 3
     assert fetcher.open_connections <= 1
@@ -112,7 +112,7 @@ async def test_a_cancelled_request_ends_at_once_and_leaves_no_trace(fetcher: Cur
     for path in ("/hang", "/stalled-body", "/slow-body"):
         web.log.clear()
         task = asyncio.create_task(fetcher.get(FetchRequest(web.url(path))))
-        await _until(lambda: bool(web.log.arrivals))
+        await until(lambda: bool(web.log.arrivals))
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -162,7 +162,7 @@ async def test_closing_ends_everything_as_cancelled_and_may_be_repeated(
 ) -> None:
     fetcher = make_fetcher(max_concurrency=2)
     tasks = [asyncio.create_task(fetcher.get(FetchRequest(web.url("/hang")))) for _ in range(4)]
-    await _until(lambda: len(web.log.arrivals) == 2)
+    await until(lambda: len(web.log.arrivals) == 2)
     fetcher.close()
     fetcher.close()
     results = await asyncio.wait_for(asyncio.gather(*tasks), 60)
@@ -192,7 +192,7 @@ async def test_nothing_is_left_open_or_unclosed(web: HostileWeb, make_fetcher: M
             fetcher.close()
         del fetcher
         gc.collect()
-    await _until(lambda: len(os.listdir("/proc/self/fd")) <= before + 2)
+    await until(lambda: len(os.listdir("/proc/self/fd")) <= before + 2)
 
 
 def test_a_fetcher_lives_on_one_loop(web: HostileWeb) -> None:
@@ -247,7 +247,7 @@ async def test_a_silent_port_is_a_connect_timeout(make_fetcher: MakeFetcher) -> 
     assert 0.3 <= failure.elapsed_s < 30
 
 
-async def _until(met: object, seconds: float = 60.0) -> None:
+async def until(met: object, seconds: float = 60.0) -> None:
     assert callable(met)
     deadline = time.monotonic() + seconds
     while not met():

@@ -37,7 +37,7 @@ def test_what_was_asked_is_logged_in_order_with_host_and_connection(web: Hostile
     assert web.log.connections == 2
     assert before < web.log.arrivals[0].at < web.log.arrivals[2].at < time.monotonic()
     (gap,) = web.log.gaps_s("a.test")
-    assert 0 < gap < 5
+    assert 0 < gap < 60
     web.log.clear()
     assert web.log.paths() == []
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -30,6 +29,7 @@ from comity.database.schema import upgrade
 from comity.database.tables import domains
 from comity.reports.politeness import verify_politeness
 from comity.rules.canonical import canonical_host
+from tests.servers.ports import free_port
 from tests.walk.site import Site, Web, page
 
 SPIDER = Path(__file__).with_name("spider.py")
@@ -164,7 +164,7 @@ def serve(trial: Trial, port: int) -> subprocess.Popen[str]:
     def answers() -> bool:
         assert process.poll() is None, (trial.folder / "server.log").read_text()[-2000:]
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=30):
                 return True
         except OSError:
             return False
@@ -235,14 +235,6 @@ def _until(holds: Any, trial: Trial) -> None:
     while not holds():
         assert time.monotonic() < ends_at, "it took too long"
         time.sleep(0.2)
-
-
-def free_port() -> int:
-    """A port that no one uses now."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 def _seconds(text: str) -> float:

@@ -18,7 +18,8 @@ from comity.database.tables import politeness_ledger
 from comity.database.types import from_seconds
 from comity.integrations.grants import GrantClient, ServerUnavailable
 from comity.reports.politeness import verify_politeness
-from tests.integrations.mixed import Trial, free_port, serve
+from tests.integrations.mixed import Trial, serve
+from tests.servers.ports import free_port
 
 HOSTS = [f"host-{number}.example" for number in range(40)]
 

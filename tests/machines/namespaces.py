@@ -21,7 +21,7 @@ def can_be_made() -> bool:
     """Whether this user may make network namespaces here."""
     name = f"comity-{os.getpid()}-may"
     try:
-        made = subprocess.run(["ip", "netns", "add", name], capture_output=True, timeout=10, check=False)
+        made = subprocess.run(["ip", "netns", "add", name], capture_output=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return False
     if made.returncode == 0:
@@ -103,4 +103,4 @@ class Networks:
 
 
 def _ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, capture_output=True, timeout=10)
+    subprocess.run(["ip", *words], check=True, capture_output=True, timeout=60)

@@ -51,7 +51,7 @@ class Own:
             statement = insert(crawl_policies).values(url=url, **columns).returning(crawl_policies.c.id)
             return connection.execute(statement).scalar_one()
 
-    def work(self, within_s: float = 40.0) -> list[JobDone]:
+    def work(self, within_s: float = 60.0) -> list[JobDone]:
         """Make jobs of what is due, and do what can be done now."""
         self.state.queue_sweeper().sweep()
         self.done = []
@@ -402,7 +402,7 @@ def test_a_worker_that_is_stopped_gives_its_job_back(own: Own, web: Web) -> None
             for task in worker._turns.values():
                 task.cancel()
 
-    asyncio.run(asyncio.wait_for(stopped(), 40))
+    asyncio.run(asyncio.wait_for(stopped(), 60))
     job = own.one(crawl_jobs)
     assert (job["status"], job["locked_by"], job["retry_count"]) == ("pending", None, 0)
     assert own.one(domains)["claimed_by"] is None

@@ -222,7 +222,7 @@ def test_the_sweeper_serves_until_it_is_stopped(service: Service) -> None:
             return found
 
         swept.sweep = stop_after_one  # type: ignore[method-assign]
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await swept.serve(stopping)
 
     asyncio.run(serve())

@@ -171,7 +171,7 @@ def test_a_submit_does_not_fail_when_a_webhook_is_deleted_meanwhile(service: Ser
             assert len(wanted) == 1
             assert not deleted.wait(0.05)
             assert statements.enqueue(connection, {WebhookEvent.JOB_DONE: {}}, now) == 1
-        removing.result(timeout=10)
+        removing.result(timeout=60)
     assert rows(service.state) == []
 
 
@@ -343,9 +343,9 @@ def test_sending_stops_when_asked(state: State, web: Web) -> None:
         site = web.site({"/": answer})
         deliver(state, hook(state, site.url()))
         serving = asyncio.create_task(sender(state, "127.0.0.0/8").serve(stopping))
-        await asyncio.wait_for(arrived.wait(), 20)
+        await asyncio.wait_for(arrived.wait(), 60)
         stopping.set()
-        await asyncio.wait_for(serving, 20)
+        await asyncio.wait_for(serving, 60)
 
     asyncio.run(run())
     assert [row["status"] for row in rows(state)] == ["delivered"]
@@ -411,7 +411,7 @@ def test_a_batch_that_is_cancelled_is_finished_if_its_receiver_answers(state: St
         site = web.site({"/": answer})
         deliver(state, hook(state, site.url()))
         sending = asyncio.create_task(sender(state, "127.0.0.0/8").send_due())
-        await asyncio.wait_for(arrived.wait(), 20)
+        await asyncio.wait_for(arrived.wait(), 60)
         sending.cancel()
         await asyncio.sleep(0)
         answering.set()
@@ -437,7 +437,7 @@ def test_a_call_that_is_cut_off_is_no_failure_of_its_receiver(
 
         deliver(state, hook(state, web.site({"/": answer}).url()))
         sending = asyncio.create_task(sender(state, "127.0.0.0/8").send_due())
-        await asyncio.wait_for(arrived.wait(), 20)
+        await asyncio.wait_for(arrived.wait(), 60)
         sending.cancel()
         with pytest.raises(asyncio.CancelledError):
             await sending

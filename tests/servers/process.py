@@ -24,8 +24,8 @@ from typing import Self
 from tests.servers import watchdog
 from tests.servers.waiting import wait_until
 
-READY_WITHIN_SECONDS = 30.0
-STOPPED_WITHIN_SECONDS = 20.0
+READY_WITHIN_SECONDS = 60.0
+STOPPED_WITHIN_SECONDS = 60.0
 LOG_LINES_SHOWN = 15
 # A unix socket's path has 107 bytes (unix(7)); the longest name that we put under a parent folder is shorter than this.
 ROOM_FOR_SOCKET_NAME = 45

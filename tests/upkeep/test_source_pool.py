@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -21,7 +22,8 @@ def _pool(office: Office, desk: SourceRunner, at_once: int, told: list[Any]) -> 
 
 
 def test_what_is_asked_for_runs_once_and_a_few_at_a_time(web: Web, bureau: Office) -> None:
-    sites = [web.site({"/careers": Answer(body=listing(jobs(1)), after_s=0.05)}) for _ in range(5)]
+    counted = threading.Event()  # none ends before all that wait were counted
+    sites = [web.site({"/careers": Answer(body=listing(jobs(1)), after_s=0.05, held=counted)}) for _ in range(5)]
     sources = [bureau.add(site.url("/careers")) for site in sites]
     told: list[Any] = []
     seen: list[int] = []
@@ -33,6 +35,7 @@ def test_what_is_asked_for_runs_once_and_a_few_at_a_time(web: Web, bureau: Offic
         assert await pool.ask_for_due(20) == 4
         assert await pool.ask_for_due(20) == 0
         assert pool.waiting >= 3
+        counted.set()
         while pool.waiting or pool.in_flight:
             seen.append(pool.in_flight)
             await asyncio.sleep(0.005)

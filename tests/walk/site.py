@@ -174,7 +174,7 @@ class Web:
         return self
 
     def __exit__(self, *_: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(60)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(60)
         self._loop.close()
@@ -191,7 +191,7 @@ class Web:
     ) -> Site:
         """Serve one more site; with a certificate, by https."""
         site = Site(routes or {}, robots, fallback, address)
-        asyncio.run_coroutine_threadsafe(self._serve(site, port, certificate), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(self._serve(site, port, certificate), self._loop).result(60)
         return site
 
     def _run(self) -> None:

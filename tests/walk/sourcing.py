@@ -138,7 +138,7 @@ class Office:
     def run_due(self, most: int | None = 20) -> PassReport:
         return self.do(lambda desk: self.state.due_sources(desk).run_due(most))
 
-    def do(self, act: Callable[[SourceRunner], Awaitable[Given]], within_s: float = 40.0) -> Given:
+    def do(self, act: Callable[[SourceRunner], Awaitable[Given]], within_s: float = 60.0) -> Given:
         return asyncio.run(asyncio.wait_for(self.at_desk(act), within_s))
 
     async def at_desk(self, act: Callable[[SourceRunner], Awaitable[Given]]) -> Given:

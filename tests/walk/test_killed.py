@@ -134,7 +134,7 @@ def test_two_that_start_at_once_after_a_kill_share_the_inheritance(web: Web, pla
 
 
 def test_the_runs_of_those_who_died_are_over_when_the_next_begins(web: Web, place: Place) -> None:
-    site = web.site(tree(30), robots=ROBOTS)
+    site = web.site(tree(200), robots=ROBOTS)
     with place.begun("crawl", site.url()) as process:
         wait_until(lambda: len(site.log) > 3 or process.poll() is not None, 60, "requests")
         process.kill()

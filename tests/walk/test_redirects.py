@@ -5,12 +5,15 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from datetime import datetime, timedelta
 
 import pytest
 
+from comity.assemble import State
 from comity.leases.leases import Leases
+from comity.walk.crawl.crawl import Crawl
 from tests.servers.waiting import wait_until
-from tests.walk.crawling import QUEUED, Place, line_of
+from tests.walk.crawling import QUEUED, Place, line_of, until
 from tests.walk.site import LOG_IS_EXACT_TO_S, Answer, Web, page, redirect, tree
 
 
@@ -173,6 +176,29 @@ def test_a_target_that_somebody_else_holds_is_put_off_and_not_hammered(web: Web,
     else:
         assert place.frontier(site.host)[site.url("/out")] == QUEUED
     assert other.paths[seen:].count("/x") <= 1
+
+
+def test_targets_that_others_hold_are_waited_for_one_by_one(web: Web, place: Place) -> None:
+    """Each wait doubles for its own target: five targets that are held for a moment do not add up to a minute."""
+    others = [web.site({"/x": page()}) for _ in range(5)]
+    links = {f"/out{number}": redirect(other.url("/x")) for number, other in enumerate(others)}
+    site = web.site({"/": page(*links)} | links)
+    postponed = (
+        "SELECT url, max(created_at) AS at, count(*) AS times FROM evidence WHERE type = 'postponed' GROUP BY url"
+    )
+    place.comity("seeds", "add", *(other.url() for other in others))
+
+    async def stop(crawl: Crawl, _state: State) -> None:
+        await until(lambda: len(place.rows(postponed)) == 5)
+        crawl.stop()
+
+    with place.opened() as state:
+        Leases(state.database, state.clock, holder="somebody:else").take([other.host for other in others])
+        place.crawl(site.url(), meanwhile=stop, within_s=60)
+    found = place.rows("SELECT url, not_before FROM domain_frontier WHERE url LIKE '%/out%'")
+    due = {row["url"]: datetime.fromisoformat(row["not_before"]) for row in found}
+    for row in place.rows(postponed):
+        assert due[row["url"]] - datetime.fromisoformat(row["at"]) == timedelta(seconds=2 ** row["n"])
 
 
 def test_a_redirect_to_nowhere_is_refused(web: Web, place: Place) -> None:

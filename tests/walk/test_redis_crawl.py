@@ -6,6 +6,7 @@ import json
 import os
 import random
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ from tests.walk.conftest import empty
 from tests.walk.crawling import Place, line_of
 from tests.walk.forking import Apart
 from tests.walk.pictures import png
-from tests.walk.site import Answer, Site, Web, page, redirect, tree
+from tests.walk.site import Answer, Asked, Site, Web, page, redirect, tree
 from tests.walk.test_shared_state import remembered
 
 ROBOTS = "User-agent: *\nCrawl-delay: 0.02\n"
@@ -180,9 +181,14 @@ def test_what_a_valkey_lost_is_found_again_and_nothing_is_missing(
     few = sites_to_crawl(web, 30)[0]
     # More than are at hand at once, so that some are known to Valkey alone.
     numbers = [f"/{number}" for number in range(1300)]
+    lost = threading.Event()
+
+    def numbered(asked: Asked) -> Answer:
+        """The last few hundred wait until Valkey has lost them."""
+        return Answer(body=page(title=asked.path), held=lost if len(many.log) > 900 else None)
+
     many = web.site(
-        {"/": page("/list"), "/list": page("/last", *(numbers if named_by == "a page" else []))},
-        fallback=lambda asked: page(title=asked.path),
+        {"/": page("/list"), "/list": page("/last", *(numbers if named_by == "a page" else []))}, fallback=numbered
     )
     many.routes["/sitemap.xml"] = (
         Answer(body=sitemap(many, numbers), type="application/xml") if named_by == "a sitemap" else Answer(404)
@@ -194,6 +200,7 @@ def test_what_a_valkey_lost_is_found_again_and_nothing_is_missing(
         wait_until(lambda: ask(shared, settled) == [(True,)], 60, "some that are settled")
         assert len(many.pages()) < 1100, "it is in the midst of it"
         empty(valkey)
+        lost.set()
         assert process.wait(60) == 0, process.err
     assert kept_urls(shared) == expected_of([few]) | {many.url(path) for path in ("/", "/list", "/last", *numbers)}
     assert [frontier_of(shared, site)["queued"] for site in (few, many)] == [0, 0]

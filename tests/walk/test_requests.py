@@ -6,6 +6,7 @@ import base64
 import hashlib
 import os
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -553,9 +554,14 @@ def test_a_policy_takes_no_secret_in_clear(place: Place, option: tuple[str, str]
 
 
 def test_secrets_are_on_no_disk_in_no_output_and_on_no_command_line(web: Web, place: Place) -> None:
+    looked = threading.Event()  # at the command lines
     one = behind_login(web, pages=16, robots="User-agent: *\nCrawl-delay: 0.1\n")
     two = web.site(
-        {"/": Answer(body=page("/a", "/b"), headers={"Set-Cookie": "own=set-by-site"}), "/a": page(), "/b": page()},
+        {
+            "/": Answer(body=page("/a", "/b"), headers={"Set-Cookie": "own=set-by-site"}),
+            "/a": page(),
+            "/b": Answer(body=page(), held=looked),  # no crawl ends before
+        },
         robots="User-agent: *\nCrawl-delay: 0.5\n",
     )
     secrets = place.folder.parent / f"{place.folder.name}-secrets"
@@ -575,11 +581,13 @@ def test_secrets_are_on_no_disk_in_no_output_and_on_no_command_line(web: Web, pl
                 *("--proxy", proxy.url.replace("://", "://me:env:P@")),
             )
             seen_before = len(one.log)
+            looked.clear()
             with place.begun(*arguments) as process:
                 wait_until(lambda: len(one.log) > seen_before + 5, 60, "requests")  # noqa: B023
                 lines = command_lines()
                 assert len([line for line in lines if b"comity.run.child_process" in line]) >= 2
                 assert [each for each in needles for line in lines if each.encode() in line] == []
+                looked.set()
                 code = process.wait(60)
                 output = process.out + process.err
             assert code == 0, output

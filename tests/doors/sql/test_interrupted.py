@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from tests.doors.sql.test_crawl_statement import WITH, opened, rows
 from tests.doors.sql.test_killed_statement import start
 from tests.servers.waiting import wait_until
-from tests.walk.site import Web, tree
+from tests.walk.site import Answer, Web, tree
 
 LIMIT_S = 60.0
 
@@ -23,11 +24,15 @@ def web() -> Iterator[Web]:
 
 
 def test_ctrl_c_keeps_what_came_and_the_same_statement_goes_on(web: Web, tmp_path: Path) -> None:
-    site = web.site(tree(12))
+    interrupted = threading.Event()
+    routes = tree(12)
+    routes["/p6"] = Answer(body=str(routes["/p6"]), held=interrupted)  # no statement ends before it
+    site = web.site(routes)
     statement = f"CRAWL (SELECT '{site.url('/p1')}') INTO pages {WITH[:-1]}0.2, follow_links true)"
     process = start(tmp_path, statement)
     wait_until(lambda: len(site.pages()) >= 3, LIMIT_S, "three pages")
     process.send_signal(signal.SIGINT)
+    interrupted.set()
     out, _ = process.communicate(timeout=LIMIT_S)
     assert out.splitlines()[-1] == "interrupted"
     with opened(tmp_path) as connection:

@@ -18,6 +18,7 @@ from comity.assemble import State, open_state
 from comity.doors.web.server import DATABASE_CONNECTIONS, WebServer, build_server, listen
 from comity.doors.web.sessions import new_token
 from comity.settings import read_settings
+from tests.doors.web.prepared import share_prepared_routes
 from tests.walk.sourcing import LOOPBACK
 
 TOKEN, TOKEN_HASH = new_token()
@@ -27,6 +28,8 @@ PASSWORD_HASH = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1).hash(
 # Nothing here speaks TLS; without it every client reads the certificates of all authorities, for 25 ms.
 NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 WITH_TOKEN = {"Authorization": f"Bearer {TOKEN}"}
+
+share_prepared_routes()
 
 
 @dataclass(slots=True)

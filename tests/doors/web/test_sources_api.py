@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -41,7 +42,8 @@ def test_a_source_is_due_when_it_is_added_and_its_run_is_in_the_log(admin: httpx
 
 def test_run_due_starts_at_once_and_due_count_falls_meanwhile(admin: httpx.Client, web: Web) -> None:
     quick = [web.site({"/careers": listing(jobs(1))}) for _ in range(4)]
-    held = web.site({"/careers": Answer(body=listing(jobs(2)), after_s=1.5)})
+    looked = threading.Event()
+    held = web.site({"/careers": Answer(body=listing(jobs(2)), held=looked)})
     for site in (held, *quick):
         _add(admin, site)
     before = _status(admin)
@@ -59,7 +61,8 @@ def test_run_due_starts_at_once_and_due_count_falls_meanwhile(admin: httpx.Clien
     assert (asked.status_code, asked.json()) == (202, {"queued": 5})
     assert admin.post("/admin/crawl/run_due").json() == {"queued": 0}  # all of them wait for their turn
     seen = [_status(admin)]
-    until(lambda: seen.append(_status(admin)) or seen[-1]["due_count"] <= 1)
+    until(lambda: seen.append(_status(admin)) or (seen[-1]["due_count"] <= 1 and seen[-1]["in_flight"] > 0))
+    looked.set()
     assert any(0 < each["in_flight"] <= 3 for each in seen)
     until(lambda: _status(admin)["due_count"] == 0)
     until(lambda: len(_logs(admin)) == 5)
@@ -85,11 +88,13 @@ def test_a_run_requested_while_the_last_one_finishes_is_not_lost(
 
 
 def test_a_running_source_is_not_run_twice(admin: httpx.Client, web: Web) -> None:
-    site = web.site({"/careers": Answer(body=listing(jobs(2)), after_s=1.0)})
+    asked_again = threading.Event()
+    site = web.site({"/careers": Answer(body=listing(jobs(2)), held=asked_again)})
     source = _add(admin, site)
     admin.post("/admin/crawl/run", json={"source_id": source})
     until(lambda: _status(admin)["locked"] == 1)
     refused = admin.post(f"/admin/sources/{source}/run")
+    asked_again.set()
     assert (refused.status_code, refused.json()["error"]) == (409, "host_busy")
     until(lambda: _logs(admin))
     assert site.pages() == ["/careers"]

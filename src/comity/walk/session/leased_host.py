@@ -45,7 +45,7 @@ class Tally:
     login_walls: int = 0
     login_pages: int = 0
     robots_unread: int = 0  # URLs put off because robots.txt of their origin cannot be read
-    busy_elsewhere: int = 0  # redirects to hosts that another worker holds
+    busy_elsewhere: dict[str, int] = field(default_factory=dict)  # redirects to each host that another worker holds
     errors_in_a_row: int = 0
     moved_to: str | None = None  # where a seed led, if that is another host
     last_error: HostError | None = None

@@ -26,6 +26,7 @@ from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext
 
 _BUSY_FOR_S: Final = 2.0  # the first time that a host is held by another worker; doubled each time
+_MOST_BUSY_HOSTS: Final = 1000
 
 
 def denied(
@@ -60,9 +61,13 @@ def denied(
 def busy(
     host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail, context: VisitContext, *, leads: str
 ) -> Postponed:
-    """Put a URL off because another host, to which it `leads`, cannot be asked now; each time for longer."""
-    host.tally.busy_elsewhere += 1
-    wait_s = _BUSY_FOR_S * 2.0 ** min(host.tally.busy_elsewhere - 1, 8)
+    """Put a URL off because another host, to which it `leads`, cannot be asked now; for that host, each time longer."""
+    times = host.tally.busy_elsewhere
+    if len(times) >= _MOST_BUSY_HOSTS:
+        times.clear()
+    earlier = times.get(address.host, 0)
+    times[address.host] = earlier + 1
+    wait_s = _BUSY_FOR_S * 2.0 ** min(earlier, 8)
     now, host_id = context.clock(), host.lease.host_id
     content = {"code": "host_busy", "reason": f"{leads} {address.url[:500]}, whose host is held by another worker"}
     trail.evidence.append(
