@@ -43,7 +43,7 @@ _ROOMS = ("doors.cli", "run", "upkeep", "operate", "walk", "frontier", "fetch", 
 # What the product imports only where it is needed.
 _LATE_IMPORTS = ("alembic.command", "certifi", "psycopg", "redis", "sqlalchemy.dialects.postgresql")
 _LATE_IMPORTS += ("structlog", "uvloop", "comity.doors.python", "typer.rich_utils")
-_STARTS_WITHIN_S = 60.0
+_STARTS_WITHIN_S = 180.0
 LAUNCHER = Path(__file__).with_name("launcher.py")
 
 
