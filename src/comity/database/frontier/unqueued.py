@@ -86,7 +86,7 @@ _Counts = tuple[int, int, Any]
 def _put_all(
     connection: Connection, hosts: Sequence[HostUnqueued], encode: Encoding, seen_at: int
 ) -> list[_Counts] | None:
-    """Insert the URLs of all hosts at once, as each page has a few; None, and nothing is written, if not all are new."""
+    """Insert the URLs of all hosts at once, as each has a few; None, with nothing written, if some are known."""
     counts: list[_Counts] = []
     rows: list[tuple[Any, ...]] = []
     for host_id, seen, unrecorded in hosts:
@@ -100,9 +100,7 @@ def _put_all(
     return None
 
 
-def _put_host(
-    connection: Connection, unqueued: HostUnqueued, recorded: int, encode: Encoding, seen_at: int
-) -> _Counts:
+def _put_host(connection: Connection, unqueued: HostUnqueued, recorded: int, encode: Encoding, seen_at: int) -> _Counts:
     """Insert or change the URLs of one host, as far as there is room."""
     host_id, seen, unrecorded = unqueued
     host = encode.uuid(host_id)
