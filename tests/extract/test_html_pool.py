@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 import uvloop
+from hypothesis import given
+from hypothesis import strategies as st
 
 from comity.extract import html_pool
 from comity.extract.decode import MAX_BODY_BYTES
@@ -427,6 +429,26 @@ def test_links_read_on_the_spot_hold_up_the_loop_no_longer_than_small_pages(once
         middle = (low + high + 1) // 2
         low, high = (middle, high) if is_light(once + again * middle, only_links=True) else (low, middle - 1)
     assert min(_timed_ms(once + again * low) for _ in range(2)) < 200
+
+
+@given(
+    pieces=st.lists(
+        st.tuples(
+            st.sampled_from(["b", "i", "em", "tt", "font", "strong", "small", "nobr", "a", "body", "html", "p", "img"]),
+            st.sampled_from(["", " ", "/", " x", ' class="y"', " href='>'", ' a="<b c>"', " =", " d" * 40]),
+            st.sampled_from([">", "/>", " />", "", ">text</p>"]),
+            st.sampled_from([1, 2, 7, 400]),
+        ),
+        max_size=12,
+    )
+)
+def test_a_short_look_at_formatting_elements_finds_what_the_whole_look_finds(
+    pieces: list[tuple[str, str, str, int]],
+) -> None:
+    body = "".join(f"<{name}{attributes}{end}" * times for name, attributes, end, times in pieces).encode()
+    tags = body.count(b"<")
+    whole = html_pool._open_at_once(html_pool._GROWING, body) * tags <= html_pool._REOPENED_MOST
+    assert html_pool._grows_little(body, tags) == (whole or not tags)
 
 
 def test_an_attribute_heavy_page_is_not_light_however_few_tags_it_has() -> None:

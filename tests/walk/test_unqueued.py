@@ -103,6 +103,41 @@ def test_what_is_known_of_a_url_is_replaced_where_another_rule_decided(either: D
         assert (row.unqueued_recorded, row.unqueued_unrecorded) == (2, 0)
 
 
+@pytest.mark.parametrize(
+    ("before", "room", "expected"),
+    [
+        ([], MOST_PER_HOST, [(3, 0), (2, 1), (0, 4)]),  # all at once
+        ([2], MOST_PER_HOST, [(3, 0), (2, 1), (0, 4)]),  # one is known: host by host
+        ([], 2, [(2, 1), (2, 1), (0, 4)]),  # the first has not enough room
+    ],
+    ids=["new", "known", "full"],
+)
+def test_the_urls_of_many_hosts_are_counted_for_each(
+    either: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    before: list[int],
+    room: int,
+    expected: list[tuple[int, int]],
+) -> None:
+    names = ["a.example", "b.example", "c.example"]
+    ids = [uuid4() for _name in names]
+    with either.write() as connection:
+        for host_id, name in zip(ids, names, strict=True):
+            connection.execute(domains.insert().values(id=host_id, domain=name))
+        unqueued.put(connection, [HostUnqueued(ids[0], [left(number) for number in before])], AT)
+        monkeypatch.setattr(unqueued, "MOST_PER_HOST", room)
+        seen = [left(1), left(2, UnqueuedCode.TRAP), left(3)]
+        unqueued.put(
+            connection,
+            [HostUnqueued(ids[0], seen), HostUnqueued(ids[1], [left(1), left(2)], 1), HostUnqueued(ids[2], [], 4)],
+            AT + 5,
+        )
+        rows = [hosts.get(connection, name) for name in names]
+        assert [(row.unqueued_recorded, row.unqueued_unrecorded) for row in rows if row is not None] == expected
+        codes = {row.domain: row.code for row in unqueued.of_url(connection, left(2).key)}
+        assert codes == {"a.example": "trap", "b.example": "other_host"}
+
+
 def test_a_record_takes_less_than_200_bytes_on_disk(place: Place) -> None:
     with place.opened() as opened, opened.database.write() as connection:
         for host in range(3):

@@ -10,6 +10,7 @@ import os
 import re
 from collections import Counter
 from dataclasses import dataclass
+from math import inf
 from typing import Final
 
 from comity.extract.decode import MAX_BODY_BYTES
@@ -37,12 +38,21 @@ _MERGED_MOST_BYTES: Final = 4096
 # scripts, which is harmless. Nothing in it is tried twice.
 _USUAL_LINK: Final = rb"[^<>\"'=]{0,32}+(?:=\"[^\"<>]*+\"[^<>\"'=]{0,32}+){0,12}+>"
 _USUAL_LINK_ELEMENTS: Final = 20  # what its attributes cost at most, in elements
-_GROWING: Final = re.compile(
-    rb"<(?=[abcefhinstuABCEFHINSTU])(?:[aA][\s/](?!" + _USUAL_LINK + rb")|"
-    rb"([bcefhinstuBCEFHINSTU](?:[iI][gG]|[oO][dD][yYeE]|[mM](?:[aA][lL][lL])?|[oO][nN][tT]|[oO][bB][rR]|"
-    rb"[tT](?:[mM][lL]|[rR](?:[iI][kK][eE]|[oO][nN][gG]))?)?+)(?=[\s/>])"
-    rb"((?:\s++[\w:.@-]++(?:=(?:\"[^\"]*+\"|'[^']*+'|[\w:./?#&%;,+-]++))?+)*+)\s*+/?(>)?)"
-)
+
+
+def _growing(after_name: bytes) -> re.Pattern[bytes]:
+    return re.compile(
+        rb"<(?=[abcefhinstuABCEFHINSTU][\s/" + after_name + rb"imotIMOT])(?:[aA][\s/](?!" + _USUAL_LINK + rb")|"
+        rb"([bcefhinstuBCEFHINSTU](?:[iI][gG]|[oO][dD][yYeE]|[mM](?:[aA][lL][lL])?|[oO][nN][tT]|[oO][bB][rR]|"
+        rb"[tT](?:[mM][lL]|[rR](?:[iI][kK][eE]|[oO][nN][gG]))?)?+)(?=[\s/" + after_name + rb"])"
+        rb"((?:\s++[\w:.@-]++(?:=(?:\"[^\"]*+\"|'[^']*+'|[\w:./?#&%;,+-]++))?+)*+)\s*+/?(>)?)"
+    )
+
+
+_GROWING: Final = _growing(b">")
+# Without those that have no attributes: of these, however many there are, a few are open at once. They are nearly all.
+_GROWING_BY_ATTRIBUTES: Final = _growing(b"")
+_FORMATTING_ELEMENTS: Final = 13  # b, big, code, em, font, i, nobr, s, small, strike, strong, tt, u
 MAX_SECONDS: Final = 10.0
 IDLE_SECONDS: Final = 60.0
 WAITING_BYTES: Final = 8 << 20
@@ -87,15 +97,23 @@ def _grows_little(body: bytes, tags: int) -> bool:
     """
     if b"\0" in body:  # UTF-16, where tags look different
         return False
+    open_most = _open_at_once(_GROWING_BY_ATTRIBUTES, body)
+    if (open_most + _FORMATTING_ELEMENTS * _ALIKE_MOST) * tags <= _REOPENED_MOST:
+        return True
+    return open_most * tags <= _REOPENED_MOST and _open_at_once(_GROWING, body) * tags <= _REOPENED_MOST
+
+
+def _open_at_once(growing: re.Pattern[bytes], body: bytes) -> float:
+    """How many formatting elements can be open at once, with their attributes; no number is enough for odd markup."""
     open_at_once, merged_bytes = float(_USUAL_LINK_ELEMENTS), 0
-    for (name, attributes, end), count in Counter(_GROWING.findall(body)).items():
+    for (name, attributes, end), count in Counter(growing.findall(body)).items():
         if not end:
-            return False
+            return inf
         if name.lower() in _MERGED:
             merged_bytes += count * len(attributes)
         else:
             open_at_once += min(count, _ALIKE_MOST) * (1 + len(attributes) / _BYTES_LIKE_AN_ELEMENT)
-    return merged_bytes <= _MERGED_MOST_BYTES and open_at_once * tags <= _REOPENED_MOST
+    return open_at_once if merged_bytes <= _MERGED_MOST_BYTES else inf
 
 
 class HtmlPool:

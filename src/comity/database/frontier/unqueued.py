@@ -70,36 +70,63 @@ def put(connection: Connection, hosts: Sequence[HostUnqueued], at: float) -> Non
     if not hosts:
         return
     encode, seen_at = Encoding(connection), int(at)
-    recorded = _recorded(connection, [each.host_id for each in hosts])
-    counts: list[tuple[int, int, Any]] = []
-    for host_id, seen, unrecorded in hosts:
-        host = encode.uuid(host_id)
-        by_key = {each.key: each for each in seen}
-        room = MOST_PER_HOST - recorded.get(host_id, 0)
-        known: dict[int, str] = {}
-        if room < len(by_key):  # those that have a row need no room
-            known = _codes(connection, host_id, by_key)
-        new = [each for key, each in by_key.items() if key not in known]
-        rows = [
-            (each.key, host, each.url[:URL_CHARACTERS], str(each.code), int(each.found_by), each.found_on, seen_at)
-            for each in new[: max(0, room)]
-        ]
-        # Most are new: to insert them and see what came is cheaper than to look for each of them first.
-        added = insert_rows(connection, unqueued_urls, _ROW, rows, unless=("url_key", "domain_id"))
-        if added < len(rows):
-            known = _codes(connection, host_id, by_key)
-        changed = [
-            (str(by_key[key].code), int(by_key[key].found_by), by_key[key].found_on, seen_at, key, host)
-            for key, code in known.items()
-            if code != by_key[key].code
-        ]
-        if changed:
-            connection.exec_driver_sql(_change_text(connection.dialect.name), changed)
-        more = len(new) - len(rows) + unrecorded
-        if added or more:
-            counts.append((added, more, host))
+    recorded = _recorded(connection, hosts)
+    counts = _put_all(connection, hosts, encode, seen_at) if not recorded else None
+    if counts is None:
+        counts = [_put_host(connection, each, recorded.get(each.host_id, 0), encode, seen_at) for each in hosts]
+    counts = [each for each in counts if each[0] or each[1]]
     if counts:
         connection.exec_driver_sql(_count_text(connection.dialect.name), counts)
+
+
+_Counts = tuple[int, int, Any]
+"""How many URLs of a host were recorded, how many more there were, and the host as the driver takes it."""
+
+
+def _put_all(
+    connection: Connection, hosts: Sequence[HostUnqueued], encode: Encoding, seen_at: int
+) -> list[_Counts] | None:
+    """Insert the URLs of all hosts at once, as each has a few; None, with nothing written, if some are known."""
+    counts: list[_Counts] = []
+    rows: list[tuple[Any, ...]] = []
+    for host_id, seen, unrecorded in hosts:
+        host, by_key = encode.uuid(host_id), {each.key: each for each in seen}
+        rows += [_row(each, host, seen_at) for each in by_key.values()]
+        counts.append((len(by_key), unrecorded, host))
+    with connection.begin_nested() as attempt:
+        if insert_rows(connection, unqueued_urls, _ROW, rows, unless=("url_key", "domain_id")) == len(rows):
+            return counts
+        attempt.rollback()
+    return None
+
+
+def _put_host(connection: Connection, unqueued: HostUnqueued, recorded: int, encode: Encoding, seen_at: int) -> _Counts:
+    """Insert or change the URLs of one host, as far as there is room."""
+    host_id, seen, unrecorded = unqueued
+    host = encode.uuid(host_id)
+    by_key = {each.key: each for each in seen}
+    room = MOST_PER_HOST - recorded
+    known: dict[int, str] = {}
+    if room < len(by_key):  # those that have a row need no room
+        known = _codes(connection, host_id, by_key)
+    new = [each for key, each in by_key.items() if key not in known]
+    rows = [_row(each, host, seen_at) for each in new[: max(0, room)]]
+    # Most are new: to insert them and see what came is cheaper than to look for each of them first.
+    added = insert_rows(connection, unqueued_urls, _ROW, rows, unless=("url_key", "domain_id"))
+    if added < len(rows):
+        known = _codes(connection, host_id, by_key)
+    changed = [
+        (str(by_key[key].code), int(by_key[key].found_by), by_key[key].found_on, seen_at, key, host)
+        for key, code in known.items()
+        if code != by_key[key].code
+    ]
+    if changed:
+        connection.exec_driver_sql(_change_text(connection.dialect.name), changed)
+    return added, len(new) - len(rows) + unrecorded, host
+
+
+def _row(each: Unqueued, host: Any, seen_at: int) -> tuple[Any, ...]:
+    return each.key, host, each.url[:URL_CHARACTERS], str(each.code), int(each.found_by), each.found_on, seen_at
 
 
 @lru_cache(maxsize=2)
@@ -142,10 +169,11 @@ def _codes(connection: Connection, host_id: UUID, keys: Iterable[int]) -> dict[i
     return found
 
 
-def _recorded(connection: Connection, host_ids: Sequence[UUID]) -> dict[UUID, int]:
-    """How many rows the hosts have; one that has none is left out."""
+def _recorded(connection: Connection, hosts: Sequence[HostUnqueued]) -> dict[UUID, int]:
+    """How many rows the hosts have that may have no room for all of these; nearly always there is none."""
+    free = MOST_PER_HOST - max(len(each.seen) for each in hosts)
     statement = select(domains.c.id, domains.c.unqueued_recorded).where(
-        domains.c.id.in_(host_ids), domains.c.unqueued_recorded > 0
+        domains.c.id.in_([each.host_id for each in hosts]), domains.c.unqueued_recorded > free
     )
     return {row.id: row.unqueued_recorded for row in connection.execute(statement)}
 
