@@ -55,7 +55,7 @@ test: dev ## Linters, types, import rules, then every test (choose some: ARGS="-
 	}
 	measured >"$$log" 2>&1 &
 	failed=0
-	run nice -n 10 .venv/bin/pytest --lane crowd -n $$((cores + 2)) --dist loadfile $(ARGS) || failed=$$?
+	run nice -n 10 .venv/bin/pytest --lane crowd -n $$((cores + 2)) --dist worksteal $(ARGS) || failed=$$?
 	beside=0
 	wait $$! || beside=$$?
 	cat "$$log"

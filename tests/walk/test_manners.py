@@ -123,25 +123,26 @@ def test_retry_after_silences_the_whole_host(web: Web, place: Place, status: int
 def test_a_burst_of_503_is_met_with_growing_pauses_and_given_up_after_five_retries(web: Web, place: Place) -> None:
     """The first page is fine and the only other one never is: pauses by Fibonacci, six tries in all."""
     site = web.site({"/": page("/tired")}, fallback=Answer(503))
-    queued_again = "SELECT attempts FROM domain_frontier WHERE state = 0 AND attempts = 4"
+    queued_again = "SELECT attempts FROM domain_frontier WHERE state = 0 AND attempts >= 4"
     with place.begun("crawl", site.url(), "--delay", 0) as process:
-        wait_until(lambda: len(site.of("/tired")) == 4 and place.rows(queued_again) != [], 60, "four tries")
+        wait_until(lambda: len(site.of("/tired")) >= 4 and place.rows(queued_again) != [], 60, "four tries")
         process.send(signal.SIGTERM)
         assert process.wait(60) == 130
     tries = site.of("/tired")
     pauses = [later.at - earlier.at for earlier, later in pairwise(tries)]
-    assert len(pauses) == 3
+    assert 3 <= len(pauses) < 5, "a fifth try only if the signal came late"
     for number, pause in enumerate(pauses, start=1):
         assert retry_delay(number) <= pause < retry_delay(number) + 20
     (queued,) = place.rows("SELECT attempts FROM domain_frontier WHERE state = 0")
-    assert queued["attempts"] == 4
+    assert queued["attempts"] == len(tries)
     place.execute("UPDATE domain_frontier SET attempts = 5, not_before = NULL WHERE state = 0")
     place.execute("UPDATE domains SET blocked_until = NULL, next_crawl_after = NULL")
     crawl(place, site, "--delay", 0, code=1)  # no page came
-    assert len(site.of("/tired")) == 5, "the last of six tries is the last"
-    assert [row["outcome"] for row in place.fetches(site.host)] == ["fetched"] + 5 * ["failed"]
+    failed = len(tries) + 1
+    assert len(site.of("/tired")) == failed, "the last of six tries is the last"
+    assert [row["outcome"] for row in place.fetches(site.host)] == ["fetched"] + failed * ["failed"]
     assert place.kept()[site.url("/tired")]["http_status"] == 503
-    assert (place.host(site.host)["status"], place.host(site.host)["total_error_count"]) == ("exhausted", 5)
+    assert (place.host(site.host)["status"], place.host(site.host)["total_error_count"]) == ("exhausted", failed)
 
 
 def test_a_longer_patience_than_ours_gives_the_host_back_until_then(web: Web, place: Place) -> None:

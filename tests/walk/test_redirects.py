@@ -183,9 +183,7 @@ def test_targets_that_others_hold_are_waited_for_one_by_one(web: Web, place: Pla
     others = [web.site({"/x": page()}) for _ in range(5)]
     links = {f"/out{number}": redirect(other.url("/x")) for number, other in enumerate(others)}
     site = web.site({"/": page(*links)} | links)
-    postponed = (
-        "SELECT url, max(created_at) AS at, count(*) AS times FROM evidence WHERE type = 'postponed' GROUP BY url"
-    )
+    postponed = "SELECT url, max(created_at) AS at, count(*) AS n FROM evidence WHERE type = 'postponed' GROUP BY url"
     place.comity("seeds", "add", *(other.url() for other in others))
 
     async def stop(crawl: Crawl, _state: State) -> None:
