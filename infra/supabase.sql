@@ -1493,7 +1493,6 @@ $$;
 
 CREATE INDEX IF NOT EXISTS idx_grants_expiry ON grants (expires_at) WHERE is_open;
 CREATE INDEX IF NOT EXISTS idx_grants_granted_at ON grants (granted_at);
-CREATE INDEX IF NOT EXISTS idx_grants_lease ON grants (domain_id, lease_token);
 CREATE INDEX IF NOT EXISTS idx_grants_open ON grants (domain_id, expires_at) WHERE is_open;
 
 CREATE TABLE IF NOT EXISTS image_sightings (

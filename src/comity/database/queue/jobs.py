@@ -16,7 +16,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database.bulk import Decoding, Encoding, placed
+from comity.database.bulk import Decoding, Encoding, array_text, placed
 from comity.database.queue import bot_rows, reservations
 from comity.database.queue.bot_rows import PullCount
 from comity.database.queue.reservations import Hold, HostRow, among
@@ -179,12 +179,12 @@ def hand_out(
         reservations.hold(connection, holds, holder, now)
         bot_rows.note_pull(connection, count)
         return sum(_lock_one(connection, encode, each, count.bot_id, holder, moment) for each in locks)
-    held = [list(column) for column in zip(*reservations.hold_values(encode, holds, holder, now), strict=True)]
+    held = map(array_text, zip(*reservations.hold_values(encode, holds, holder, now), strict=True))
     columns = [list(column) for column in zip(*locks, strict=True)]
     for place in (1, 2, 3):
         columns[place] = [encode.time(each) for each in columns[place]]
     counted = bot_rows.pull_values(encode, count)
-    values = (*held, *counted, count.bot_id, moment, holder, moment, *columns)
+    values = (*held, *counted, count.bot_id, moment, holder, moment, *map(array_text, columns))
     locked = connection.exec_driver_sql(_hand_out_text(resumes=count.resumes), values).rowcount
     reservations.note_gaps(connection, holds, holder, now)
     return locked
@@ -192,13 +192,8 @@ def hand_out(
 
 @lru_cache(maxsize=2)
 def _hand_out_text(*, resumes: bool) -> str:
-    names = [name for name, _ in reservations.HELD_COLUMNS]
-    arrays = ", ".join(f"%s::{kind}[]" for _, kind in reservations.HELD_COLUMNS)
     return f"""
-WITH held AS (
-    UPDATE domains AS d SET {", ".join(f"{name} = h.{name}" for name in names)}, version = d.version + 1
-    FROM unnest({arrays}, %s::uuid[]) AS h({", ".join(names)}, id) WHERE d.id = h.id
-), counted AS (
+WITH held AS ({reservations.HELD_FROM_ARRAYS}), counted AS (
     {placed("postgresql", bot_rows.pull_text(resumes=resumes))}
 )
 UPDATE crawl_jobs AS j SET status = 'locked', locked_by = %s, locked_at = %s, lock_ends_at = n.ends_at,

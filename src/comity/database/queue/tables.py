@@ -250,8 +250,6 @@ grants: Final = Table(
     written_at("granted_at"),
     Column("ended_at", UtcDateTime()),
     CheckConstraint("outcome IN ('reported', 'released', 'expired')", name="outcome"),
-    # The requests of a lease are numbered by how many grants it has.
-    Index("idx_grants_lease", "domain_id", "lease_token"),
     partial_index("idx_grants_open", "domain_id", "expires_at", where="is_open"),
     partial_index("idx_grants_expiry", "expires_at", where="is_open"),
     Index("idx_grants_granted_at", "granted_at"),

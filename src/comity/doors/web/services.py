@@ -150,11 +150,11 @@ def _log_fault(name: str, error: Exception) -> None:
     LOG.error("the %s failed: unexpected %s", name, type(error).__name__, exc_info=error)
 
 
-def _services(request: Request) -> WebServices:
+async def _services(request: Request) -> WebServices:
     return cast(WebServices, request.app.state.services)
 
 
-def _caller(request: Request) -> Caller:
+async def _caller(request: Request) -> Caller:
     return cast(Caller, request.state.caller)
 
 

@@ -331,6 +331,7 @@ def end_reservation(
         memory,
         token=job.lease_token,
         queue_ready_at=slots.look_again_at(memory, limits, now),
+        now=now,
         failures=failures,
     )
 

@@ -751,8 +751,6 @@ CREATE INDEX idx_grants_expiry ON grants (expires_at) WHERE is_open;
 --
 CREATE INDEX idx_grants_granted_at ON grants (granted_at);
 --
-CREATE INDEX idx_grants_lease ON grants (domain_id, lease_token);
---
 CREATE INDEX idx_grants_open ON grants (domain_id, expires_at) WHERE is_open;
 --
 CREATE TABLE job_sightings (
