@@ -21,7 +21,6 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.clock import Clock
-from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.database.ledger import ledger
 from comity.database.queue import bot_rows, jobs, reservations
@@ -50,9 +49,9 @@ from comity.rules.politeness.pace import limits_for, observed, reached_within
 from comity.rules.queue import slot_terms, slots
 from comity.rules.queue.allowance import Allowance, allowance
 from comity.rules.queue.slot_terms import EndedSlot, SlotTerms
-from comity.rules.takedown import Takedowns
 from comity.rules.user_agent import agent_token
 from comity.walk.bots.robots import ClientRobots, ReadsRobots, RobotsBook
+from comity.walk.bots.takedowns import TakedownsInForce
 from comity.walk.robots.record import ClientLease
 from comity.walk.session.database_thread import DatabaseThread
 
@@ -142,8 +141,7 @@ class Granter:
         self._reader = reader
         self._terms = terms
         self._thread = DatabaseThread("comity-grants")
-        self._takedowns = Takedowns()
-        self._takedowns_edition: tuple[int, str | None, str | None] | None = None
+        self._takedowns = TakedownsInForce()
         self._limits_of: dict[tuple[int | None, int | None, float | None], GateLimits] = {}
         self._written = 0
         self._tasks: list[asyncio.Task[None]] = []
@@ -308,7 +306,7 @@ class Granter:
         self, connection: Connection, request: _Request
     ) -> tuple[dict[int, WebAddress], list[tuple[WebAddress, str]]]:
         """The URLs that can be read, by their place, and those that are taken down; all others are answered."""
-        takedowns, collapse = self._in_force(connection), self._terms.collapse_subdomains
+        takedowns, collapse = self._takedowns.at(connection), self._terms.collapse_subdomains
         found: dict[int, WebAddress] = {}
         taken_down: list[tuple[WebAddress, str]] = []
         for at, url in enumerate(request.urls):
@@ -551,13 +549,6 @@ class Granter:
             Returned(host_id, memory, host.token, memory.next_fetch_at) for host_id, (host, memory) in memories.items()
         ]
         reservations.release_idle(connection, returned, holder, now)
-
-    def _in_force(self, connection: Connection) -> Takedowns:
-        edition = takedowns_table.edition(connection)  # so that a takedown counts from the next grant
-        if edition != self._takedowns_edition:
-            self._takedowns = Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
-            self._takedowns_edition = edition
-        return self._takedowns
 
 
 _TAKEN: Final = (GrantReason.RESERVED, _RESERVED_FOR_S, "the host is in use")
