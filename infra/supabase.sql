@@ -1493,7 +1493,6 @@ $$;
 
 CREATE INDEX IF NOT EXISTS idx_grants_expiry ON grants (expires_at) WHERE is_open;
 CREATE INDEX IF NOT EXISTS idx_grants_granted_at ON grants (granted_at);
-CREATE INDEX IF NOT EXISTS idx_grants_lease ON grants (domain_id, lease_token);
 CREATE INDEX IF NOT EXISTS idx_grants_open ON grants (domain_id, expires_at) WHERE is_open;
 
 CREATE TABLE IF NOT EXISTS image_sightings (
@@ -1731,7 +1730,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS uq_visit_list_hosts_host ON visit_list_hosts (
 CREATE TABLE IF NOT EXISTS crawl_jobs (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
     policy_id UUID,
-    domain_id UUID NOT NULL,
+    domain_id UUID,
     url VARCHAR(2048) NOT NULL,
     status VARCHAR(20) DEFAULT 'pending' NOT NULL,
     priority INTEGER DEFAULT 5 NOT NULL,
@@ -1840,6 +1839,7 @@ $$;
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_ages ON crawl_jobs (ages_at) WHERE status IN ('pending', 'expired') AND not_before IS NULL AND ages_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_created_at ON crawl_jobs (created_at);
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_host ON crawl_jobs (domain_id, priority DESC, created_at) WHERE status IN ('pending', 'expired') AND not_before IS NULL;
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_hostless ON crawl_jobs (created_at) WHERE domain_id IS NULL AND not_before IS NULL;
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_lock ON crawl_jobs (locked_by, locked_at);
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_lock_ends ON crawl_jobs (lock_ends_at) WHERE status = 'locked';
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_locked ON crawl_jobs (domain_id, locked_at) WHERE status = 'locked';

@@ -132,9 +132,10 @@ NOUNS: Final = (
         ("POST /admin/webhooks", "POST /admin/webhooks/{webhook_id}/new-secret"),
     ),
     Noun(
-        "delivery of a webhook", webhooks.WebhookDeliveryView, ("queue webhooks deliveries", "queue webhooks test"),
+        "delivery of a webhook", webhooks.WebhookDeliveryView,
+        ("queue webhooks deliveries", "queue webhooks resend", "queue webhooks test"),
         ("GET /admin/webhooks/deliveries", "GET /admin/webhooks/deliveries/{delivery_id}",
-         "POST /admin/webhooks/{webhook_id}/test"),
+         "POST /admin/webhooks/deliveries/{delivery_id}/resend", "POST /admin/webhooks/{webhook_id}/test"),
     ),
     Noun("crawl", events.CrawlResult, ("crawl", "demo"), ()),
     Noun("run of a worker", events.WorkerRun, ("work",), (), "One line for each run."),

@@ -17,7 +17,7 @@ from comity.assemble import State, open_state
 from comity.database.connection import Database
 from comity.database.queue.results import unpack_page
 from comity.database.queue.tables import crawl_job_moves, crawl_jobs, crawl_policies, crawl_results, late_submissions
-from comity.database.tables import domains, evidence, politeness_ledger
+from comity.database.tables import domains, evidence, fetches, politeness_ledger
 from comity.model.errors import BadInput
 from comity.model.queue import OWN_BOT, BotError
 from comity.operate.bots import add_bot
@@ -141,6 +141,21 @@ def test_a_result_is_stored_and_the_policy_scheduled(own: Own, web: Web) -> None
     assert host["next_fetch_at"] is not None
     assert own.work() == []  # nothing is due
     assert len(site.of("/p")) == 1
+
+
+def test_every_page_has_a_row_in_fetches_that_the_ledger_names(own: Own, web: Web) -> None:
+    site = web.site({"/1": shop()})
+    own.policy(site.url("/1"))
+    own.work()
+    row = own.one(fetches)
+    assert (row["page_url"], row["outcome"], row["status"], row["discovery_type"]) == (
+        site.url("/1"),
+        "fetched",
+        200,
+        "policy",
+    )
+    named = {each["url"]: each["has_fetch"] for each in own.rows(politeness_ledger)}
+    assert named == {site.url("/1"): True, site.url("/robots.txt"): False}
 
 
 def test_jobs_of_a_host_keep_its_delay_and_the_ledger_verifies(state_url: str, web: Web) -> None:

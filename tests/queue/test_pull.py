@@ -84,7 +84,7 @@ def test_a_leased_host_is_skipped_counted_and_parked(service: Service) -> None:
     pulled = service.pull()
     assert (pulled.jobs, pulled.skipped) == ((), {SkipReason.LEASED: 2})
     assert pulled.retry_after_s == 2.0
-    assert service.pull().skipped == {}  # parked: not looked at
+    assert service.pull().skipped == {SkipReason.LEASED: 2}  # parked: counted without being looked at
     assert service.pull(domain="shop.example").skipped == {SkipReason.LEASED: 2}
     state.leases(lease.holder).release(lease)
     state.clock.advance(seconds=2)
@@ -154,6 +154,23 @@ def test_a_url_that_robots_txt_denies_is_parked_with_evidence(service: Service) 
     state.clock.advance(hours=3)
     service.allow("shop.example")
     assert denied in [job.job_id for job in service.pull("bot-2").jobs]
+
+
+def test_jobs_of_parked_hosts_are_counted_by_what_they_wait_for_and_within_bounds(service: Service) -> None:
+    state = service.state
+    for number in range(5):
+        service.job(f"https://shop.example/{number}")
+    service.pull_one()
+    service.job("https://other.example/1")
+    service.allow("other.example")
+    pulled = service.pull("bot-2", 3)
+    assert [job.url for job in pulled.jobs] == ["https://other.example/1"]
+    assert pulled.skipped == {SkipReason.RESERVED: 3}  # of four that wait: no more than were asked for
+    with state.database.write() as connection:
+        blocked_until = state.clock.now() + timedelta(hours=1)
+        free = {"claimed_by": None, "claim_expires_at": None, "blocked_until": blocked_until}
+        connection.execute(update(domains).where(domains.c.domain == "shop.example").values(free))
+    assert service.pull("bot-2", 3).skipped == {SkipReason.BLOCKED: 3}
 
 
 def test_a_url_that_is_taken_down_is_never_handed_out(service: Service) -> None:

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import func, insert, select, update
 
+from comity.database import takedowns as takedowns_table
 from comity.database.ledger.tables import ledger_notes
 from comity.database.queue.results import unpack_page
 from comity.database.queue.tables import (
@@ -21,8 +22,9 @@ from comity.database.queue.tables import (
     webhook_deliveries,
     webhooks,
 )
-from comity.database.tables import politeness_ledger
+from comity.database.tables import evidence, politeness_ledger
 from comity.model.queue import BotError, WebhookEvent
+from comity.upkeep.due_policies import make_due_jobs
 from tests.queue.queued import job_row, moves_of
 from tests.queue.service import Service
 
@@ -310,3 +312,37 @@ def test_a_released_job_is_pulled_again_at_once_and_no_retry_is_counted(service:
     with state.database.read() as connection:
         counted = connection.execute(select(ledger_notes.c.kind, func.count()).group_by(ledger_notes.c.kind)).all()
     assert dict(map(tuple, counted)) == {"robots": 1, "unused": 3}
+
+
+def test_nothing_is_stored_of_a_url_that_was_taken_down_meanwhile(service: Service) -> None:
+    state = service.state
+    service.policy()
+    make_due_jobs(state.database, state.clock)
+    job = service.pull_one()
+    with state.database.write() as connection:
+        takedowns_table.add(connection, "shop.example/1", None)
+    for _ in range(2):  # repeating it changes nothing
+        code, refused = service.refusal("bot-1", job.job_id, title="A lamp", raw_html="<p>secret", http_status=200)
+        assert (code, refused.details["takedown"]) == (BotError.TAKEN_DOWN, "shop.example/1")
+    row = job_row(state, job.job_id)
+    assert (row["status"], row["error_msg"]) == ("failed", "taken down: shop.example/1")
+    assert state.row("shop.example")["claimed_by"] is None
+    with state.database.read() as connection:
+        assert connection.execute(select(func.count()).select_from(crawl_results)).scalar() == 0
+        assert connection.execute(select(func.count()).select_from(late_submissions)).scalar() == 0
+        assert connection.execute(select(evidence.c.type)).scalars().all() == ["taken_down"]
+        # The request was made: the ledger has it. Neither bot nor site has failed.
+        assert connection.execute(select(politeness_ledger.c.status)).scalars().all() == [200]
+        assert connection.execute(select(bots.c.jobs_failed, bots.c.consecutive_failures)).one() == (0, 0)
+
+
+def test_a_late_submit_of_a_url_that_was_taken_down_is_not_kept(service: Service) -> None:
+    state = service.state
+    service.job()
+    job = service.pull_one()
+    state.clock.advance(seconds=job.lock_ttl_s + 1)
+    with state.database.write() as connection:
+        takedowns_table.add(connection, "shop.example", None)
+    assert service.refusal("bot-1", job.job_id, title="A lamp")[0] is BotError.TAKEN_DOWN
+    with state.database.read() as connection:
+        assert connection.execute(select(func.count()).select_from(late_submissions)).scalar() == 0

@@ -6,10 +6,10 @@ import asyncio
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import func, insert, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from comity.database.ledger.tables import ledger_notes
@@ -227,3 +227,22 @@ def test_the_sweeper_serves_until_it_is_stopped(service: Service) -> None:
 
     asyncio.run(serve())
     assert len(service.pull().jobs) == 1
+
+
+def test_jobs_of_hand_written_sql_need_no_host(state: State) -> None:
+    """S3's table has no column for it; a URL that is none is parked with the reason."""
+    service = Service(state, makes_jobs=True)
+    service.allow("shop.example")
+    good, bad = uuid4(), uuid4()
+    with state.database.write() as connection:
+        for job_id, url in ((good, "https://SHOP.example:443/1"), (bad, "mailto:me")):
+            statement = "INSERT INTO crawl_jobs (id, url, status, priority) VALUES (:id, :url, 'pending', 7)"
+            connection.execute(text(statement), {"id": job_id.hex, "url": url})
+    (job,) = service.pull().jobs
+    assert (job.job_id, job.host, job.priority) == (good, "shop.example", 7)
+    assert service.submit("bot-1", good)["status"] == "done"
+    row = job_row(state, bad)
+    assert (row["status"], row["error_msg"], row["domain_id"]) == ("pending", "not a web address", None)
+    state.clock.advance(days=2)
+    assert service.pull().jobs == ()
+    service.threads.close()

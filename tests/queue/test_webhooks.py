@@ -21,7 +21,7 @@ from comity.database.queue import webhooks as statements
 from comity.database.queue.tables import webhook_deliveries, webhooks
 from comity.fetch.fetcher import CurlFetcher
 from comity.fetch.settings import FetchSettings
-from comity.model.errors import BadInput, NotFound
+from comity.model.errors import BadInput, ComityError, NotFound
 from comity.model.fetch import FetchLimits
 from comity.model.queue import WebhookEvent
 from comity.model.webhook import DeliveryStatus
@@ -31,6 +31,7 @@ from comity.operate.webhooks import (
     add_test_delivery,
     add_webhook,
     delete_webhook,
+    delivery_counts,
     disable_webhook,
     edit_webhook,
     enable_webhook,
@@ -38,6 +39,7 @@ from comity.operate.webhooks import (
     get_webhook,
     list_webhooks,
     renew_secret,
+    send_again,
 )
 from comity.rules.address_guard import parse_networks
 from comity.rules.queue.webhook import is_authentic
@@ -361,6 +363,22 @@ def test_a_test_is_sent_once_also_for_a_disabled_webhook(state: State, web: Web)
     assert get_webhook(state.database, webhook_id).consecutive_failures == 0
     assert asyncio.run(sender(state, "127.0.0.0/8").send_one(delivery_id)) == Sent()
     assert [_header(seen, "event") for seen in site.log] == ["test"]
+
+
+def test_a_delivery_that_has_ended_is_sent_again_with_its_id(state: State, web: Web) -> None:
+    answers = [Answer(500), Answer(200)]
+    site = web.site({"/": lambda _asked: answers.pop(0)})
+    (delivery_id,) = deliver(state, hook(state, site.url()), attempts=5)
+    assert send(state) == Sent(failed=1)
+    assert delivery_counts(state.database) == {"pending": 0, "delivered": 0, "failed": 1}
+    again = send_again(state.database, state.clock, delivery_id)
+    assert (again.id, again.status, again.attempts) == (delivery_id, DeliveryStatus.PENDING, 0)
+    with pytest.raises(ComityError, match="has not ended"):
+        send_again(state.database, state.clock, delivery_id)
+    assert send(state) == Sent(delivered=1)
+    assert [_header(seen, "delivery") for seen in site.log] == [str(delivery_id)] * 2
+    with pytest.raises(NotFound):
+        send_again(state.database, state.clock, uuid4())
 
 
 def test_old_deliveries_are_forgotten(state: State) -> None:

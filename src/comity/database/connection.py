@@ -105,6 +105,15 @@ class Database:
         with _clear_errors(self), self.engine.begin() as connection:
             yield connection
 
+    def copy_log(self) -> None:
+        """Copy what is in the write-ahead log of an embedded state to its file, while others read and write.
+
+        Otherwise the commit that finds the log full does it, and whoever waits for that commit waits for many.
+        """
+        if not self.is_shared:
+            with _clear_errors(self), self.engine.connect() as connection:
+                connection.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
     def close(self) -> None:
         """Give back every connection."""
         self.engine.dispose()

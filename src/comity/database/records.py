@@ -106,7 +106,7 @@ _BATCH: Final = 500
 # Outcomes that say something about the page; a visit that failed leaves what was known before.
 _INFORMATIVE: Final = ("fetched", "not_modified", "gone", "rejected")
 _GONE: Final = (404, 410)
-_BY_SOURCE: Final = "source"  # what the run of a source saw is no page of a crawl
+OF_NO_CRAWL: Final = ("source", "policy")  # what a source or a policy saw is no page of a crawl
 
 
 def last_seen(connection: Connection, keys: Collection[int]) -> dict[int, SeenPage]:
@@ -132,7 +132,9 @@ def last_seen(connection: Connection, keys: Collection[int]) -> dict[int, SeenPa
                 column.columns_key,
                 number.label("number"),
             )
-            .where(column.url_key.in_(some), column.outcome.in_(_INFORMATIVE), column.discovery_type != _BY_SOURCE)
+            .where(
+                column.url_key.in_(some), column.outcome.in_(_INFORMATIVE), column.discovery_type.not_in(OF_NO_CRAWL)
+            )
             .subquery()
         )
         for row in connection.execute(select(ranked).where(ranked.c.number == 1)):
@@ -154,7 +156,7 @@ def last_columns_key(connection: Connection, host: str) -> int | None:
     """Which columns were read from the page of a host that was fetched last; None for none."""
     statement = (
         select(fetches.c.columns_key)
-        .where(fetches.c.domain == host, fetches.c.outcome == "fetched", fetches.c.discovery_type != _BY_SOURCE)
+        .where(fetches.c.domain == host, fetches.c.outcome == "fetched", fetches.c.discovery_type.not_in(OF_NO_CRAWL))
         .order_by(fetches.c.crawled_at.desc())
         .limit(1)
     )
@@ -170,7 +172,7 @@ def were_pages(connection: Connection, keys: Collection[int]) -> set[int]:
         statement = select(column.url_key).where(
             column.url_key.in_(some),
             column.outcome == "fetched",
-            column.discovery_type != _BY_SOURCE,
+            column.discovery_type.not_in(OF_NO_CRAWL),
             or_(column.content_type.is_(None), column.content_type.not_like("image/%")),
         )
         found.update(connection.execute(statement).scalars())

@@ -38,19 +38,25 @@ class CachedHead(NamedTuple):
     expires_at: datetime | None
 
 
-def heads(connection: Connection, origins: Collection[str]) -> dict[str, CachedHead]:
+HeadRow = Sequence[Any]
+"""A `CachedHead` as the driver gives it. Two that are equal say the same: one that is known is not read again."""
+
+
+def heads(connection: Connection, origins: Collection[str]) -> dict[str, HeadRow]:
     """What is known of some origins, without the files; in one statement, which every grant runs."""
     native = connection.dialect.name == "postgresql"
     wanted: Any = list(origins) if native else json.dumps(list(origins))
-    rows = connection.exec_driver_sql(_heads_text(native), (wanted,))
-    if native:
-        return {row[0]: CachedHead(*row) for row in rows}
-    read = ((*row[:7], bool(row[7]), row[8], _instant(row[9])) for row in rows)
-    return {row[0]: CachedHead(*row) for row in read}
+    return {row[0]: row for row in connection.exec_driver_sql(_heads_text(native), (wanted,)).all()}
 
 
-def _instant(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text).replace(tzinfo=UTC)
+def head_of(row: HeadRow) -> CachedHead:
+    """Read one of `heads`."""
+    expires_at = _instant(row[9]) if isinstance(row[9], str) else row[9]
+    return CachedHead._make((*row[:7], bool(row[7]), row[8], expires_at))
+
+
+def _instant(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
 @lru_cache(maxsize=2)

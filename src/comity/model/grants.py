@@ -35,6 +35,7 @@ class GrantReason(StrEnum):
     BLOCKED = "blocked"
     TOO_SOON = "too_soon"
     ROBOTS_UNKNOWN = "robots_unknown"
+    OVER_LIMIT = "over_limit"  # the client's own limits, or its quarantine
 
 
 class GrantAnswer(NamedTuple):

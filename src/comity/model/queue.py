@@ -32,7 +32,7 @@ class JobStatus(StrEnum):
 
 
 class BotError(StrEnum):
-    """The codes that a bot's request is answered with when it is refused (S3)."""
+    """The codes that a bot's request is answered with when it is refused (S3; the last one is Comity's own)."""
 
     VALIDATION_ERROR = "validation_error"
     JOB_NOT_FOUND = "job_not_found"
@@ -41,6 +41,7 @@ class BotError(StrEnum):
     NOT_ASSIGNED = "not_assigned"
     LOCK_EXPIRED = "lock_expired"
     INTERNAL_ERROR = "internal_error"
+    TAKEN_DOWN = "taken_down"
 
 
 class SkipReason(StrEnum):

@@ -18,7 +18,7 @@ from comity.database.connection import Database
 from comity.database.queue import webhooks as table
 from comity.database.queue.listing import PageOf
 from comity.database.types import from_seconds
-from comity.model.errors import BadInput, NotFound, Remedy, RemedyCode
+from comity.model.errors import BadInput, ComityError, NotFound, Remedy, RemedyCode
 from comity.model.queue import WebhookEvent
 from comity.model.webhook import DeliveryStatus, Webhook, WebhookDelivery
 from comity.reports.queue import ListOf
@@ -163,6 +163,25 @@ def add_test_delivery(database: Database, clock: Clock, webhook_id: UUID) -> UUI
         _found(connection, webhook_id)
         payload = {"message": "This is a test of the webhook."}
         return table.add_test(connection, webhook_id, payload, _now(connection, database, clock))
+
+
+def delivery_counts(database: Database) -> dict[str, int]:
+    """How many deliveries of the log have each status."""
+    with database.read() as connection:
+        found = table.count_by_status(connection)
+    return {str(status): found.get(str(status), 0) for status in DeliveryStatus}
+
+
+def send_again(database: Database, clock: Clock, delivery_id: UUID) -> WebhookDelivery:
+    """Have a delivery that has ended made again, with the same id, and again up to its last attempt if it fails."""
+    with database.write() as connection:
+        is_due = table.send_again(connection, delivery_id, _now(connection, database, clock))
+    found = get_delivery(database, delivery_id)
+    if not is_due and found.is_test:
+        raise ComityError("a test is not sent again: make a new one")
+    if not is_due:
+        raise ComityError("the delivery has not ended: it is sent, or tried again, by itself")
+    return found
 
 
 def get_delivery(database: Database, delivery_id: UUID) -> WebhookDelivery:

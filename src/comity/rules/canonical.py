@@ -99,6 +99,11 @@ def address_of_host(host: str) -> WebAddress:
 
 def web_address(text: str, *, collapse: bool = False) -> WebAddress:
     """Parse a URL that a user typed; a bare host means its start page. Raise `BadAddress` if it is none."""
+    if text.startswith(_WEB_PREFIXES) and (plain := _join_plain(text, "")) is not None and "%" not in plain:
+        path_at = plain.index("/", 8)
+        name = _host_of_origin(plain[:path_at], collapse)
+        if name is not None and len(plain) <= LONGEST_URL:
+            return WebAddress(plain, plain[:path_at], name, plain[path_at:], url_key(plain))
     shown = _without_password(text)
     parsed = _parse(shown, text.strip())
     host = _canonical_authority(shown, parsed.hostname, parsed.port, collapse).authority

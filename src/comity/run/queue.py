@@ -13,6 +13,7 @@ from comity.upkeep.due_sources import STOP_WITHIN_S
 
 if TYPE_CHECKING:
     from comity.assemble import State
+    from comity.upkeep.send_webhooks import Sent
 
 
 @asynccontextmanager
@@ -22,13 +23,14 @@ async def queue_upkeep(
     on_fault: Callable[[str, Exception], None] | None,
     *,
     schedules: bool,
+    on_sent: Callable[[Sent], None] = lambda _sent: None,
 ) -> AsyncIterator[None]:
     """Keep the queue in order while the block lasts; with `schedules`, also make jobs of policies and call webhooks."""
     stopping = asyncio.Event()
     sweeper = state.queue_sweeper(makes_jobs=schedules)
     loops = {"upkeep of the queue": partial(sweeper.serve, stopping, on_trouble)}
     if schedules:
-        loops["sending of webhooks"] = partial(state.webhook_sender().serve, stopping, on_trouble)
+        loops["sending of webhooks"] = partial(state.webhook_sender().serve, stopping, on_trouble, on_sent)
     tasks = [asyncio.create_task(keep_running(name, serve, stopping, on_fault)) for name, serve in loops.items()]
     try:
         yield

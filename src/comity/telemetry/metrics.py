@@ -204,6 +204,25 @@ GRANT_REPORTS: Final = Metric(
     tuple(map(str, ReportResult)),
     origin=_WEB,
 )
+WEBHOOK_ATTEMPTS: Final = Metric(
+    "comity_webhook_attempts_total",
+    _COUNTER,
+    "Calls of webhooks that this process made, by outcome.",
+    "outcome",
+    ("delivered", "failed"),
+    origin=_WEB,
+)
+WEBHOOKS_DISABLED: Final = Metric(
+    "comity_webhooks_disabled_total", _COUNTER, "Webhooks that this process disabled after failures.", origin=_WEB
+)
+WEBHOOK_DELIVERIES: Final = Metric(
+    "comity_webhook_deliveries",
+    _GAUGE,
+    "Deliveries in the log of webhooks, by status.",
+    "status",
+    ("pending", "delivered", "failed"),
+    origin=_WEB,
+)
 QUEUE_OLDEST: Final = Metric(
     "comity_queue_oldest_pending_seconds", _GAUGE, "Age of the oldest job that waits; 0 if none does.", origin=_WEB
 )
@@ -251,6 +270,9 @@ METRICS: Final = (
     QUEUE_OLDEST,
     GRANT_ANSWERS,
     GRANT_REPORTS,
+    WEBHOOK_ATTEMPTS,
+    WEBHOOKS_DISABLED,
+    WEBHOOK_DELIVERIES,
 )
 BY_NAME: Final = {metric.name: metric for metric in METRICS}
 

@@ -30,15 +30,32 @@ def make_due_jobs(
 ) -> int:
     """Make the jobs of policies that are due, in so many transactions at most; gives how many."""
     with database.read() as connection:  # most often there are none: no need to take the write lock
-        if not policies.is_any_due(connection, time_of(connection, database, clock)):
-            return 0
-    made = 0
+        is_any_hostless = jobs.are_hostless(connection)
+        is_any_due = policies.is_any_due(connection, time_of(connection, database, clock))
+    made = _find_hosts(database, clock, collapse_subdomains) if is_any_hostless else 0
+    if not is_any_due:
+        return made
     for _ in range(most_batches):
         batch = _make_some(database, clock, collapse_subdomains)
         made += batch.made
         if batch.looked_at < BATCH:
             break
     return made
+
+
+def _find_hosts(database: Database, clock: Clock, collapse: bool) -> int:
+    """Give jobs that came in hand-written SQL their hosts, and have them looked at; gives how many."""
+    with database.write() as connection:
+        now = time_of(connection, database, clock)
+        found = {job_id: _host(url, collapse) for job_id, url in jobs.hostless(connection, BATCH)}
+        hosts = {job_id: host for job_id, host in found.items() if host is not None}
+        ids = reservations.add_hosts(connection, list(hosts.values()))
+        jobs.set_hosts(connection, [(job_id, ids[host.authority]) for job_id, host in hosts.items()])
+        unreadable = [job_id for job_id, host in found.items() if host is None]
+        jobs.park(connection, [(job_id, now + _UNREADABLE_S, "not a web address") for job_id in unreadable])
+    with database.write() as connection:
+        jobs.mark_ready(connection, {ids[host.authority] for host in hosts.values()}, now)
+    return len(hosts)
 
 
 def _make_some(database: Database, clock: Clock, collapse: bool) -> _Batch:

@@ -72,11 +72,17 @@ class WebhookSender:
         self._every_s = every_s
         self._forgot_at: float | None = None
 
-    async def serve(self, stopping: asyncio.Event, on_trouble: Callable[[str], None] = lambda _sentence: None) -> None:
-        """Send every few seconds until stopped."""
+    async def serve(
+        self,
+        stopping: asyncio.Event,
+        on_trouble: Callable[[str], None] = lambda _sentence: None,
+        on_sent: Callable[[Sent], None] = lambda _sent: None,
+    ) -> None:
+        """Send every few seconds until stopped; what each pass came to is given to `on_sent`."""
         while not stopping.is_set():
             try:
                 sent = await self.send_due(stopping)
+                on_sent(sent)
                 if sent.disabled:
                     on_trouble(_DISABLED)
             except StateUnavailable as error:  # the next pass may find it again

@@ -42,6 +42,7 @@ OPERATIONS = {
     "add_takedowns", "remove_takedown", "explain_url", "list_evidence", "get_robots_verdict",
     "list_webhooks", "add_webhook", "get_webhook", "edit_webhook", "delete_webhook", "enable_webhook",
     "disable_webhook", "renew_webhook_secret", "test_webhook", "list_webhook_deliveries", "get_webhook_delivery",
+    "resend_webhook_delivery",
     "export_webhook_deliveries",
     "pull_jobs", "submit_result", "keep_jobs", "release_jobs", "grant_requests", "report_requests", "release_grants",
     "list_crawl_policies", "add_crawl_policy", "act_on_crawl_policies", "export_crawl_policies",

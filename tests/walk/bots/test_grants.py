@@ -9,12 +9,12 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import insert, select, update
 
 from comity.database import policies, takedowns
 from comity.database import robots as robots_table
 from comity.database.queue import reservations
-from comity.database.queue.tables import grants
+from comity.database.queue.tables import bots, grants
 from comity.database.tables import evidence, politeness_ledger
 from comity.database.types import from_seconds
 from comity.model.grants import Granted, GrantReason, GrantReport, Permission, ReportResult
@@ -323,3 +323,66 @@ def test_reports_and_urls_in_one_request_keep_the_pace(crawlers: Crawlers, state
 
 def test_holders_are_named_as_reservations_name_them() -> None:
     assert reservations.grant_holder("acme") == "grant:acme"
+
+
+def test_a_takedown_leaves_evidence_once(crawlers: Crawlers, state: State) -> None:
+    with state.database.write() as connection:
+        takedowns.add(connection, "gone.example", None)
+    for _ in range(2):
+        (answer,) = crawlers.ask("https://gone.example/page").answers
+        assert answer.reason is GrantReason.TAKEN_DOWN
+    (found,) = crawlers.rows(evidence)
+    assert (found.type, found.url) == ("taken_down", "https://gone.example/page")
+
+
+def limited(state: State, **columns: Any) -> None:
+    with state.database.write() as connection:
+        connection.execute(insert(bots).values(bot_id="acme", **columns))
+
+
+def test_the_limit_of_jobs_in_hand_counts_open_grants_and_jobs_of_all_clients_of_a_key(
+    crawlers: Crawlers, state: State
+) -> None:
+    crawlers.knows("https://other.example")
+    limited(state, max_jobs_in_hand=2)
+    other = "https://other.example/1"
+    first, second, third = crawlers.ask(URL, URL, other).answers
+    assert (first.permission, second.permission) == (Permission.ALLOWED, Permission.ALLOWED)
+    assert (third.permission, third.reason, third.retry_after_s) == (Permission.WAIT, GrantReason.OVER_LIMIT, 5.0)
+    assert crawlers.ask(other, client="acme/two").answers[0].reason is GrantReason.OVER_LIMIT
+    assert crawlers.ask(other, client="acme2").answers[0].permission is Permission.ALLOWED
+    crawlers.report(GrantReport(first.grant_id, 200))  # type: ignore[arg-type]
+    assert crawlers.ask("https://shop.example/3", client="acme").answers[0].permission is Permission.ALLOWED
+
+
+def test_the_limit_a_minute_and_a_quarantine_hold_for_grants(crawlers: Crawlers, state: State) -> None:
+    limited(state, max_jobs_per_minute=2)
+    answers = crawlers.ask(URL, URL, URL).answers
+    assert [each.permission for each in answers] == [Permission.ALLOWED, Permission.ALLOWED, Permission.WAIT]
+    assert answers[2].retry_after_s == 60.0
+    state.clock.advance(seconds=30)
+    assert crawlers.ask(URL).answers[0].reason is GrantReason.OVER_LIMIT
+    state.clock.advance(seconds=30)
+    assert crawlers.ask(URL).answers[0].permission is Permission.ALLOWED
+    values = {"status": "quarantined", "quarantined_until": from_seconds(state.clock.seconds() + 600)}
+    with state.database.write() as connection:
+        connection.execute(update(bots).values(values))
+    (answer,) = crawlers.ask(URL).answers
+    assert (answer.reason, answer.message) == (
+        GrantReason.OVER_LIMIT,
+        "acme is quarantined because its jobs failed too often",
+    )
+
+
+def test_grants_that_ended_a_day_ago_are_forgotten(crawlers: Crawlers, state: State) -> None:
+    (answer,) = crawlers.ask(URL).answers
+    report = GrantReport(answer.grant_id, 200)  # type: ignore[arg-type]
+    crawlers.report(report)
+    state.clock.advance(hours=23)
+    crawlers.granter.expire()
+    assert crawlers.report(report).reports[0].result is ReportResult.RECORDED
+    state.clock.advance(hours=2)
+    crawlers.granter.expire()
+    assert crawlers.rows(grants) == []
+    assert crawlers.report(report).reports[0].result is ReportResult.UNKNOWN
+    assert faults(state) == []

@@ -29,6 +29,7 @@ from sqlalchemy import (
 
 from comity.database.backfill.writing import SUMMED, spellings, staged
 from comity.database.dialects import insert_into
+from comity.database.records import OF_NO_CRAWL
 from comity.database.tables import domains, fetches
 from comity.database.types import UtcDateTime
 
@@ -81,7 +82,7 @@ def sums_of_fetches(connection: Connection, first: int, last: int) -> Sequence[R
             func.min(row.c.crawled_at, type_=UtcDateTime()).label("first_at"),
             func.max(row.c.crawled_at, type_=UtcDateTime()).label("last_at"),
         )
-        .where(row.c.id.between(first, last), row.c.discovery_type != "source")
+        .where(row.c.id.between(first, last), row.c.discovery_type.not_in(OF_NO_CRAWL))
         .group_by(row.c.domain_id, text("origin"))
         .subquery("grouped")
     )

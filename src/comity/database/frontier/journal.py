@@ -17,6 +17,7 @@ from sqlalchemy import Connection, and_, bindparam, delete, exists, func, or_, s
 from comity.database.bulk import Encoding, insert_rows
 from comity.database.dialects import insert_into
 from comity.database.frontier.rows import SHARED
+from comity.database.records import OF_NO_CRAWL
 from comity.database.tables import domain_frontier, domains, fetches, frontier_epochs, frontier_journal, robots_cache
 
 _ASKED: Final = 1000  # hosts in one question
@@ -142,7 +143,7 @@ def visits(connection: Connection, host: str, after: Any, limit: int) -> Sequenc
     """What was visited on a host, oldest first, behind the row `after`."""
     table = fetches.c
     statement = select(table.id, table.crawled_at, table.page_url, table.url_key, table.depth, table.outcome)
-    statement = statement.where(table.domain == host, table.discovery_type != "source")
+    statement = statement.where(table.domain == host, table.discovery_type.not_in(OF_NO_CRAWL))
     if after is not None:
         later = or_(
             table.crawled_at > after.crawled_at, and_(table.crawled_at == after.crawled_at, table.id > after.id)

@@ -54,6 +54,16 @@ def _get_text(dialect: str) -> str:
     return placed(dialect, f"SELECT {_COLUMNS}, {time} FROM bots WHERE bot_id = ?{lock}")  # noqa: S608
 
 
+def is_limited(connection: Connection, bot_id: str) -> bool:
+    """Whether a bot has a row that says more than that it may ask: limits, a quarantine, or that it is revoked."""
+    statement = """
+SELECT 1 FROM bots WHERE bot_id = ?
+    AND (status <> 'active' OR max_jobs_in_hand IS NOT NULL OR max_jobs_per_minute IS NOT NULL)
+"""
+    found = connection.exec_driver_sql(placed(connection.dialect.name, statement), (bot_id,))
+    return found.first() is not None
+
+
 class PullCount(NamedTuple):
     """What a pull changes in a bot's row; `resumes` ends a quarantine that is over."""
 

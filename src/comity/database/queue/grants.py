@@ -13,21 +13,24 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database.bulk import Decoding, Encoding, insert_rows, placed
+from comity.database.bulk import Decoding, Encoding, array_text, insert_rows, placed
+from comity.database.queue import reservations
+from comity.database.queue.reservations import HostRow, among
 from comity.database.queue.tables import grants
 
 _NEW: Final = (
-    "id",
-    "domain_id",
-    "client",
-    "url",
-    "slot_at",
-    "slot_ends_at",
-    "slot",
-    "lease_token",
-    "expires_at",
-    "granted_at",
+    ("id", "uuid"),
+    ("domain_id", "uuid"),
+    ("client", "text"),
+    ("url", "text"),
+    ("slot_at", "timestamptz"),
+    ("slot_ends_at", "timestamptz"),
+    ("slot", "jsonb"),
+    ("lease_token", "bigint"),
+    ("expires_at", "timestamptz"),
+    ("granted_at", "timestamptz"),
 )
+"""The columns of a new grant, with their types on PostgreSQL."""
 
 
 class NewGrant(NamedTuple):
@@ -35,7 +38,6 @@ class NewGrant(NamedTuple):
 
     id: UUID
     host_id: UUID
-    client: str
     url: str
     not_before: float
     start_by: float
@@ -48,121 +50,134 @@ class GrantRow(NamedTuple):
     """A stored grant."""
 
     id: UUID
-    host_id: UUID
     client: str
     url: str
     not_before: float
     start_by: float
-    document: dict[str, Any]
+    document: str
+    """As JSON."""
     lease_token: int
     expires_at: float
     is_open: bool
     outcome: str | None
 
 
-def add(connection: Connection, rows: Sequence[NewGrant], now: float) -> None:
-    """Store grants."""
+def add(connection: Connection, client: str, rows: Sequence[NewGrant], now: float) -> None:
+    """Store grants of a client."""
+    if not rows:
+        return
     encode = Encoding(connection)
     uuid, time, moment = encode.uuid, encode.time, encode.time(now)
     values = [
         (
-            uuid(row.id),
-            uuid(row.host_id),
-            row.client,
-            row.url,
-            time(row.not_before),
-            time(row.start_by),
-            row.document,
-            row.lease_token,
-            time(row.expires_at),
+            uuid(grant_id),
+            uuid(host_id),
+            client,
+            url,
+            time(not_before),
+            time(start_by),
+            document,
+            token,
+            time(expires_at),
             moment,
         )
-        for row in rows
+        for grant_id, host_id, url, not_before, start_by, document, token, expires_at in rows
     ]
-    insert_rows(connection, grants, _NEW, values)
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(_ADD, tuple(map(array_text, zip(*values, strict=True))))
+    else:
+        insert_rows(connection, grants, tuple(name for name, _ in _NEW), values)
 
 
-def counts(connection: Connection, leases: Collection[tuple[UUID, int]]) -> dict[UUID, int]:
-    """How many grants there are under some leases, by host."""
-    if not leases:
+# One statement for a whole batch.
+_ADD: Final = (
+    f"INSERT INTO grants ({', '.join(name for name, _ in _NEW)}) "  # noqa: S608  # our own words
+    f"SELECT * FROM unnest({', '.join(f'%s::{kind}[]' for _, kind in _NEW)})"
+)
+
+
+def take(connection: Connection, ids: Collection[UUID]) -> dict[UUID, tuple[GrantRow, HostRow]]:
+    """Read grants with their hosts, and keep both until the transaction ends; the rows of hosts are waited for.
+
+    Everyone locks hosts first, and in the order of their ids.
+    """
+    if not ids:
         return {}
     encode, decode = Encoding(connection), Decoding(connection)
-    tokens = dict(leases)
     native = connection.dialect.name == "postgresql"
-    keys = [encode.uuid(host_id) for host_id in tokens]
-    rows = connection.exec_driver_sql(_counts_text(native), (keys if native else json.dumps(keys),))
-    found = ((decode.uuid(row[0]), row[1], row[2]) for row in rows)
-    return {host_id: number for host_id, token, number in found if tokens.get(host_id) == token}
+    asked = {encode.uuid(each): each for each in ids}
+    listed: Any = list(asked) if native else json.dumps(list(asked))
+    hosts: dict[Any, HostRow] = {}
+    found: dict[UUID, tuple[GrantRow, HostRow]] = {}
+    for row in connection.exec_driver_sql(_take_text(native), (listed,)).all():
+        host = hosts.get(row[0])
+        if host is None:
+            host = hosts[row[0]] = reservations.host_row(decode, row)
+        grant_id = asked[row[reservations.WIDTH]]
+        found[grant_id] = _read(decode, grant_id, row[reservations.WIDTH + 1 :]), host
+    return found
 
 
 @lru_cache(maxsize=2)
-def _counts_text(native: bool) -> str:
-    """Of a host that is held, the grants of the present lease, which its row names."""
+def _take_text(native: bool) -> str:
     listed = "= ANY(%s)" if native else "IN (SELECT value FROM json_each(?))"
+    document = "g.slot::text" if native else "g.slot"
     return f"""
-SELECT g.domain_id, g.lease_token, count(*) FROM domains AS d
-JOIN grants AS g ON g.domain_id = d.id AND g.lease_token = d.lease_token
-WHERE d.id {listed} GROUP BY g.domain_id, g.lease_token
+SELECT {reservations.COLUMNS}, g.id, g.client, g.url, g.slot_at, g.slot_ends_at, {document}, g.lease_token,
+    g.expires_at, g.is_open, g.outcome
+FROM grants AS g JOIN domains AS d ON d.id = g.domain_id LEFT JOIN domain_policies AS p ON p.host = d.domain
+WHERE g.id {listed} {"ORDER BY d.id FOR NO KEY UPDATE OF d, g" if native else ""}
 """  # noqa: S608  # our own words
 
 
-def lock(connection: Connection, ids: Collection[UUID]) -> dict[UUID, GrantRow]:
-    """Read grants and keep them until the transaction ends."""
-    encode = Encoding(connection)
-    return _locked(connection, [encode.uuid(each) for each in ids])
-
-
-def lock_overdue(connection: Connection, now: float, limit: int) -> dict[UUID, GrantRow]:
-    """The same for open grants that ran out, those longest over first."""
-    statement = placed(
-        connection.dialect.name, "SELECT id FROM grants WHERE is_open AND expires_at <= ? ORDER BY expires_at LIMIT ?"
-    )
-    rows = connection.exec_driver_sql(statement, (Encoding(connection).time(now), limit))
-    found = _locked(connection, [row[0] for row in rows])
-    return {grant_id: row for grant_id, row in found.items() if row.is_open and row.expires_at <= now}
-
-
-def _locked(connection: Connection, keys: list[Any]) -> dict[UUID, GrantRow]:
-    if not keys:
-        return {}
-    decode = Decoding(connection)
-    native = connection.dialect.name == "postgresql"
-    rows = connection.exec_driver_sql(_lock_text(native), (keys if native else json.dumps(keys),))
-    found = [_read(decode, row) for row in rows]
-    return {row.id: row for row in found}
-
-
-@lru_cache(maxsize=2)
-def _lock_text(native: bool) -> str:
-    listed = "= ANY(%s)" if native else "IN (SELECT value FROM json_each(?))"
-    columns = "id, domain_id, client, url, slot_at, slot_ends_at, slot, lease_token, expires_at, is_open, outcome"
-    text = f"SELECT {columns} FROM grants WHERE id {listed} ORDER BY id"  # noqa: S608  # our own words
-    return f"{text} FOR UPDATE" if native else text
-
-
-def _read(decode: Decoding, row: Sequence[Any]) -> GrantRow:
+def _read(decode: Decoding, grant_id: UUID, row: Sequence[Any]) -> GrantRow:
     seconds = decode.seconds
     return GrantRow(
-        decode.uuid(row[0]),
-        decode.uuid(row[1]),
-        row[2],
-        row[3],
-        seconds(row[4]) or 0.0,
-        seconds(row[5]) or 0.0,
-        decode.json(row[6]),
-        row[7],
-        seconds(row[8]) or 0.0,
-        bool(row[9]),
-        row[10],
+        grant_id,
+        row[0],
+        row[1],
+        seconds(row[2]) or 0.0,
+        seconds(row[3]) or 0.0,
+        row[4],
+        row[5],
+        seconds(row[6]) or 0.0,
+        bool(row[7]),
+        row[8],
     )
 
 
-def end(connection: Connection, ended: Sequence[tuple[UUID, str]], now: float) -> None:
-    """Close grants that are locked in this transaction, each with its outcome."""
-    if not ended:
+def overdue(connection: Connection, now: float, limit: int) -> list[UUID]:
+    """Open grants that ran out, those longest over first; locks nothing."""
+    decode = Decoding(connection)
+    statement = "SELECT id FROM grants WHERE is_open AND expires_at <= ? ORDER BY expires_at LIMIT ?"
+    values = (Encoding(connection).time(now), limit)
+    rows = connection.exec_driver_sql(placed(connection.dialect.name, statement), values)
+    return [decode.uuid(row[0]) for row in rows]
+
+
+def end(connection: Connection, ids: Collection[UUID], outcome: str, now: float) -> None:
+    """Close grants that are taken in this transaction."""
+    if not ids:
         return
     encode = Encoding(connection)
-    moment, is_open = encode.time(now), False
-    values = [(is_open, outcome, moment, encode.uuid(grant_id)) for grant_id, outcome in ended]
-    statement = "UPDATE grants SET is_open = ?, outcome = ?, ended_at = ? WHERE id = ? AND is_open"
-    connection.exec_driver_sql(placed(connection.dialect.name, statement), values)
+    statement = "UPDATE grants SET is_open = false, outcome = ?, ended_at = ? WHERE id {names} AND is_open"
+    text, listed = among(connection, statement, [encode.uuid(each) for each in ids])
+    connection.exec_driver_sql(text, (outcome, encode.time(now), listed))
+
+
+def open_of(connection: Connection, bot_id: str) -> int:
+    """How many open grants the clients of a bot have: those with its name, or that followed by a slash."""
+    statement = "SELECT count(*) FROM grants WHERE is_open AND (client = ? OR substr(client, 1, ?) = ?)"
+    values = (bot_id, len(bot_id) + 1, f"{bot_id}/")
+    return int(connection.exec_driver_sql(placed(connection.dialect.name, statement), values).scalar_one())
+
+
+def forget(connection: Connection, before: float, limit: int) -> int:
+    """Delete grants that ended long ago, the oldest first; the ledger keeps what came of them. Gives how many."""
+    statement = """
+DELETE FROM grants WHERE id IN (
+    SELECT id FROM grants WHERE granted_at < ? AND NOT is_open ORDER BY granted_at LIMIT ?
+)
+"""
+    values = (Encoding(connection).time(before), limit)
+    return int(connection.exec_driver_sql(placed(connection.dialect.name, statement), values).rowcount)

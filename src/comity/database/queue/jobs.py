@@ -16,11 +16,11 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database.bulk import Decoding, Encoding, placed
+from comity.database.bulk import Decoding, Encoding, array_text, placed
 from comity.database.queue import bot_rows, reservations
 from comity.database.queue.bot_rows import PullCount
 from comity.database.queue.reservations import Hold, HostRow, among
-from comity.database.queue.tables import WAITING
+from comity.database.queue.tables import HOSTLESS, WAITING
 from comity.model.queue import JobStatus
 
 _FRONT: Final = "id, policy_id, url, priority, retry_count, max_retries, lock_ttl_seconds, crawl_config"
@@ -179,12 +179,12 @@ def hand_out(
         reservations.hold(connection, holds, holder, now)
         bot_rows.note_pull(connection, count)
         return sum(_lock_one(connection, encode, each, count.bot_id, holder, moment) for each in locks)
-    held = [list(column) for column in zip(*reservations.hold_values(encode, holds, holder, now), strict=True)]
+    held = map(array_text, zip(*reservations.hold_values(encode, holds, holder, now), strict=True))
     columns = [list(column) for column in zip(*locks, strict=True)]
     for place in (1, 2, 3):
         columns[place] = [encode.time(each) for each in columns[place]]
     counted = bot_rows.pull_values(encode, count)
-    values = (*held, *counted, count.bot_id, moment, holder, moment, *columns)
+    values = (*held, *counted, count.bot_id, moment, holder, moment, *map(array_text, columns))
     locked = connection.exec_driver_sql(_hand_out_text(resumes=count.resumes), values).rowcount
     reservations.note_gaps(connection, holds, holder, now)
     return locked
@@ -192,13 +192,8 @@ def hand_out(
 
 @lru_cache(maxsize=2)
 def _hand_out_text(*, resumes: bool) -> str:
-    names = [name for name, _ in reservations.HELD_COLUMNS]
-    arrays = ", ".join(f"%s::{kind}[]" for _, kind in reservations.HELD_COLUMNS)
     return f"""
-WITH held AS (
-    UPDATE domains AS d SET {", ".join(f"{name} = h.{name}" for name in names)}, version = d.version + 1
-    FROM unnest({arrays}, %s::uuid[]) AS h({", ".join(names)}, id) WHERE d.id = h.id
-), counted AS (
+WITH held AS ({reservations.HELD_FROM_ARRAYS}), counted AS (
     {placed("postgresql", bot_rows.pull_text(resumes=resumes))}
 )
 UPDATE crawl_jobs AS j SET status = 'locked', locked_by = %s, locked_at = %s, lock_ends_at = n.ends_at,
@@ -254,7 +249,7 @@ UPDATE crawl_jobs SET not_before = NULL WHERE id IN (
 ) RETURNING domain_id
 """  # noqa: S608
     rows = connection.exec_driver_sql(placed(connection.dialect.name, statement), (encode.time(now), limit)).all()
-    mark_ready(connection, {decode.uuid(row[0]) for row in rows}, now)
+    mark_ready(connection, {decode.uuid(row[0]) for row in rows if row[0] is not None}, now)
     return len(rows)
 
 
@@ -286,6 +281,43 @@ UPDATE domains SET queue_ready_at = CASE WHEN EXISTS (
     WHERE j.domain_id = domains.id AND j.status IN ('pending', 'expired') AND j.not_before IS NULL
 ) THEN {"CAST(? AS timestamptz)" if connection.dialect.name == "postgresql" else "?"} END WHERE id = ?
 """  # noqa: S608
+        connection.exec_driver_sql(placed(connection.dialect.name, statement), values)
+
+
+def parked_hosts(connection: Connection, now: float, limit: int, each: int) -> list[tuple[HostRow, int]]:
+    """Hosts that a pull should look at later, the soonest first, each with how many jobs wait, at most so many."""
+    decode = Decoding(connection)
+    statement = f"""
+SELECT {reservations.COLUMNS}, (
+    SELECT count(*) FROM (SELECT 1 FROM crawl_jobs WHERE domain_id = d.id AND {WAITING} LIMIT ?) AS waiting
+) FROM domains AS d LEFT JOIN domain_policies AS p ON p.host = d.domain
+WHERE d.queue_ready_at > ? ORDER BY d.queue_ready_at LIMIT ?
+"""  # noqa: S608
+    values = (each, Encoding(connection).time(now), limit)
+    rows = connection.exec_driver_sql(placed(connection.dialect.name, statement), values).all()
+    return [(reservations.host_row(decode, row), int(row[reservations.WIDTH])) for row in rows]
+
+
+def hostless(connection: Connection, limit: int) -> list[tuple[UUID, str]]:
+    """Jobs without a host, as hand-written SQL may insert them, with their URLs."""
+    decode = Decoding(connection)
+    lock = " FOR UPDATE SKIP LOCKED" if connection.dialect.name == "postgresql" else ""
+    statement = f"SELECT id, url FROM crawl_jobs WHERE {HOSTLESS} LIMIT ?{lock}"  # noqa: S608
+    rows = connection.exec_driver_sql(placed(connection.dialect.name, statement), (limit,)).all()
+    return [(decode.uuid(row[0]), row[1]) for row in rows]
+
+
+def are_hostless(connection: Connection) -> bool:
+    """Whether there is any."""
+    return connection.exec_driver_sql(f"SELECT 1 FROM crawl_jobs WHERE {HOSTLESS} LIMIT 1").first() is not None  # noqa: S608
+
+
+def set_hosts(connection: Connection, found: Sequence[tuple[UUID, UUID]]) -> None:
+    """Give jobs their hosts."""
+    encode = Encoding(connection)
+    values = [(encode.uuid(host_id), encode.uuid(job_id)) for job_id, host_id in found]
+    if values:
+        statement = "UPDATE crawl_jobs SET domain_id = ? WHERE id = ?"
         connection.exec_driver_sql(placed(connection.dialect.name, statement), values)
 
 

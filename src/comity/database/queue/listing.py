@@ -174,7 +174,8 @@ def _policies(wanted: Mapping[str, Any]) -> Select[Any]:
 
 def _jobs(wanted: Mapping[str, Any]) -> Select[Any]:
     table = crawl_jobs
-    statement = select(table, domains.c.domain).join(domains, domains.c.id == table.c.domain_id)
+    host = func.coalesce(domains.c.domain, "").label("domain")  # one of hand-written SQL may not have its host yet
+    statement = select(table, host).outerjoin(domains, domains.c.id == table.c.domain_id)
     statement = equal(
         statement,
         wanted,

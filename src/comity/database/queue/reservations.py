@@ -20,7 +20,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database.bulk import Decoding, Encoding, placed
+from comity.database.bulk import Decoding, Encoding, array_text, placed
 from comity.database.hosts import touch
 from comity.database.ledger import ledger
 from comity.model.gate import GateMemory
@@ -178,30 +178,32 @@ WHERE d.{column} {listed} ORDER BY d.id
 def host_row(decode: Decoding, row: Sequence[Any]) -> HostRow:
     """A row of `COLUMNS`, or one that begins with them."""
     seconds = decode.seconds
+    memory = GateMemory(
+        seconds(row[10]),
+        seconds(row[11]),
+        row[12],
+        row[13],
+        row[14],
+        row[15],
+        seconds(row[16]),
+        seconds(row[17]),
+    )
+    # By place, and in the order of the columns: every grant and submit reads some.
     return HostRow(
-        id=decode.uuid(row[0]),
-        host=row[1],
-        holder=row[2],
-        held_until=seconds(row[3]),
-        held_since=seconds(row[4]),
-        token=row[5],
-        unclean_since=seconds(row[6]),
-        queue_ready_at=seconds(row[7]),
-        policy_interval_ms=row[8],
-        policy_max_concurrency=row[9],
-        memory=GateMemory(
-            next_fetch_at=seconds(row[10]),
-            blocked_until=seconds(row[11]),
-            backoff_step=row[12],
-            adaptive_delay_s=row[13],
-            latency_baseline_s=row[14],
-            latency_recent_s=row[15],
-            unclean_end_at=seconds(row[16]),
-            last_start_at=seconds(row[17]),
-        ),
-        queue_failures=row[18],
-        queue_parked_until=seconds(row[19]),
-        slots_given=row[20],
+        decode.uuid(row[0]),
+        row[1],
+        row[2],
+        seconds(row[3]),
+        seconds(row[4]),
+        row[5],
+        memory,
+        seconds(row[6]),
+        seconds(row[7]),
+        row[8],
+        row[9],
+        row[18],
+        seconds(row[19]),
+        row[20],
     )
 
 
@@ -214,7 +216,10 @@ def hold(connection: Connection, holds: Sequence[Hold], holder: str, now: float)
     if not holds:
         return {}
     values = hold_values(Encoding(connection), holds, holder, now)
-    connection.exec_driver_sql(_hold_text(connection.dialect.name), values)
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(HELD_FROM_ARRAYS, tuple(map(array_text, zip(*values, strict=True))))
+    else:
+        connection.exec_driver_sql(_HOLD_ONE, values)
     note_gaps(connection, holds, holder, now)
     return {each.row.id: each.row.token_for(holder, now) for each in holds}
 
@@ -235,8 +240,21 @@ HELD_COLUMNS: Final = (
     ("latency_recent_s", "float8"),
     ("unclean_end_at", "timestamptz"),
     ("last_start_at", "timestamptz"),
+    # A row that says when it changed is not written a second time by its trigger.
+    ("updated_at", "timestamptz"),
 )
 """The columns that holding a host writes, in the order of `hold_values`, with their types on PostgreSQL."""
+
+
+HELD_FROM_ARRAYS: Final = f"""
+UPDATE domains AS d SET {", ".join(f"{name} = h.{name}" for name, _ in HELD_COLUMNS)}, version = d.version + 1
+FROM unnest({", ".join(f"%s::{kind}[]" for _, kind in HELD_COLUMNS)}, %s::uuid[])
+    AS h({", ".join(name for name, _ in HELD_COLUMNS)}, id) WHERE d.id = h.id
+"""  # noqa: S608  # our own words
+"""Writes `hold_values`, column by column, into many rows at once (PostgreSQL)."""
+_HOLD_ONE: Final = (
+    f"UPDATE domains SET {', '.join(f'{name} = ?' for name, _ in HELD_COLUMNS)}, version = version + 1 WHERE id = ?"  # noqa: S608
+)
 
 
 def hold_values(encode: Encoding, holds: Sequence[Hold], holder: str, now: float) -> list[tuple[Any, ...]]:
@@ -257,6 +275,7 @@ def hold_values(encode: Encoding, holds: Sequence[Hold], holder: str, now: float
                 encode.time_or_none(each.queue_ready_at),
                 row.number_after(holder, now) + each.slots,
                 *_encoded(encode, each.memory),
+                moment,
                 encode.uuid(row.id),
             )
         )
@@ -272,12 +291,6 @@ def note_gaps(connection: Connection, holds: Sequence[Hold], holder: str, now: f
             unclean_since = row.held_since if row.holder is not None else row.unclean_since
             gaps += _gap(row, row.token_for(holder, now), now, unclean_since)
     ledger.note_gaps(connection, gaps)
-
-
-@lru_cache(maxsize=2)
-def _hold_text(dialect: str) -> str:
-    columns = ", ".join(f"{name} = ?" for name, _ in HELD_COLUMNS)
-    return placed(dialect, f"UPDATE domains SET {columns}, version = version + 1 WHERE id = ?")  # noqa: S608
 
 
 def _gap(row: HostRow, token: int, now: float, unclean_since: float | None) -> list[Any]:
@@ -336,6 +349,7 @@ def release_if_idle(
     *,
     token: int,
     queue_ready_at: float,
+    now: float,
     failures: tuple[int, float | None] | None = None,
 ) -> bool:
     """Write what the gate has to remember, and give the host back if its client has no open job or grant of it.
@@ -352,6 +366,7 @@ def release_if_idle(
         count,
         encode.time_or_none(parked_until),
         encode.time(queue_ready_at),
+        encode.time(now),
         encode.uuid(host_id),
         holder,
         token,
@@ -369,6 +384,7 @@ _HAS_WAITING: Final = """EXISTS (
     SELECT 1 FROM crawl_jobs AS w
     WHERE w.domain_id = domains.id AND w.status IN ('pending', 'expired') AND w.not_before IS NULL
 )"""
+_MEMORY_KINDS: Final = dict(HELD_COLUMNS)
 
 
 @lru_cache(maxsize=2)
@@ -383,6 +399,7 @@ UPDATE domains SET {memory},
     claimed_by = CASE WHEN {_IS_BUSY} THEN claimed_by END,
     claim_expires_at = CASE WHEN {_IS_BUSY} THEN claim_expires_at END,
     queue_ready_at = CASE WHEN {_HAS_WAITING} THEN ? END,
+    updated_at = ?,
     version = version + 1
 WHERE id = ? AND claimed_by = ? AND lease_token = ? RETURNING claimed_by
 """,  # noqa: S608  # our own words
@@ -399,23 +416,51 @@ class Returned(NamedTuple):
     """When a pull should look at the host next, if jobs of it wait."""
 
 
-def release_idle(connection: Connection, returned: Sequence[Returned], holder: str) -> None:
-    """`release_if_idle` for many hosts at once."""
+def release_idle(connection: Connection, returned: Sequence[Returned], holder: str, now: float) -> None:
+    """`release_if_idle` for many hosts at once; the sites' failures stay as they are."""
     if not returned:
         return
     encode = Encoding(connection)
+    moment = encode.time(now)
     values = [
         (
             *_encoded(encode, each.memory),
-            *(None, None, None),  # the site's failures are counted by jobs alone
             encode.time_or_none(each.queue_ready_at),
             encode.uuid(each.host_id),
-            holder,
             each.token,
+            moment,
+            holder,
         )
         for each in returned
     ]
-    connection.exec_driver_sql(_release_text(connection.dialect.name).replace("RETURNING claimed_by", ""), values)
+    if connection.dialect.name == "postgresql":
+        *columns, _moments, _holders = zip(*values, strict=True)
+        arrays = [array_text(column) for column in columns]
+        connection.exec_driver_sql(_RELEASE_ALL, (moment, *arrays, holder))
+    else:
+        connection.exec_driver_sql(_RELEASE_ONE, values)
+
+
+_RELEASE_ONE: Final = f"""
+UPDATE domains SET {", ".join(f"{name} = ?" for name in _MEMORY)},
+    claimed_by = CASE WHEN {_IS_BUSY} THEN claimed_by END,
+    claim_expires_at = CASE WHEN {_IS_BUSY} THEN claim_expires_at END,
+    queue_ready_at = CASE WHEN {_HAS_WAITING} THEN ?{len(_MEMORY) + 1} END,
+    updated_at = ?{len(_MEMORY) + 4}, version = version + 1
+WHERE id = ?{len(_MEMORY) + 2} AND lease_token = ?{len(_MEMORY) + 3} AND claimed_by = ?{len(_MEMORY) + 5}
+"""  # noqa: S608  # our own words
+_RELEASE_ALL: Final = f"""
+UPDATE domains AS d SET {", ".join(f"{name} = r.{name}" for name in _MEMORY)},
+    claimed_by = CASE WHEN r.is_busy THEN d.claimed_by END,
+    claim_expires_at = CASE WHEN r.is_busy THEN d.claim_expires_at END,
+    queue_ready_at = CASE WHEN r.has_waiting THEN r.ready_at END,
+    updated_at = %s, version = d.version + 1
+FROM (
+    SELECT domains.*, {_IS_BUSY} AS is_busy, {_HAS_WAITING} AS has_waiting
+    FROM unnest({", ".join(f"%s::{_MEMORY_KINDS[name]}[]" for name in _MEMORY)}, %s::timestamptz[], %s::uuid[],
+        %s::bigint[]) AS domains({", ".join(_MEMORY)}, ready_at, id, token)
+) AS r WHERE d.id = r.id AND d.lease_token = r.token AND d.claimed_by = %s
+"""  # noqa: S608
 
 
 def end_uncleanly(connection: Connection, host_ids: Iterable[UUID], now: float) -> set[UUID]:

@@ -78,6 +78,8 @@ crawl_policies: Final = Table(
 
 WAITING: Final = "status IN ('pending', 'expired') AND not_before IS NULL"
 """The jobs that may be pulled; the same words stand in the index and in the statements."""
+HOSTLESS: Final = "domain_id IS NULL AND not_before IS NULL"
+"""The jobs whose host is to be found."""
 _OPEN: Final = "status IN ('pending', 'locked', 'expired')"
 
 crawl_jobs: Final = Table(
@@ -85,7 +87,8 @@ crawl_jobs: Final = Table(
     metadata,
     row_id(),
     Column("policy_id", Uuid(), ForeignKey("crawl_policies.id", ondelete="CASCADE")),
-    Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="CASCADE"), nullable=False),
+    # S3 has no such column, so hand-written SQL may leave it out: then the next look at due policies fills it in.
+    Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="CASCADE")),
     Column("url", String(2048), nullable=False),
     Column("status", String(20), nullable=False, server_default=text("'pending'")),
     count("priority", Integer, 5),
@@ -144,6 +147,7 @@ crawl_jobs: Final = Table(
     partial_index(
         "idx_crawl_jobs_parked", "not_before", where="status IN ('pending', 'expired') AND not_before IS NOT NULL"
     ),
+    partial_index("idx_crawl_jobs_hostless", "created_at", where=HOSTLESS),
     partial_index("idx_crawl_jobs_ages", "ages_at", where=f"{WAITING} AND ages_at IS NOT NULL"),
     partial_index("idx_crawl_jobs_lock_ends", "lock_ends_at", where="status = 'locked'"),
     partial_index("idx_crawl_jobs_locked", "domain_id", "locked_at", where="status = 'locked'"),
@@ -250,8 +254,6 @@ grants: Final = Table(
     written_at("granted_at"),
     Column("ended_at", UtcDateTime()),
     CheckConstraint("outcome IN ('reported', 'released', 'expired')", name="outcome"),
-    # The requests of a lease are numbered by how many grants it has.
-    Index("idx_grants_lease", "domain_id", "lease_token"),
     partial_index("idx_grants_open", "domain_id", "expires_at", where="is_open"),
     partial_index("idx_grants_expiry", "expires_at", where="is_open"),
     Index("idx_grants_granted_at", "granted_at"),

@@ -112,6 +112,20 @@ def add_test(connection: Connection, webhook_id: UUID, payload: Mapping[str, Any
     return found
 
 
+def send_again(connection: Connection, delivery_id: UUID, now: datetime) -> bool:
+    """Have a call made again that has ended, with all its attempts; False if it has not, is a test, or is gone."""
+    table = webhook_deliveries
+    again = {"status": "pending", "attempts": 0, "next_attempt_at": now, "delivered_at": None}
+    ended = (table.c.id == delivery_id, table.c.status != "pending", table.c.is_test.is_(False))
+    return connection.execute(update(table).where(*ended).values(**again)).rowcount > 0
+
+
+def count_by_status(connection: Connection) -> dict[str, int]:
+    """How many deliveries of the log have each status."""
+    counted = select(webhook_deliveries.c.status, func.count()).group_by(webhook_deliveries.c.status)
+    return {row[0]: row[1] for row in connection.execute(counted)}
+
+
 def is_any_due(connection: Connection, now: datetime) -> bool:
     """Whether a call of an enabled webhook is due."""
     return connection.execute(_due_webhooks(now, 1)).first() is not None

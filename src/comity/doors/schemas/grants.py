@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Literal
 from uuid import UUID
 
@@ -94,4 +95,14 @@ def _report(answer: ReportAnswer) -> dict[str, Any]:
 
 
 def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    """To the microsecond, as `datetime` rounds it; a second is formatted once."""
+    whole = int(seconds)
+    microseconds = round((seconds - whole) * 1e6)
+    if microseconds == 1_000_000:
+        whole, microseconds = whole + 1, 0
+    return f"{_second(whole)}.{microseconds:06d}Z"
+
+
+@lru_cache(maxsize=1024)
+def _second(whole: int) -> str:
+    return datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%dT%H:%M:%S")

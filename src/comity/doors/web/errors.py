@@ -42,6 +42,7 @@ _STATUS_BY_BOT_ERROR: Final = {
     BotError.NOT_ASSIGNED: 403,
     BotError.LOCK_EXPIRED: 400,
     BotError.INTERNAL_ERROR: 500,
+    BotError.TAKEN_DOWN: 451,  # RFC 7725
 }
 _UNAVAILABLE: Final = "temporarily unavailable; try again later"
 _DESCRIPTIONS: Final = {
@@ -140,6 +141,7 @@ _FOR_BOTS: Final = {
     413: "`too_large`: the body is too large.",
     415: "`unsupported_media_type`: the body is not JSON.",
     429: "`too_many_requests`: too many wrong keys from this address; see Retry-After.",
+    451: "`taken_down`: the URL was taken down after it was pulled. Nothing was stored, and the job has failed.",
     500: "`internal_error`: try again later.",
     503: "`state_unavailable`: the database does not answer; try again later. Nothing was written.",
 }

@@ -17,7 +17,7 @@ ScheduleChoice = Literal["s0", "adaptive"]
 Body = TypeVar("Body", bound=BaseModel)
 
 
-def refuse_unknown_parameters(request: Request) -> None:
+async def refuse_unknown_parameters(request: Request) -> None:
     """Refuse query parameters that the route does not have: a misspelled filter must not list everything."""
     sent = Counter(name for name, _ in request.query_params.multi_items())
     if not sent:

@@ -24,13 +24,13 @@ from comity.reports.sources import find_source
 from comity.run.queue import queue_upkeep
 from comity.run.sources import SourceObserver, source_service
 from comity.telemetry.meter import Meter
-from comity.telemetry.metrics import Origin
+from comity.telemetry.metrics import WEBHOOK_ATTEMPTS, WEBHOOKS_DISABLED, Origin
 
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.search_engine.job_search import JobSearch
     from comity.upkeep.due_sources import Result
-    from comity.upkeep.send_webhooks import WebhookSender
+    from comity.upkeep.send_webhooks import Sent, WebhookSender
     from comity.upkeep.source_pool import SourcePool
     from comity.walk.bots.grants import Granter
     from comity.walk.bots.locks import Locks
@@ -120,13 +120,13 @@ async def open_services(
     state: State, access: Access, *, schedules: bool, on_result: Callable[[Result], None], on_wait: OnWait | None = None
 ) -> AsyncIterator[WebServices]:
     """Start the pool, the scheduler and the updates of the search index; stop them all within a time limit."""
-    observer = SourceObserver(on_result, _warn, on_wait, _log_fault)
+    observer, meter = SourceObserver(on_result, _warn, on_wait, _log_fault), Meter(Origin.WEB)
     async with (
         source_service(state, observer, schedules=schedules) as service,
         state.fetcher() as fetcher,
         state.robots_reader(fetcher) as reader,
         state.granter(reader) as granter,
-        queue_upkeep(state, _warn, _log_fault, schedules=schedules),
+        queue_upkeep(state, _warn, _log_fault, schedules=schedules, on_sent=partial(_count_calls, meter)),
     ):
         yield WebServices(
             state,
@@ -139,7 +139,14 @@ async def open_services(
             QueueServices(state.puller(reader, makes_jobs=schedules), state.submitter(), state.locks()),
             granter,
             state.webhook_sender(),
+            meter=meter,
         )
+
+
+def _count_calls(meter: Meter, sent: Sent) -> None:
+    meter.add(WEBHOOK_ATTEMPTS, sent.delivered, "delivered")
+    meter.add(WEBHOOK_ATTEMPTS, sent.failed, "failed")
+    meter.add(WEBHOOKS_DISABLED, sent.disabled)
 
 
 def _warn(sentence: str) -> None:
@@ -150,11 +157,11 @@ def _log_fault(name: str, error: Exception) -> None:
     LOG.error("the %s failed: unexpected %s", name, type(error).__name__, exc_info=error)
 
 
-def _services(request: Request) -> WebServices:
+async def _services(request: Request) -> WebServices:
     return cast(WebServices, request.app.state.services)
 
 
-def _caller(request: Request) -> Caller:
+async def _caller(request: Request) -> Caller:
     return cast(Caller, request.state.caller)
 
 

@@ -13,7 +13,7 @@ _LOOK_AGAIN_S: Final = 5.0  # a bot that has all the jobs it may have
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The jobs that a bot may get now; where it may get none, when to ask again. `minute` is kept on its row."""
+    """The jobs that a bot may get now; if fewer than it wants, when to ask again. The minute is kept on its row."""
 
     jobs: int
     retry_after_s: float | None
@@ -44,4 +44,4 @@ def allowance(
         jobs, retry_after_s = max(0, most_in_hand - in_hand), _LOOK_AGAIN_S
     if most_per_minute is not None and most_per_minute - pulled_this_minute < jobs:
         jobs, retry_after_s = max(0, most_per_minute - pulled_this_minute), started + MINUTE_S - now
-    return Allowance(jobs, retry_after_s if jobs == 0 else None, started, pulled_this_minute)
+    return Allowance(jobs, retry_after_s, started, pulled_this_minute)

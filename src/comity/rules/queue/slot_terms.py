@@ -7,6 +7,7 @@ was edited meanwhile (docs/ledger.md, "Jobs and grants").
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -49,7 +50,32 @@ class EndedSlot(NamedTuple):
 
 def to_document(slot: Slot, terms: SlotTerms) -> str:
     """The terms as they are stored, as JSON."""
-    return _encode({"delay_s": slot.delay_s, "delay_source": slot.delay_source} | terms._asdict())
+    return _document(slot.delay_s, slot.delay_source, terms)
+
+
+# A busy crawler gets thousands of slots a second, most of them under the same terms.
+
+
+@lru_cache(maxsize=4096)
+def _document(delay_s: float, delay_source: str, terms: SlotTerms) -> str:
+    return _encode({"delay_s": delay_s, "delay_source": delay_source} | terms._asdict())
+
+
+@lru_cache(maxsize=4096)
+def _read(document: str) -> tuple[float, str, SlotTerms]:
+    slot, terms = from_document(json.loads(document), 0.0, 0.0)
+    return slot.delay_s, slot.delay_source, terms
+
+
+@lru_cache(maxsize=4096)
+def _delay(delay_s: float, delay_source: str) -> DelayInForce:
+    return DelayInForce(delay_s, DelaySource(delay_source))
+
+
+def from_text(document: str, not_before: float, start_by: float) -> tuple[Slot, SlotTerms]:
+    """`from_document` for the JSON itself."""
+    delay_s, delay_source, terms = _read(document)
+    return Slot(not_before, start_by, delay_s, delay_source), terms
 
 
 def from_document(document: dict[str, Any], not_before: float, start_by: float) -> tuple[Slot, SlotTerms]:
@@ -82,7 +108,7 @@ def request_row(
         purpose_of(ended.purpose, terms.agent),
         start,
         end,
-        DelayInForce(slot.delay_s, DelaySource(slot.delay_source)),
+        _delay(slot.delay_s, slot.delay_source),
         terms.max_concurrency,
         terms.policy_interval_ms,
         terms.policy_max_concurrency,

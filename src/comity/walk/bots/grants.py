@@ -10,21 +10,22 @@ One transaction answers a whole request: the reports in it first, then its URLs.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, NamedTuple, Self
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from sqlalchemy import Connection
 
 from comity.clock import Clock
-from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.database.ledger import ledger
+from comity.database.queue import bot_rows, jobs, reservations
 from comity.database.queue import grants as grants_table
-from comity.database.queue import reservations
+from comity.database.queue.bot_rows import PullCount
 from comity.database.queue.grants import GrantRow, NewGrant
 from comity.database.queue.reservations import Hold, HostRow, Returned
 from comity.database.types import seconds_of
@@ -41,24 +42,29 @@ from comity.model.grants import (
     ReportResult,
 )
 from comity.model.ledger import LedgerNote, LedgerRow, NoteKind, Purpose
-from comity.model.queue import Slot
+from comity.model.queue import BotError, BotRefused, Slot
 from comity.model.robots import RobotsVerdict
 from comity.rules.canonical import WebAddress, canonical_host, host_in_url, web_address
 from comity.rules.politeness.pace import limits_for, observed, reached_within
 from comity.rules.queue import slot_terms, slots
+from comity.rules.queue.allowance import Allowance, allowance
 from comity.rules.queue.slot_terms import EndedSlot, SlotTerms
-from comity.rules.takedown import Takedowns
 from comity.rules.user_agent import agent_token
 from comity.walk.bots.robots import ClientRobots, ReadsRobots, RobotsBook
+from comity.walk.bots.takedowns import TakedownsInForce
 from comity.walk.robots.record import ClientLease
 from comity.walk.session.database_thread import DatabaseThread
 
 EXPIRE_EVERY_S: Final = 2.0
+_COPY_EVERY_S: Final = 0.2
 _EXPIRED_AT_ONCE: Final = 500
 _ROBOTS_WAIT_S: Final = 3.0
 _LEASED_FOR_S: Final = 2.0
 _RESERVED_FOR_S: Final = 1.0
 _LONGEST_WAIT_S: Final = 60.0
+_KEPT_S: Final = 86_400.0  # a grant that has ended, so that a report of it can be repeated
+_FORGOTTEN_AT_ONCE: Final = 2_000
+_LIMITS_KEPT: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +97,31 @@ class _Plan(NamedTuple):
     crawl_delay_s: float | None
 
 
+class _Bot(NamedTuple):
+    """A bot with limits of its own, in whose name a client asks."""
+
+    bot_id: str
+    may: Allowance
+    resumes: bool
+    message: str
+
+
+@dataclass(slots=True)
+class _Request:
+    """One request for grants while it is decided."""
+
+    client: str
+    urls: Sequence[str]
+    agent: str | None
+    """The client's own product token."""
+    now: float
+    answers: dict[int, GrantAnswer]
+    """By their place."""
+    bot: _Bot | None
+    room: int
+    """How many grants the client's limits leave."""
+
+
 class Granter:
     """Gives grants and takes reports; use it as an asynchronous context."""
 
@@ -110,20 +141,21 @@ class Granter:
         self._reader = reader
         self._terms = terms
         self._thread = DatabaseThread("comity-grants")
-        self._takedowns = Takedowns()
-        self._takedowns_edition: tuple[int, str | None, str | None] | None = None
-        self._expiring: asyncio.Task[None] | None = None
+        self._takedowns = TakedownsInForce()
+        self._limits_of: dict[tuple[int | None, int | None, float | None], GateLimits] = {}
+        self._written = 0
+        self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
-        self._expiring = asyncio.create_task(self._expire_now_and_then())
+        self._tasks = [asyncio.create_task(self._expire_now_and_then()), asyncio.create_task(self._copy_now_and_then())]
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        if self._expiring is not None:
-            self._expiring.cancel()
-            await asyncio.gather(self._expiring, return_exceptions=True)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         self._thread.close()
 
     async def grant(
@@ -160,25 +192,31 @@ class Granter:
         """End grants that ran out, and free the hosts whose last grant did; gives how many."""
         with self._database.write() as connection:
             now = seconds_of(connection, self._database.now(self._clock))
-            rows = grants_table.lock_overdue(connection, now, _EXPIRED_AT_ONCE)
-            if not rows:
-                return 0
-            hosts = self._hosts_of(connection, rows.values())
-            grants_table.end(connection, [(grant_id, "expired") for grant_id in rows], now)
-            notes = [
-                slot_terms.note(_ended(row, hosts[row.host_id].host), NoteKind.UNREPORTED)
-                for row in rows.values()
-                if row.host_id in hosts
-            ]
-            ledger.append_notes(connection, notes)
-            reservations.end_uncleanly(connection, hosts, now)
-            return len(rows)
+            grants_table.forget(connection, now - _KEPT_S, _FORGOTTEN_AT_ONCE)
+            taken = grants_table.take(connection, grants_table.overdue(connection, now, _EXPIRED_AT_ONCE))
+            over = [(row, host) for row, host in taken.values() if row.is_open and row.expires_at <= now]
+            grants_table.end(connection, [row.id for row, _host in over], "expired", now)
+            ledger.append_notes(
+                connection, [slot_terms.note(_ended(row, host), NoteKind.UNREPORTED) for row, host in over]
+            )
+            reservations.end_uncleanly(connection, {host.id for _row, host in over}, now)
+            return len(over)
 
     async def _expire_now_and_then(self) -> None:
         while True:
             await asyncio.sleep(EXPIRE_EVERY_S)
             with suppress(ComityError):  # the state may be away for a moment
                 await self._thread.run(self.expire)
+
+    async def _copy_now_and_then(self) -> None:
+        """Keep the log of a busy embedded state short, beside the thread that writes."""
+        copied = self._written
+        while not self._database.is_shared:
+            await asyncio.sleep(_COPY_EVERY_S)
+            if copied != self._written:
+                copied = self._written
+                with suppress(ComityError):
+                    await asyncio.to_thread(self._database.copy_log)
 
     def _unknown(self, granted: Granted) -> dict[int, str]:
         """The URLs whose robots.txt is to be read, by their place."""
@@ -202,16 +240,20 @@ class Granter:
             now = seconds_of(connection, self._database.now(self._clock))
             reported = self._report(connection, client, reports, now) if reports else ()
             answers = self._decide(connection, client, urls, user_agent, now) if urls else ()
-            return Granted(now, tuple(answers), tuple(reported))
+        self._written += 1
+        return Granted(now, tuple(answers), tuple(reported))
 
     def _decide(
         self, connection: Connection, client: str, urls: list[str], user_agent: str | None, now: float
     ) -> Sequence[GrantAnswer]:
         """The answers for some URLs, in their order."""
-        answers: dict[int, GrantAnswer] = {}
-        addresses = self._addresses(connection, urls, answers)
-        origins = {address.origin for address in addresses.values()}
-        known = self._book.find(connection, origins, now, user_agent)
+        bot = self._bot_of(connection, client, len(urls), now)
+        room = len(urls) if bot is None else bot.may.jobs
+        agent = agent_token(user_agent) if user_agent else None
+        request = _Request(client, urls, agent or None, now, {}, bot, room)
+        answers = request.answers
+        addresses, taken_down = self._addresses(connection, request)
+        known = self._book.find(connection, {address.origin for address in addresses.values()}, now, user_agent)
         wanted: dict[str, list[_Wanted]] = {}
         denied: list[_Wanted] = []
         for at, address in addresses.items():
@@ -226,40 +268,81 @@ class Granter:
             else:
                 denied.append(one)
                 answers[at] = _denied(one)
-        rows = self._rows(connection, {address.host for address in addresses.values()})
-        if denied:
-            self._book.deny(
-                connection,
-                [
-                    (rows[one.address.host].id, one.address, one.verdict, one.robots.in_force.version)
-                    for one in denied
-                    if one.address.host in rows
-                ],
-                now,
-            )
+        names = {address.host for address in addresses.values()} | {address.host for address, _entry in taken_down}
+        rows = self._rows(connection, names)
+        self._leave_evidence(connection, rows, denied, taken_down, now)
         if wanted:
-            agent = agent_token(user_agent) if user_agent else None
-            self._give(connection, client, wanted, rows, agent or None, answers, now)
+            self._give(connection, request, wanted, rows)
         return [answers[at] for at in range(len(urls))]
 
+    def _bot_of(self, connection: Connection, client: str, wanted: int, now: float) -> _Bot | None:
+        """What the limits of the client's bot leave; None if it has none. Grants count as jobs do."""
+        bot_id = client.partition("/")[0]
+        if not bot_rows.is_limited(connection, bot_id):
+            return None
+        bot, _now = bot_rows.get(connection, bot_id, now)
+        if bot.status == "revoked":
+            raise BotRefused(BotError.NOT_ASSIGNED, f"the bot {bot_id} is revoked", {"client_id": client})
+        most = bot.max_jobs_in_hand
+        in_hand = 0 if most is None else jobs.in_hand(connection, bot_id) + grants_table.open_of(connection, bot_id)
+        is_quarantined = bot.status == "quarantined"
+        may = allowance(
+            wanted,
+            now,
+            in_hand=in_hand,
+            most_in_hand=most,
+            most_per_minute=bot.max_jobs_per_minute,
+            minute_started_at=bot.minute_started_at,
+            pulled_this_minute=bot.pulled_this_minute,
+            quarantined_until=bot.quarantined_until if is_quarantined else None,
+        )
+        is_over = is_quarantined and (bot.quarantined_until is None or bot.quarantined_until <= now)
+        message = f"the limits of {bot_id} allow no more grants now"
+        if is_quarantined and not is_over:
+            message = f"{bot_id} is quarantined because its jobs failed too often"
+        return _Bot(bot_id, may, is_over, message)
+
     def _addresses(
-        self, connection: Connection, urls: list[str], answers: dict[int, GrantAnswer]
-    ) -> dict[int, WebAddress]:
-        """The URLs that can be read and are not taken down, by their place; the others are answered."""
-        takedowns, collapse = self._in_force(connection), self._terms.collapse_subdomains
+        self, connection: Connection, request: _Request
+    ) -> tuple[dict[int, WebAddress], list[tuple[WebAddress, str]]]:
+        """The URLs that can be read, by their place, and those that are taken down; all others are answered."""
+        takedowns, collapse = self._takedowns.at(connection), self._terms.collapse_subdomains
         found: dict[int, WebAddress] = {}
-        for at, url in enumerate(urls):
+        taken_down: list[tuple[WebAddress, str]] = []
+        for at, url in enumerate(request.urls):
             try:
                 address = web_address(url, collapse=collapse)
             except BadAddress as error:
-                answers[at] = GrantAnswer(url, Permission.DENIED, GrantReason.BAD_URL, str(error))
+                request.answers[at] = GrantAnswer(url, Permission.DENIED, GrantReason.BAD_URL, str(error))
                 continue
             entry = takedowns.covering(address)
             if entry is None:
                 found[at] = address
             else:
-                answers[at] = GrantAnswer(url, Permission.DENIED, GrantReason.TAKEN_DOWN, f"taken down: {entry}")
-        return found
+                taken_down.append((address, entry))
+                message = f"taken down: {entry}"
+                request.answers[at] = GrantAnswer(url, Permission.DENIED, GrantReason.TAKEN_DOWN, message)
+        return found, taken_down
+
+    def _leave_evidence(
+        self,
+        connection: Connection,
+        rows: dict[str, HostRow],
+        denied: list[_Wanted],
+        taken_down: list[tuple[WebAddress, str]],
+        now: float,
+    ) -> None:
+        """Store why URLs were denied, each once as long as the reason stays the same."""
+        if denied:
+            found = (
+                (rows[one.address.host].id, one.address, one.verdict, one.robots.in_force.version)
+                for one in denied
+                if one.address.host in rows
+            )
+            self._book.deny(connection, found, now)
+        if taken_down:
+            entries = [(rows[each.host].id, each, entry) for each, entry in taken_down if each.host in rows]
+            self._book.note_taken_down(connection, entries, now)
 
     def _rows(self, connection: Connection, names: set[str]) -> dict[str, HostRow]:
         """The rows of hosts, locked; those that another transaction has at this moment are missing."""
@@ -272,80 +355,92 @@ class Granter:
         return rows
 
     def _give(
-        self,
-        connection: Connection,
-        client: str,
-        wanted: dict[str, list[_Wanted]],
-        rows: dict[str, HostRow],
-        agent: str | None,
-        answers: dict[int, GrantAnswer],
-        now: float,
+        self, connection: Connection, request: _Request, wanted: dict[str, list[_Wanted]], rows: dict[str, HostRow]
     ) -> None:
         """Plan slots for the URLs of each host that the client may hold, hold the hosts, and store the grants."""
-        holder = reservations.grant_holder(client)
-        planned = [
-            plan for host, ones in wanted.items() if (plan := self._plan(rows.get(host), ones, holder, answers, now))
-        ]
-        holds = [
-            Hold(plan.row, plan.slots[-1].start_by + self._terms.ttl_s, plan.memory, plan.row.queue_ready_at)
-            for plan in planned
-        ]
-        tokens = reservations.hold(connection, holds, holder, now)
-        # A client that held the host before goes on with its numbers.
-        kept = [(plan.row.id, plan.row.token) for plan in planned if tokens[plan.row.id] == plan.row.token]
-        numbers = grants_table.counts(connection, kept)
+        now, ttl_s, answers = request.now, self._terms.ttl_s, request.answers
+        holder = reservations.grant_holder(request.client)
+        planned = [plan for host, ones in wanted.items() if (plan := self._plan(request, rows.get(host), ones, holder))]
         new: list[NewGrant] = []
+        holds: list[Hold] = []
+        unnoted: list[tuple[ClientRobots, ClientLease]] = []
         for plan in planned:
-            first, token = numbers.get(plan.row.id, 0) + 1, tokens[plan.row.id]
-            for number, (one, slot) in enumerate(zip(plan.wanted, plan.slots, strict=False), first):
-                grant_id, expires_at = uuid4(), slot.start_by + self._terms.ttl_s
-                document = slot_terms.to_document(slot, _terms_of(plan, one, number, agent))
-                times = slot.not_before, slot.start_by
+            row, given = plan.row, plan.slots
+            holds.append(Hold(row, given[-1].start_by + ttl_s, plan.memory, row.queue_ready_at, len(given)))
+            token = row.token_for(holder, now)
+            # A client that held the host before goes on with its numbers.
+            first = row.number_after(holder, now) + 1
+            for number, (one, slot) in enumerate(zip(plan.wanted, given, strict=False), first):
+                grant_id, expires_at = _new_id(now), slot.start_by + ttl_s
+                document = slot_terms.to_document(slot, _terms_of(plan, one, number, request.agent))
                 new.append(
-                    NewGrant(grant_id, plan.row.id, client, one.address.url, *times, document, token, expires_at)
+                    NewGrant(
+                        grant_id, row.id, one.address.url, slot.not_before, slot.start_by, document, token, expires_at
+                    )
                 )
-                rule, line = one.verdict.rule, one.verdict.line_number
+                verdict = one.verdict
                 answers[one.at] = GrantAnswer(
-                    one.url, Permission.ALLOWED, None, None, rule, line, grant_id, slot, expires_at
+                    one.url,
+                    Permission.ALLOWED,
+                    None,
+                    None,
+                    verdict.rule,
+                    verdict.line_number,
+                    grant_id,
+                    slot,
+                    expires_at,
                 )
-        grants_table.add(connection, new, now)
-        held = [
-            (one.robots, ClientLease(plan.row.id, plan.row.host, tokens[plan.row.id]))
-            for plan in planned
-            for one in plan.wanted
-        ]
-        self._book.note(connection, held, now)
+                if not one.robots.is_noted:
+                    unnoted.append((one.robots, ClientLease(row.id, row.host, token)))
+        reservations.hold(connection, holds, holder, now)
+        grants_table.add(connection, request.client, new, now)
+        self._book.note(connection, unnoted, now)
+        bot = request.bot
+        if bot is not None and new:
+            started_at, before = bot.may.minute_started_at, bot.may.pulled_this_minute
+            count = PullCount(bot.bot_id, now, 0, started_at, before + len(new), bot.resumes)
+            bot_rows.note_pull(connection, count)
 
-    def _plan(
-        self,
-        row: HostRow | None,
-        ones: list[_Wanted],
-        holder: str,
-        answers: dict[int, GrantAnswer],
-        now: float,
-    ) -> _Plan | None:
+    def _plan(self, request: _Request, row: HostRow | None, ones: list[_Wanted], holder: str) -> _Plan | None:
         """The slots of one host; URLs without one are answered."""
+        now, answers = request.now, request.answers
         busy = _busy(row, holder, now)
         if busy is not None or row is None:
             for one in ones:
                 answers[one.at] = _wait(one.url, *(busy or _TAKEN))
             return None
-        delays = [one.robots.in_force.crawl_delay_s for one in ones]
-        crawl_delay_s = max((each for each in delays if each is not None), default=None)
+        if request.room < len(ones) and request.bot is not None:
+            wait_s = min(max(request.bot.may.retry_after_s or _RESERVED_FOR_S, _RESERVED_FOR_S), _LONGEST_WAIT_S)
+            for one in ones[request.room :]:
+                answers[one.at] = _wait(one.url, GrantReason.OVER_LIMIT, wait_s, request.bot.message)
+            ones = ones[: request.room]
+        if not ones:
+            return None
+        crawl_delay_s = max(
+            (each for one in ones if (each := one.robots.in_force.crawl_delay_s) is not None), default=None
+        )
         limits = self._limits(row, crawl_delay_s)
         given, memory = slots.plan(row.memory_at(now), limits, now, len(ones), chance=self._chance())
         for one in ones[len(given) :]:
             answers[one.at] = self._later(one.url, memory, limits, now)
+        request.room -= len(given)
         return _Plan(row, ones, given, memory, limits, crawl_delay_s) if given else None
 
     def _limits(self, row: HostRow, crawl_delay_s: float | None) -> GateLimits:
+        """The limits of a host; most hosts have the same."""
         interval_ms = row.policy_interval_ms
-        return limits_for(
-            self._terms.profile,
-            policy_interval_s=None if interval_ms is None else interval_ms / 1000,
-            policy_max_concurrency=row.policy_max_concurrency,
-            crawl_delay_s=crawl_delay_s,
-        )
+        key = (interval_ms, row.policy_max_concurrency, crawl_delay_s)
+        known = self._limits_of.get(key)
+        if known is None:
+            if len(self._limits_of) >= _LIMITS_KEPT:
+                self._limits_of.clear()
+            known = self._limits_of[key] = limits_for(
+                self._terms.profile,
+                policy_interval_s=None if interval_ms is None else interval_ms / 1000,
+                policy_max_concurrency=row.policy_max_concurrency,
+                crawl_delay_s=crawl_delay_s,
+            )
+        return known
 
     def _later(self, url: str, memory: GateMemory, limits: GateLimits, now: float) -> GrantAnswer:
         """When to ask again for a URL of a host that has no slot within the horizon."""
@@ -361,38 +456,42 @@ class Granter:
     ) -> list[ReportAnswer]:
         """End the grants that are reported, each once, and tell the gates of their hosts."""
         by_id = {report.grant_id: report for report in reports}
-        rows = grants_table.lock(connection, by_id)
-        hosts = self._hosts_of(connection, rows.values())
-        memories: dict[UUID, GateMemory] = {}
+        taken = grants_table.take(connection, by_id)
+        memories: dict[UUID, tuple[HostRow, GateMemory]] = {}
         entered: list[LedgerRow] = []
         answers: dict[UUID, ReportAnswer] = {}
-        mine: list[GrantRow] = []
+        mine: list[UUID] = []
         for grant_id, report in by_id.items():
-            row = rows.get(grant_id)
-            host = hosts.get(row.host_id) if row is not None else None
-            if row is None or host is None or row.client != client:
+            found = taken.get(grant_id)
+            if found is None or found[0].client != client:
                 answers[grant_id] = ReportAnswer(grant_id, ReportResult.UNKNOWN)
                 continue
-            result = _earlier(row)
-            memory = memories.get(host.id, host.memory_at(now))
+            row, host = found
+            result = None if row.is_open else _earlier(row)
+            known = memories.get(host.id)
+            memory = host.memory_at(now) if known is None else known[1]
             if result is ReportResult.RECORDED or result is ReportResult.RELEASED:
                 answers[grant_id] = ReportAnswer(grant_id, result, _block(memory, now))
                 continue
-            ended = _ended(row, host.host)
+            ended = _ended(row, host)
             limits = self._limits(host, ended.terms.crawl_delay_s)
-            retry_after_s = report.retry_after_s if report.status in (429, 503) else None
-            seen = observed(report.status, report.latency_s, retry_after_s)
-            started_at = _reached(report, memory, ended.slot, now)
+            is_refusal = report.status in (429, 503)
+            retry_after_s = report.retry_after_s if is_refusal else None
             memory = slots.end(
-                memory, limits, ended.slot, now, observation=seen, started_at=started_at, chance=self._chance()
+                memory,
+                limits,
+                ended.slot,
+                now,
+                observation=observed(report.status, report.latency_s, retry_after_s),
+                started_at=_reached(report, memory, ended.slot, now),
+                chance=self._chance(),
             )
-            memories[host.id] = memory
+            memories[host.id] = host, memory
             block = _block(memory, now)
             if result is ReportResult.EXPIRED:  # the ledger has a note of it
                 answers[grant_id] = ReportAnswer(grant_id, result, block)
                 continue
-            mine.append(row)
-            blocked_until = memory.blocked_until if report.status in (429, 503) else None
+            mine.append(grant_id)
             entered.append(
                 slot_terms.request_row(
                     ended,
@@ -401,68 +500,55 @@ class Granter:
                     latency_s=report.latency_s,
                     status=report.status,
                     retry_after_s=retry_after_s,
-                    blocked_until=blocked_until,
+                    blocked_until=memory.blocked_until if is_refusal else None,
                 )
             )
             answers[grant_id] = ReportAnswer(grant_id, ReportResult.RECORDED, block)
-        grants_table.end(connection, [(row.id, "reported") for row in mine], now)
+        grants_table.end(connection, mine, "reported", now)
         ledger.append_requests(connection, None, entered)
-        self._give_back(connection, client, hosts, memories)
+        self._give_back(connection, client, memories, now)
         return [answers[report.grant_id] for report in reports]
 
     def _release(self, client: str, grant_ids: list[UUID]) -> Granted:
         with self._database.write() as connection:
             now = seconds_of(connection, self._database.now(self._clock))
-            rows = grants_table.lock(connection, grant_ids)
-            hosts = self._hosts_of(connection, rows.values())
-            memories: dict[UUID, GateMemory] = {}
+            taken = grants_table.take(connection, grant_ids)
+            memories: dict[UUID, tuple[HostRow, GateMemory]] = {}
             notes: list[LedgerNote] = []
             answers: list[ReportAnswer] = []
-            mine: dict[UUID, GrantRow] = {}
+            mine: list[tuple[GrantRow, HostRow]] = []
             for grant_id in dict.fromkeys(grant_ids):
-                row = rows.get(grant_id)
-                host = hosts.get(row.host_id) if row is not None else None
-                if row is None or host is None or row.client != client:
+                found = taken.get(grant_id)
+                if found is None or found[0].client != client:
                     answers.append(ReportAnswer(grant_id, ReportResult.UNKNOWN))
-                    continue
-                result = _earlier(row)
-                if result is None:
-                    mine[grant_id] = row
-                answers.append(ReportAnswer(grant_id, result or ReportResult.RELEASED))
+                elif found[0].is_open:
+                    mine.append(found)
+                    answers.append(ReportAnswer(grant_id, ReportResult.RELEASED))
+                else:
+                    answers.append(ReportAnswer(grant_id, _earlier(found[0])))
             # Those that begin last first: then the time that is given back adds up.
-            for row in sorted(mine.values(), key=lambda each: each.not_before, reverse=True):
-                host = hosts[row.host_id]
-                ended = _ended(row, host.host)
-                memory = memories.get(host.id, host.memory_at(now))
+            for row, host in sorted(mine, key=lambda each: each[0].not_before, reverse=True):
+                ended = _ended(row, host)
+                known = memories.get(host.id)
+                memory = host.memory_at(now) if known is None else known[1]
                 limits = self._limits(host, ended.terms.crawl_delay_s)
-                memories[host.id] = slots.end(memory, limits, ended.slot, now, observation=None, chance=self._chance())
+                ending = slots.end(memory, limits, ended.slot, now, observation=None, chance=self._chance())
+                memories[host.id] = host, ending
                 notes.append(slot_terms.note(ended, NoteKind.UNUSED))
-            grants_table.end(connection, [(grant_id, "released") for grant_id in mine], now)
+            grants_table.end(connection, [row.id for row, _host in mine], "released", now)
             ledger.append_notes(connection, notes)
-            self._give_back(connection, client, hosts, memories)
+            self._give_back(connection, client, memories, now)
             return Granted(now, (), tuple(answers))
 
-    def _hosts_of(self, connection: Connection, rows: Iterable[GrantRow]) -> dict[UUID, HostRow]:
-        ids = sorted({row.host_id for row in rows})
-        return {row.id: row for row in reservations.lock(connection, ids, waits=True)}
-
     def _give_back(
-        self, connection: Connection, client: str, hosts: dict[UUID, HostRow], memories: dict[UUID, GateMemory]
+        self, connection: Connection, client: str, memories: dict[UUID, tuple[HostRow, GateMemory]], now: float
     ) -> None:
         """Write what the gates remember; hosts without another open grant are given back."""
         holder = reservations.grant_holder(client)
         returned = [
-            Returned(host_id, memory, hosts[host_id].token, memory.next_fetch_at)
-            for host_id, memory in memories.items()
+            Returned(host_id, memory, host.token, memory.next_fetch_at) for host_id, (host, memory) in memories.items()
         ]
-        reservations.release_idle(connection, returned, holder)
-
-    def _in_force(self, connection: Connection) -> Takedowns:
-        edition = takedowns_table.edition(connection)  # so that a takedown counts from the next grant
-        if edition != self._takedowns_edition:
-            self._takedowns = Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
-            self._takedowns_edition = edition
-        return self._takedowns
+        reservations.release_idle(connection, returned, holder, now)
 
 
 _TAKEN: Final = (GrantReason.RESERVED, _RESERVED_FOR_S, "the host is in use")
@@ -508,9 +594,19 @@ def _terms_of(plan: _Plan, one: _Wanted, number: int, agent: str | None) -> Slot
     )
 
 
-def _ended(row: GrantRow, host: str) -> EndedSlot:
-    slot, terms = slot_terms.from_document(row.document, row.not_before, row.start_by)
-    return EndedSlot(row.host_id, host, row.lease_token, row.client, row.url, Purpose.GRANT, slot, terms)
+def _new_id(now: float) -> UUID:
+    """An id that begins with the time, so that grants made together lie together in the index (RFC 9562 §5.7)."""
+    chance = int.from_bytes(os.urandom(10), "big")
+    return UUID(int=(int(now * 1000) << 80 | chance) & ~_ID_BITS | _VERSION_7)
+
+
+_ID_BITS: Final = 0xF << 76 | 0b11 << 62
+_VERSION_7: Final = 0x7 << 76 | 0b10 << 62
+
+
+def _ended(row: GrantRow, host: HostRow) -> EndedSlot:
+    slot, terms = slot_terms.from_text(row.document, row.not_before, row.start_by)
+    return EndedSlot(host.id, host.host, row.lease_token, row.client, row.url, Purpose.GRANT, slot, terms)
 
 
 def _reached(report: GrantReport, memory: GateMemory, slot: Slot, now: float) -> float | None:
@@ -521,10 +617,8 @@ def _reached(report: GrantReport, memory: GateMemory, slot: Slot, now: float) ->
     return report.started_at + reached_within(latency_s, memory.latency_baseline_s, slot.delay_s)
 
 
-def _earlier(row: GrantRow) -> ReportResult | None:
-    """What became of a grant before; None while it is open."""
-    if row.is_open:
-        return None
+def _earlier(row: GrantRow) -> ReportResult:
+    """What became of a grant that has ended."""
     return {"reported": ReportResult.RECORDED, "released": ReportResult.RELEASED}.get(
         row.outcome or "", ReportResult.EXPIRED
     )

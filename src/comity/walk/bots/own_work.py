@@ -45,6 +45,8 @@ from comity.walk.visit.context import VisitContext
 
 AT_ONCE: Final = 16
 """Hosts that are asked at the same time."""
+BY_POLICY: Final = "policy"
+"""`fetches.discovery_type` of a page that was fetched for a job."""
 POLL_S: Final = 1.0
 IDLE_S: Final = 60.0
 _SOON_S: Final = 5.0
@@ -456,7 +458,11 @@ class OwnWorker:
 
     def _record(self, connection: Connection, host: LeasedHost, reading: Reading) -> None:
         """Write what was asked, and what the gate has to remember if the lease still holds."""
-        ledger.append_requests(connection, None, reading.requests)
+        fetched: dict[UUID, set[float]] = {}
+        for row in reading.fetches:
+            fetched.setdefault(row.host_id, set()).add(row.at)
+        ledger.append_requests(connection, None, reading.requests, fetched)
+        records.add_fetches(connection, None, [row._replace(discovery_type=BY_POLICY) for row in reading.fetches])
         records.add_evidence(connection, None, reading.evidence)
         leases = self._session.leases
         if leases.still_held(connection, [host.lease]):

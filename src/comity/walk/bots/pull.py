@@ -19,7 +19,6 @@ from sqlalchemy import Connection
 
 from comity.clock import Clock
 from comity.database import records
-from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.database.queue import bot_rows, jobs, reservations
 from comity.database.queue.bot_rows import PullCount
@@ -37,6 +36,7 @@ from comity.rules.queue.allowance import Allowance, allowance
 from comity.rules.queue.slot_terms import SlotTerms, to_document
 from comity.rules.takedown import Takedowns
 from comity.walk.bots.robots import ClientRobots, ReadsRobots, RobotsBook
+from comity.walk.bots.takedowns import TakedownsInForce
 from comity.walk.bots.threads import BotThreads, time_of
 from comity.walk.evidence import taken_down_of
 from comity.walk.robots.record import ClientLease
@@ -106,6 +106,8 @@ class _Round:
     evidence: list[Evidence] = field(default_factory=list)
     unread: dict[str, UUID] = field(default_factory=dict)
     """Origins whose robots.txt is unknown, with their hosts."""
+    seen: set[UUID] = field(default_factory=set)
+    """Hosts that were looked at."""
 
     def skip(self, reason: SkipReason, count: int) -> None:
         if count:
@@ -115,6 +117,10 @@ class _Round:
 class _Tried(NamedTuple):
     pulled: Pulled
     unread: dict[str, UUID]
+    seen: frozenset[UUID] = frozenset()
+    now: float = 0.0
+    room: int = 0
+    """How many jobs more the bot might have had."""
 
 
 class _OvertakenError(Exception):
@@ -143,8 +149,7 @@ class Puller:
         self._terms = terms or PullTerms()
         self._make_due_jobs = make_due_jobs
         self._lock = Lock()  # of the book and of what follows
-        self._takedowns = Takedowns()
-        self._takedowns_edition: tuple[int, str | None, str | None] | None = None
+        self._takedowns = TakedownsInForce()
         self._woken_at: float | None = None
 
     async def pull(self, bot_id: str, max_jobs: int, domain: str | None = None) -> Pulled:
@@ -174,13 +179,39 @@ class Puller:
         """
         self._wake()
         tried = self._try(bot_id, max_jobs, domain, None)
-        if tried.pulled.jobs or self._make_due_jobs is None or not self._make_due_jobs():
-            return tried
-        again = self._try(bot_id, max_jobs, domain, None)
-        skipped = dict(tried.pulled.skipped)  # those hosts are parked now
-        for reason, count in again.pulled.skipped.items():
-            skipped[reason] = skipped.get(reason, 0) + count
-        return _Tried(Pulled(again.pulled.jobs, skipped, again.pulled.retry_after_s), tried.unread | again.unread)
+        if not tried.pulled.jobs and self._make_due_jobs is not None and self._make_due_jobs():
+            again = self._try(bot_id, max_jobs, domain, None)
+            skipped = dict(tried.pulled.skipped)  # those hosts are parked now
+            for reason, count in again.pulled.skipped.items():
+                skipped[reason] = skipped.get(reason, 0) + count
+            pulled = Pulled(again.pulled.jobs, skipped, again.pulled.retry_after_s)
+            unread, seen = tried.unread | again.unread, tried.seen | again.seen
+            tried = _Tried(pulled, unread, seen, again.now, again.room)
+        if domain is None and tried.room > 0:  # a pull that names a domain has looked at all its hosts
+            self._count_parked(bot_holder(bot_id), tried, max_jobs)
+        return tried
+
+    def _count_parked(self, holder: str, tried: _Tried, max_jobs: int) -> None:
+        """Count what the pull did not look at: the front jobs of hosts that are to be looked at later.
+
+        Outside of the transaction, so that no one waits for it; bounded, however many jobs there are.
+        """
+        with self._database.read() as connection:
+            found = jobs.parked_hosts(connection, tried.now, MOST_HOSTS, max_jobs)
+        skipped = tried.pulled.skipped
+        for row, count in found:
+            if row.id not in tried.seen and count:
+                reason = self._why_parked(row, holder, tried.now)
+                skipped[reason] = skipped.get(reason, 0) + count
+
+    def _why_parked(self, row: HostRow, holder: str, now: float) -> SkipReason:
+        if row.queue_parked_until is not None and row.queue_parked_until > now:
+            return SkipReason.PARKED
+        if row.is_held(now) and row.holder != holder:
+            of_client = (row.holder or "").startswith((reservations.BOT, reservations.GRANT))
+            return SkipReason.RESERVED if of_client else SkipReason.LEASED
+        blocked_until = row.memory.blocked_until
+        return SkipReason.BLOCKED if blocked_until is not None and blocked_until > now else SkipReason.TOO_SOON
 
     def _try(self, bot_id: str, max_jobs: int, domain: str | None, host_ids: Sequence[UUID] | None) -> _Tried:
         for _ in range(_TRIES):
@@ -224,7 +255,8 @@ class Puller:
         handed = self._take(connection, work, may, resumes=bot.status == "quarantined")
         self._write_rest(connection, work)
         retry_after_s = None if handed else self._retry_after(connection, work)
-        return _Tried(Pulled(tuple(handed), work.skipped, retry_after_s), work.unread)
+        pulled = Pulled(tuple(handed), work.skipped, retry_after_s)
+        return _Tried(pulled, work.unread, frozenset(work.seen), work.now, work.room - len(handed))
 
     def _batches(
         self, connection: Connection, work: _Round, domain: str | None, host_ids: Sequence[UUID] | None
@@ -255,14 +287,15 @@ class Puller:
         each = min(slots.MOST_SLOTS, -(-work.room // max(1, len(batch))) + 1)
         rows, fronts = jobs.take_front(connection, list(order), each)
         rows.sort(key=lambda row: order[row.id])
+        work.seen.update(order)
         addresses = {
             job.id: address
             for front in fronts.values()
             for job in front
             if (address := self._address(job.url)) is not None
         }
+        takedowns = self._takedowns.at(connection)
         with self._lock:
-            takedowns = self._takedowns_now(connection)
             robots = self._book.find(connection, {address.origin for address in addresses.values()}, work.now)
         for row in rows:
             host = self._judge_host(work, row, order[row.id], fronts[row.id])
@@ -418,13 +451,6 @@ class Puller:
             return web_address(url, collapse=self._terms.collapse_subdomains)
         except BadInput:
             return None
-
-    def _takedowns_now(self, connection: Connection) -> Takedowns:
-        edition = takedowns_table.edition(connection)  # so that a takedown counts from the next pull
-        if edition != self._takedowns_edition:
-            self._takedowns = Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
-            self._takedowns_edition = edition
-        return self._takedowns
 
     def _wake(self) -> None:
         """Let jobs be pulled whose time has come; the sweeper does the same, but less often."""

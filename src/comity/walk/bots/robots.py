@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from threading import Lock
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Protocol, Self
@@ -21,14 +20,12 @@ from sqlalchemy import Connection
 
 from comity.database import records
 from comity.database import robots as robots_table
-from comity.database.robots import CachedHead
+from comity.database.robots import CachedHead, HeadRow
 from comity.model.errors import ComityError, HostBusy
-from comity.model.evidence import Evidence
 from comity.model.robots import RobotsUnreachable, RobotsVerdict
 from comity.rules.canonical import WebAddress, web_address
 from comity.rules.robots.verdict import RobotsFile, parse_robots
-from comity.rules.user_agent import agent_token
-from comity.walk.evidence import robots_evidence_of
+from comity.walk.evidence import robots_evidence_of, taken_down_of
 from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.robots.record import (
     ClientLease,
@@ -70,10 +67,12 @@ class ClientRobots(NamedTuple):
         return self.in_force.verdict(address.path)
 
 
-@dataclass(slots=True)
-class _Kept:
+class _Kept(NamedTuple):
+    row: HeadRow
     head: CachedHead
+    expires_at: float
     by_agent: dict[str, ClientRobots]
+    """By the user agent as a client sends it."""
 
 
 class RobotsBook:
@@ -86,7 +85,7 @@ class RobotsBook:
         self._kept: OrderedDict[str, _Kept] = OrderedDict()  # by origin
         self._files: OrderedDict[str, tuple[RobotsFile, int]] = OrderedDict()  # by version: many hosts have the same
         self._size = 0
-        self._denied: OrderedDict[tuple[int, str | None], None] = OrderedDict()
+        self._denied: OrderedDict[tuple[int, str | None], None] = OrderedDict()  # URL, and what denied it
 
     def find(
         self, connection: Connection, origins: Collection[str], now: float, agent: str | None = None
@@ -95,17 +94,20 @@ class RobotsBook:
 
         `agent` is a client's own user agent; without one, rules are read for Comity's.
         """
-        heads = robots_table.heads(connection, origins)
+        heads, agent = robots_table.heads(connection, origins), agent or self.agent
         found: dict[str, ClientRobots] = {}
         with self._lock:
-            for origin, head in heads.items():
-                if head.expires_at is None or head.expires_at.timestamp() <= now:
-                    continue
+            for origin, row in heads.items():
                 kept = self._kept.get(origin)
-                if kept is None or kept.head != head:
-                    kept = self._kept[origin] = _Kept(head, {})
+                if kept is None or kept.row != row:
+                    head = robots_table.head_of(row)
+                    expires_at = 0.0 if head.expires_at is None else head.expires_at.timestamp()
+                    kept = self._kept[origin] = _Kept(row, head, expires_at, {})
+                if kept.expires_at <= now:
+                    continue
                 self._kept.move_to_end(origin)
-                found[origin] = self._for_agent(connection, kept, agent or self.agent)
+                known = kept.by_agent.get(agent)
+                found[origin] = self._for_agent(connection, kept, agent) if known is None else known
             self._shrink()
         return found
 
@@ -124,29 +126,43 @@ class RobotsBook:
         self, connection: Connection, denials: Iterable[tuple[UUID, WebAddress, RobotsVerdict, str | None]], now: float
     ) -> None:
         """Store evidence of denials, once for a URL as long as its robots.txt stays the same."""
-        evidence: list[Evidence] = []
-        with self._lock:
-            for host_id, address, verdict, version in denials:
-                key = (address.key, version)
-                if key not in self._denied:
-                    self._denied[key] = None
-                    evidence.append(robots_evidence_of(host_id, address, verdict, now))
-            while len(self._denied) > _MOST_DENIALS:
-                self._denied.popitem(last=False)
+        evidence = [
+            robots_evidence_of(host_id, address, verdict, now)
+            for host_id, address, verdict, version in denials
+            if self._is_new((address.key, version))
+        ]
         if evidence:
             records.add_evidence(connection, None, evidence)
 
+    def note_taken_down(
+        self, connection: Connection, entries: Iterable[tuple[UUID, WebAddress, str]], now: float
+    ) -> None:
+        """The same for URLs that takedowns cover."""
+        evidence = [
+            taken_down_of(host_id, address, entry, now)
+            for host_id, address, entry in entries
+            if self._is_new((address.key, f"takedown {entry}"))
+        ]
+        if evidence:
+            records.add_evidence(connection, None, evidence)
+
+    def _is_new(self, denial: tuple[int, str | None]) -> bool:
+        with self._lock:
+            if denial in self._denied:
+                return False
+            self._denied[denial] = None
+            while len(self._denied) > _MOST_DENIALS:
+                self._denied.popitem(last=False)
+            return True
+
     def _for_agent(self, connection: Connection, kept: _Kept, agent: str) -> ClientRobots:
-        token = agent_token(agent)
-        known = kept.by_agent.get(token)
-        if known is None:
-            row: Any = kept.head
-            in_force = robots_from_row(row, agent, self._unreachable, self._file(connection, kept.head))
-            # The ledger's note is about the file; it names Comity's own token, whatever token a client has.
-            known = ClientRobots(in_force, kept.head, noted_as(in_force, self.agent))
-            if len(kept.by_agent) < _AGENTS_REMEMBERED:
-                kept.by_agent[token] = known
-        return known
+        row: Any = kept.head
+        in_force = robots_from_row(row, agent, self._unreachable, self._file(connection, kept.head))
+        # The ledger's note is about the file; it names Comity's own token, whatever token a client has.
+        found = ClientRobots(in_force, kept.head, noted_as(in_force, self.agent))
+        if len(kept.by_agent) < _AGENTS_REMEMBERED:
+            kept.by_agent[agent] = found
+        return found
 
     def _file(self, connection: Connection, head: CachedHead) -> RobotsFile:
         if head.version is None:

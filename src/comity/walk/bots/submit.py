@@ -17,6 +17,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import Connection
 
 from comity.clock import Clock
+from comity.database import records
 from comity.database.connection import Database
 from comity.database.ledger import ledger
 from comity.database.queue import bot_rows, jobs, own_jobs, policies, reservations, results, webhooks
@@ -24,6 +25,7 @@ from comity.database.queue.jobs import HeldJob, JobEnd
 from comity.database.queue.policies import PolicyRow, SuccessOf
 from comity.database.queue.reservations import HostRow, bot_holder
 from comity.database.queue.results import PackedPage
+from comity.model.errors import BadInput
 from comity.model.gate import DoorProfile, GateLimits, GateMemory, Observation
 from comity.model.ledger import Purpose
 from comity.model.queue import (
@@ -36,6 +38,7 @@ from comity.model.queue import (
     Submission,
     WebhookEvent,
 )
+from comity.rules.canonical import web_address
 from comity.rules.politeness.pace import limits_for, observed
 from comity.rules.queue import adaptive, slots
 from comity.rules.queue.breaker import BreakerTerms, bot_after, site_after
@@ -43,7 +46,9 @@ from comity.rules.queue.retry import JobRetry, after_failure
 from comity.rules.queue.slot_terms import EndedSlot, SlotTerms, from_document, request_row
 from comity.rules.queue.submission import Answer, FormerLock, JobView, Judged, judge, submission_digest
 from comity.rules.queue.webhook import is_back_in_stock, is_price_changed
+from comity.walk.bots.takedowns import TakedownsInForce
 from comity.walk.bots.threads import BotThreads
+from comity.walk.evidence import taken_down_of
 
 _TRIES: Final = 3
 _MOST_LATE: Final = 20  # submissions of one job that are kept
@@ -65,6 +70,7 @@ class Submitter:
     """Takes the results of bots."""
 
     def __init__(self, database: Database, clock: Clock, threads: BotThreads, terms: SubmitTerms | None = None) -> None:
+        self._takedowns = TakedownsInForce()
         self._database = database
         self._clock = clock
         self._threads = threads
@@ -127,6 +133,9 @@ class Submitter:
             locked_at = jobs.former_lock(connection, job.id, holder)
             if locked_at is not None:
                 judged = judge(_view(job), submission.bot_id, digest, now, FormerLock(locked_at))
+        entry = None if judged.answer is Answer.REFUSE else self._entry_covering(connection, job.url)
+        if entry is not None:
+            return self._refuse(connection, submission, digest, job, row, entry, judged, now)
         if judged.answer is Answer.REPEAT:
             return _answer_from(job.submission_answer or {})
         if judged.answer is Answer.LATE and results.late_of_job(connection, job.id, _MOST_LATE) < _MOST_LATE:
@@ -134,6 +143,42 @@ class Submitter:
         if judged.answer is not Answer.ACCEPT:
             return judged
         return self._accept(connection, submission, page, digest, job, row, now)
+
+    def _entry_covering(self, connection: Connection, url: str) -> str | None:
+        """The takedown that covers a URL; one that is no web address has none."""
+        try:
+            return self._takedowns.at(connection).covering(web_address(url))
+        except BadInput:
+            return None
+
+    def _refuse(
+        self,
+        connection: Connection,
+        submission: Submission,
+        digest: str,
+        job: HeldJob,
+        row: HostRow,
+        entry: str,
+        judged: Judged,
+        now: float,
+    ) -> Judged:
+        """Store nothing of a URL that was taken down meanwhile, and end its job (spec 1.8).
+
+        The request was made, so gate and ledger hear of it. It is no failure of the bot or the site.
+        """
+        message = f"the URL was taken down ({entry}): nothing is stored, and the job has ended"
+        refusal = Judged(Answer.REFUSE, BotError.TAKEN_DOWN, message, {"job_id": str(job.id), "takedown": entry})
+        if judged.answer is not Answer.ACCEPT:
+            return refusal
+        why, actor = f"taken down: {entry}", bot_holder(submission.bot_id)
+        ending = JobEnd(JobStatus.FAILED, "taken down", actor, error_msg=why)
+        ending = ending._replace(submitted_by=submission.bot_id, submission_digest=digest)
+        if not jobs.end(connection, job, ending, now):
+            raise _LostRaceError
+        self._end_slot(connection, submission, job, row, now, counts=False)
+        records.add_evidence(connection, None, [taken_down_of(row.id, web_address(job.url), entry, now)])
+        webhooks.enqueue(connection, events_of_failure(job, why), now)
+        return refusal
 
     def _accept(
         self,
@@ -240,13 +285,27 @@ class Submitter:
         ending = JobEnd(JobStatus.FAILED, "failed, without retries left", actor, error_msg=submission.error_msg)
         return answer, ending, events_of_failure(job, submission.error_msg)
 
-    def _end_slot(self, connection: Connection, submission: Submission, job: HeldJob, row: HostRow, now: float) -> None:
-        """Tell the gate what came of the request, record it, and give the host back if it was the last."""
-        held = read_slot(job)
-        if held is None and job.lease_token is not None:  # of a worker, whose session keeps gate and ledger
+    def _end_slot(
+        self,
+        connection: Connection,
+        submission: Submission,
+        job: HeldJob,
+        row: HostRow,
+        now: float,
+        *,
+        counts: bool = True,
+    ) -> None:
+        """Tell the gate what came of the request, record it, and give the host back if it was the last.
+
+        `counts`: whether it counts for the site's failures in a row.
+        """
+        held, failures = read_slot(job), None
+        if counts:
             failures = site_after(
                 succeeded=submission.success, failures=row.queue_failures, now=now, terms=self._terms.breaker
             )
+        # Of a worker, whose session keeps gate and ledger.
+        if held is None and job.lease_token is not None and failures is not None:
             own_jobs.note_site(connection, row.id, *failures)
         if held is None or job.lease_token is None:  # locked in SQL: there was no slot
             return
@@ -257,9 +316,6 @@ class Submitter:
         seen = observed(status, None, submission.retry_after_s)
         limits = limits_of(self._terms.profile, row, terms)
         memory = slots.end(row.memory, limits, slot, now, observation=seen, started_at=submission.started_at)
-        failures = site_after(
-            succeeded=submission.success, failures=row.queue_failures, now=now, terms=self._terms.breaker
-        )
         end_reservation(connection, job, row, limits, memory, now, failures)
         ended = ended_slot(job, submission.bot_id, slot, terms)
         blocked_until = memory.blocked_until if status in (429, 503) else None
@@ -331,6 +387,7 @@ def end_reservation(
         memory,
         token=job.lease_token,
         queue_ready_at=slots.look_again_at(memory, limits, now),
+        now=now,
         failures=failures,
     )
 

@@ -753,8 +753,6 @@ CREATE INDEX idx_grants_expiry ON grants (expires_at) WHERE is_open;
 --
 CREATE INDEX idx_grants_granted_at ON grants (granted_at);
 --
-CREATE INDEX idx_grants_lease ON grants (domain_id, lease_token);
---
 CREATE INDEX idx_grants_open ON grants (domain_id, expires_at) WHERE is_open;
 --
 CREATE TABLE job_sightings (
@@ -802,7 +800,7 @@ CREATE TABLE unqueued_urls (
 CREATE TABLE crawl_jobs (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
     policy_id UUID,
-    domain_id UUID NOT NULL,
+    domain_id UUID,
     url VARCHAR(2048) NOT NULL,
     status VARCHAR(20) DEFAULT 'pending' NOT NULL,
     priority INTEGER DEFAULT 5 NOT NULL,
@@ -843,6 +841,8 @@ CREATE INDEX idx_crawl_jobs_ages ON crawl_jobs (ages_at) WHERE status IN ('pendi
 CREATE INDEX idx_crawl_jobs_created_at ON crawl_jobs (created_at);
 --
 CREATE INDEX idx_crawl_jobs_host ON crawl_jobs (domain_id, priority DESC, created_at) WHERE status IN ('pending', 'expired') AND not_before IS NULL;
+--
+CREATE INDEX idx_crawl_jobs_hostless ON crawl_jobs (created_at) WHERE domain_id IS NULL AND not_before IS NULL;
 --
 CREATE INDEX idx_crawl_jobs_lock ON crawl_jobs (locked_by, locked_at);
 --

@@ -315,6 +315,29 @@ def deliveries(
         note(f"only the first {limit:,} are listed; use --limit to list more")
 
 
+@command(app, "resend", examples=("comity queue webhooks resend DELIVERY",))
+def resend(
+    context: typer.Context,
+    delivery: Annotated[str, typer.Argument(metavar="DELIVERY", help="The id of a delivery that has ended.")],
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Have a delivery that has ended made again, by the next process that sends. Its id stays the same."""
+    invocation = read_invocation(context, state, as_json)
+    from comity.operate.webhooks import send_again
+    from comity.reports.queue import identity_of
+
+    delivery_id = identity_of(delivery)
+    if delivery_id is None:
+        raise BadInput(f"{delivery[:80]!r} is not the id of a delivery; comity queue webhooks deliveries shows ids")
+    with invocation.open_existing() as opened:
+        found = send_again(opened.database, opened.clock, delivery_id)
+    if invocation.as_json:
+        write_exact(_delivery(found))
+    else:
+        write_line(Cell(str(found.id), "bold"), f" ({found.event}) will be sent by comity web or comity work.")
+
+
 def _networks(named: list[str] | None) -> tuple[str, ...] | None:
     return tuple(named) if named else None
 

@@ -14,9 +14,10 @@ from comity.doors.web.requests import Limit
 from comity.doors.web.services import Services
 from comity.model.bot import BOT_ID_PATTERN, Bot, BotStatus
 from comity.operate.bots import add_bot, get_bot, limit_bot, list_bots, renew_key, resume_bot, revoke_bot
+from comity.operate.webhooks import delivery_counts
 from comity.reports.queue import queue_figures
 from comity.telemetry.meter import render_readings
-from comity.telemetry.metrics import QUEUE_JOBS, QUEUE_OLDEST
+from comity.telemetry.metrics import QUEUE_JOBS, QUEUE_OLDEST, WEBHOOK_DELIVERIES
 
 router = Router(Audience.ADMIN, prefix="/admin/bots", tags=["bots"])
 metrics_router = Router(Audience.ADMIN, prefix="/admin", tags=["metrics"])
@@ -98,10 +99,12 @@ _METRICS: Final[dict[int | str, dict[str, Any]]] = {
 
 @metrics_router.get("/metrics", operation_id="get_metrics", response_class=Response, responses=_METRICS)
 def metrics(services: Services, request: Request) -> Response:
-    """Metrics of the crawl service, for Prometheus: pulls, submits, errors, jobs by status."""
+    """Metrics of the crawl service, for Prometheus: pulls, submits, errors, jobs by status, webhooks."""
     jobs, oldest_s = queue_figures(services.state.database, services.state.clock)
     for status, number in jobs.items():
         services.meter.set(QUEUE_JOBS, number, status)
     services.meter.set(QUEUE_OLDEST, oldest_s)
+    for status, number in delivery_counts(services.state.database).items():
+        services.meter.set(WEBHOOK_DELIVERIES, number, status)
     text, media_type = render_readings([services.meter.read()], request.headers.get("accept", ""))
     return Response(text, headers={"Content-Type": media_type})

@@ -84,13 +84,14 @@ async def pull_jobs(
     return _answer(pull_data(pulled, services.state.clock.now()))
 
 
-@declare(submit_router, "/submit", SubmitAnswer, 404, body=body_schema(SubmitRequest, _SUBMIT))
+@declare(submit_router, "/submit", SubmitAnswer, 404, 451, body=body_schema(SubmitRequest, _SUBMIT))
 async def submit_result(
     services: Services, caller: CurrentCaller, body: Annotated[SubmitRequest, Depends(body_of(SubmitRequest))]
 ) -> Response:
     """Submit the result of a job that the bot holds, or why there is none.
 
-    Submitting the same again answers the same and changes nothing. Other content for a finished job is refused.
+    Submitting the same again answers the same and changes nothing. Other content for a finished job is refused. If the
+    URL was taken down meanwhile, nothing is stored and the job has failed.
     """
     with counting(services):
         await _check_bot(services, caller.bot, body)

@@ -39,6 +39,7 @@ from comity.operate.webhooks import (
     get_webhook,
     list_webhooks,
     renew_secret,
+    send_again,
 )
 
 router = Router(Audience.ADMIN, prefix="/admin/webhooks", tags=["webhooks"])
@@ -178,6 +179,18 @@ def export_deliveries(
 def show_delivery(services: Services, delivery_id: DeliveryId) -> WebhookDeliveryView:
     """Show one delivery."""
     return WebhookDeliveryView.model_validate(get_delivery(services.state.database, delivery_id))
+
+
+@router.post(
+    "/deliveries/{delivery_id}/resend",
+    operation_id="resend_webhook_delivery",
+    response_model=WebhookDeliveryView,
+    responses=error_responses(404, 409),
+)
+def resend_delivery(services: Services, delivery_id: DeliveryId) -> WebhookDeliveryView:
+    """Have a delivery that has ended made again, with the same id and content, signed anew."""
+    state = services.state
+    return WebhookDeliveryView.model_validate(send_again(state.database, state.clock, delivery_id))
 
 
 @router.get("/{webhook_id}", operation_id="get_webhook", response_model=WebhookView, responses=error_responses(404))
