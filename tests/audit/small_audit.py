@@ -15,9 +15,8 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from urllib.parse import urljoin, urlsplit
 
-from comity.extract.page_facts import SaidByServer, read_facts
-
 from comity.extract.decode import parse_html
+from comity.extract.page_facts import SaidByServer, read_facts
 from comity.model.audit import (
     FOLLOWED,
     AuditedLink,

@@ -114,8 +114,8 @@ def _fault(sitemap: SitemapFile, is_named: bool, entries: int) -> str | None:
 def judge_links_and_entries(site: Site, knows_entries: bool, found: Found) -> None:
     """Report pages that are listed and not linked, and pages that are linked and not listed.
 
-    Both need an audit that visited every page, since any page may link to any other. The second needs sitemaps that were
-    read in full.
+    Both need an audit that visited every page, since any page may link to any other. The second needs sitemaps that
+    were read in full.
     """
     if not site.info.is_complete:
         return
