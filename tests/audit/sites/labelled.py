@@ -209,6 +209,10 @@ def _one_port(web: Web, secure_port: int) -> Iterator[tuple[int, list[Any]]]:
     def run() -> None:
         with suppress(asyncio.CancelledError):
             loop.run_until_complete(task)
+        open_ones = asyncio.all_tasks(loop)
+        for each in open_ones:
+            each.cancel()
+        loop.run_until_complete(asyncio.gather(*open_ones, return_exceptions=True))
 
     thread = threading.Thread(target=run, name="one-port", daemon=True)
     thread.start()
@@ -218,8 +222,6 @@ def _one_port(web: Web, secure_port: int) -> Iterator[tuple[int, list[Any]]]:
     finally:
         loop.call_soon_threadsafe(task.cancel)
         thread.join(60)
-        with suppress(RuntimeError):
-            loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
 
 
