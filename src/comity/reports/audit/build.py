@@ -171,13 +171,14 @@ def _path(key: tuple[str, ...], *, names_host: bool) -> str:
 
 
 def status_label(page: AuditedPage) -> str:
-    """The answer of a URL in a few words: `404 Not Found`, `no answer`."""
-    if page.status is None:
+    """The first answer of a URL in a few words: `404 Not Found`, `301 Moved Permanently`, `no answer`."""
+    status = page.hops[0].status if len(page.hops) > 1 else page.status
+    if status is None:
         return BLOCKED if (page.error or "").startswith("blocked_by_robots") else NO_ANSWER
     try:
-        return f"{page.status} {HTTPStatus(page.status).phrase}"
+        return f"{status} {HTTPStatus(status).phrase}"
     except ValueError:
-        return str(page.status)
+        return str(status)
 
 
 def _is_error(page: AuditedPage) -> bool:

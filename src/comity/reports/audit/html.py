@@ -17,9 +17,10 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from comity.model.audit import AuditInfo, AuditReport, Finding, FoundOn, Severity
+from comity.model.run import DONE, EndReason
 from comity.reports.audit.html_crawlers import crawlers_section, evidence_section, robots_section, sitemaps_section
 from comity.reports.audit.html_site import plots, tree
-from comity.reports.audit.markup import Html, element, foreign, joined, link
+from comity.reports.audit.markup import Html, cut, element, foreign, joined, link
 from comity.telemetry.logs import counted
 
 MOST_ROWS: Final = 200
@@ -27,8 +28,10 @@ MOST_ROWS: Final = 200
 _ROWS_AT_ONCE: Final = 10
 _MOST_SOURCES: Final = 5
 _MOST_WARNINGS: Final = 10
+_LONGEST_HOST: Final = 100
 _MOST_BYTES: Final = 6_000_000
 
+_EARLY: Final = frozenset(map(str, EndReason)) - frozenset(map(str, DONE))
 GROUPS: Final = {
     Severity.ERROR: ("error", "Errors", "What visitors or search engines meet as a failure. Mend these first."),
     Severity.WARNING: ("warning", "Warnings", "What costs visibility, speed or safety."),
@@ -48,7 +51,7 @@ _PARTS: Final = (
 
 def html_page(report: AuditReport) -> Iterator[str]:
     """The page in pieces, each of them whole elements."""
-    host = _host(report.info.site)
+    host = cut(_host(report.info.site), _LONGEST_HOST)
     yield "<!doctype html>\n"
     yield '<html lang="en">\n'
     yield element(
@@ -120,12 +123,12 @@ def _summary(report: AuditReport) -> Html:
 
 
 def _ending(info: AuditInfo) -> Html | None:
-    if info.is_complete and info.ended_by in ("nothing_left", "already_done"):
+    if info.is_complete and info.ended_by not in _EARLY:
         return None
     sentence = f"The audit ended early: {info.sentence.rstrip('.')}." if info.sentence else "The audit ended early."
     were = "was" if info.left == 1 else "were"
     left = f" {counted(info.left, 'known URL')} {were} not visited, so findings may be missing." if info.left else ""
-    return element("div", element("p", sentence + left), class_="callout warning")
+    return element("div", element("p", foreign(sentence), left), class_="callout warning")
 
 
 def _warnings(info: AuditInfo) -> list[Html | None]:

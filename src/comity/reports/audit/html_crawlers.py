@@ -168,7 +168,7 @@ def _sitemap(file: SitemapFile) -> Html:
     return element(
         "tr",
         element("td", link(file.url)),
-        element("td", file.state.replace("_", " "), problem),
+        element("td", foreign(file.state.replace("_", " ")), problem),
         element("td", f"{file.urls:,}", data_label="URLs", class_="number"),
     )
 
@@ -202,8 +202,8 @@ def evidence_section(report: AuditReport) -> Html:
                 element("td", word),
                 element("td", rule, " · " if where else None, where),
                 element("td", delay, data_label="Crawl-delay"),
-                element("td", each.timestamp, class_="small", data_label="Time"),
-                element("td", each.confidence, data_label="Confidence"),
+                element("td", foreign(each.timestamp), class_="small", data_label="Time"),
+                element("td", foreign(each.confidence), data_label="Confidence"),
             )
         )
     table = element("table", element("thead", head), element("tbody", *rows), class_="stacked")
