@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -26,29 +25,41 @@ def crawlers_section(report: AuditReport) -> Html:
         return element("p", "No robots.txt was read, so nothing can be said about other crawlers.", class_="soft")
     names = ["Agent", *report.sections]
     head = element("tr", *[element("th", foreign(name, 40), scope="col") for name in names])
-    groups = []
     file = _deciding_file(report.robots)
-    by_purpose = sorted(report.agents, key=lambda each: _purpose_rank(report.agents, each.purpose))
-    for purpose, agents in groupby(by_purpose, key=lambda each: each.purpose):
+    purposes: dict[str, list[AgentAccess]] = {}
+    for agent in report.agents:
+        purposes.setdefault(agent.purpose, []).append(agent)
+    groups = []
+    for purpose, agents in purposes.items():
         title = element("th", purpose[:1].upper() + purpose[1:], scope="rowgroup", colspan=len(names))
-        rows = [_agent(each, report.sections, file) for each in agents]
+        rows = [_agents(alike, report.sections, file) for alike in _alike(agents)]
         groups.append(element("tbody", element("tr", title), *rows))
     about = (
         "What robots.txt lets each crawler read in each section of the site, and the line that decides. "
-        "Where there is no line, no rule applies."
+        "Where there is no line, no rule applies. Crawlers to which the same lines apply share a row."
     )
     table = element("table", element("thead", head), *groups, class_="agents")
     shown = element("div", table, class_="scroll", tabindex=0, role="region", aria_label="Agents by sections")
     return joined([element("p", about, class_="soft"), shown])
 
 
-def _purpose_rank(agents: Sequence[AgentAccess], purpose: str) -> int:
-    return [each.purpose for each in agents].index(purpose)
+def _alike(agents: Sequence[AgentAccess]) -> Iterable[list[AgentAccess]]:
+    """Agents of one purpose that the same lines decide about: they share a row."""
+    groups: dict[tuple[tuple[str, AgentRule], ...], list[AgentAccess]] = {}
+    for agent in agents:
+        groups.setdefault(tuple(agent.by_section.items()), []).append(agent)
+    return groups.values()
 
 
-def _agent(agent: AgentAccess, sections: Sequence[str], file: int | None) -> Html:
-    name = element("th", agent.agent, element("span", agent.operator), scope="row")
-    return element("tr", name, *[_access(agent.by_section.get(section), file) for section in sections])
+def _agents(alike: Sequence[AgentAccess], sections: Sequence[str], file: int | None) -> Html:
+    names = [element("span", each.agent, title=each.operator, class_="agent") for each in alike]
+    by_section = alike[0].by_section
+    cells = [_access(by_section.get(section), file) for section in sections]
+    return element("tr", element("th", *_separated(names), scope="row"), *cells)
+
+
+def _separated(names: Sequence[Html]) -> list[Html]:
+    return [joined([name, ", " if number < len(names) else None]) for number, name in enumerate(names, 1)]
 
 
 def _access(rule: AgentRule | None, file: int | None) -> Html:

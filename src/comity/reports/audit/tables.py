@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from comity.model.audit import AuditData, AuditedPage, Finding, PageFacts
 from comity.rules.csv_rows import HAS_GUARD, CsvValue, csv_line
@@ -179,7 +179,7 @@ def _to_parquet(columns: Sequence[_Column], csv: Path, parquet: Path) -> None:
     )
     values = ", ".join(_unguarded(name) if kind == "VARCHAR" else f'"{name}"' for name, kind in columns)
     source = f"read_csv({_quoted(str(csv.absolute()))}, columns = {{{types}}}, {options})"
-    settings = {"memory_limit": _MEMORY_LIMIT, "threads": 1, "preserve_insertion_order": True}
+    settings: dict[str, Any] = {"memory_limit": _MEMORY_LIMIT, "threads": 1, "preserve_insertion_order": True}
     with duckdb.connect(config=settings) as connection:
         connection.execute(
             f"COPY (SELECT {values} FROM {source}) "  # noqa: S608  # names are our own, paths are quoted
