@@ -127,7 +127,7 @@ def failed_page(path: str, status: int | None = 404, error: str | None = None, *
     """A URL that gave no page: an error status, or no answer where the status is None."""
     url = absolute(path)
     page = AuditedPage(
-        url=url, status=status, error=error or (f"http_{status}" if status else "connection_failure: refused"), depth=1,
+        url=url, status=status, error=error or (f"http_{status}" if status else "connect_failure: refused"), depth=1,
         final_url=url if status else None, hops=(Hop(url, status, None, 80.0, 120.0),), in_sitemap=False,
     )  # fmt: skip
     return replace(page, **changes)
