@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "crawl": "crawl.command",
     "demo": "demo",
     "work": "work",
+    "audit": "audit",
     "sql": "sql",
     "status": "status",
     "pages": "pages.command",

@@ -156,7 +156,9 @@ class AuditView(Schema):
     agents: list[AgentView]
     robots: list[RobotsFileView]
     sitemaps: list[SitemapView]
-    decisions: list[DecisionView] = Field(description="Those that denied a URL, and a sample of those that allowed one.")
+    decisions: list[DecisionView] = Field(
+        description="Those that denied a URL, and a sample of those that allowed one."
+    )
     report: str | None = Field(description="The HTML file, if one was written.")
     tables: list[TableView] = Field(description="The tables, if they were written.")
 

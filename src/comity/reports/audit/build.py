@@ -16,15 +16,20 @@ from urllib.parse import urlsplit
 from comity.model.audit import (
     FOLLOWED,
     AgentAccess,
+    AuditComparison,
     AuditData,
     AuditedPage,
     AuditReport,
     Bar,
+    ComparedAudit,
     Finding,
     RobotsDecision,
     RobotsFile,
     SectionCount,
 )
+from comity.rules.audit.agents import agents
+from comity.rules.audit.compare import compare_audits
+from comity.rules.audit.findings import find
 
 MOST_SECTIONS: Final = 8
 _MOST_STATUSES: Final = 12
@@ -46,8 +51,22 @@ NO_ANSWER: Final = "no answer"
 Agents = Callable[[Sequence[RobotsFile], Sequence[str]], Sequence[AgentAccess]]
 
 
-def build_report(data: AuditData, findings: Iterable[Finding], agents: Agents) -> AuditReport:
-    """Everything that a report of this audit shows; `agents` judges known agents by robots.txt and sections."""
+def report_of(data: AuditData) -> AuditReport:
+    """The report of an audit, with everything that is wrong with its site."""
+    return build_report(data, find(data), agents)
+
+
+def compare_stored(before: AuditData, after: AuditData) -> AuditComparison:
+    """What changed between two audits."""
+    return compare_audits(_compared(before), _compared(after))
+
+
+def _compared(data: AuditData) -> ComparedAudit:
+    return ComparedAudit(data.info, find(data), [page.url for page in data.pages()])
+
+
+def build_report(data: AuditData, findings: Iterable[Finding], agents_of: Agents) -> AuditReport:
+    """Everything that a report of this audit shows; `agents_of` judges known agents by robots.txt and sections."""
     pages = _PageCounts()
     for page in data.pages():
         pages.add(page)
@@ -74,7 +93,7 @@ def build_report(data: AuditData, findings: Iterable[Finding], agents: Agents) -
         times=_bars(_TIME_LABELS, pages.times),
         sizes=_bars(_SIZE_LABELS, pages.sizes),
         tree=pages.tree.counts(),
-        agents=tuple(agents(robots, sections)),
+        agents=tuple(agents_of(robots, sections)),
         sections=sections,
         robots=robots,
         sitemaps=tuple(data.sitemaps()),

@@ -7,7 +7,7 @@ from typing import Final
 
 from comity.model.audit import AuditInfo
 from comity.model.run import EndReason
-from comity.rules.canonical import host_of
+from comity.rules.canonical import web_address
 
 _ADVICE: Final[Mapping[str, str]] = {
     EndReason.DNS_FAILURE: "Check the spelling of {host}, and that its name resolves from here.",
@@ -35,4 +35,4 @@ def advice_for(info: AuditInfo) -> str | None:
     if advice is None:
         return None
     agent = info.user_agent.partition("/")[0].partition(" ")[0] or "Comity"
-    return advice.format(host=host_of(info.site), site=info.site, agent=agent)
+    return advice.format(host=web_address(info.site).host, site=info.site, agent=agent)
