@@ -20,6 +20,7 @@ from comity.leases.leases import Leases, LeaseTerms
 from comity.model.errors import BadInput, Remedy, RemedyCode
 from comity.model.fetch import ContentTypeRules, FetchLimits
 from comity.model.gate import DOOR_PROFILES, Door, DoorProfile
+from comity.model.page import KeptDetails
 from comity.model.queue import QUEUE_PROFILE
 from comity.model.robots import RobotsUnreachable
 from comity.model.run import Budget, CrawlScope
@@ -174,9 +175,9 @@ class State:
         """What a run may do, and how."""
         from comity.walk.crawl.terms import CrawlTerms
 
-        settings = self.settings
+        settings, is_audit = self.settings, visits is not None and visits.door == Door.AUDIT
         return CrawlTerms(
-            profile=self._profile(),
+            profile=self._audit_profile() if is_audit else self._profile(),
             scope=self._scope(),
             tracking=self._tracking(),
             traps=self._traps(),
@@ -188,7 +189,7 @@ class State:
             connections=self._connections(),
             max_redirects=settings.max_redirects,
             max_errors_in_a_row=settings.max_domain_errors,
-            per_host_budget=settings.enable_per_domain_budget,
+            per_host_budget=settings.enable_per_domain_budget and not is_audit,  # an audit has one of its own
             pages_per_host=settings.pages_per_host,
             smart=settings.enable_smart_scheduling,
             claims=settings.enable_claim_protocol,
@@ -203,6 +204,8 @@ class State:
             patterns=self.patterns(),
             site=self.site(),
             columns=settings.extract,
+            details=KeptDetails(is_audit or settings.keep_links, is_audit or settings.keep_headers, is_audit),
+            keeps_noindex=is_audit and settings.keep_noindex,
             door="crawl" if visits is None else visits.door,
             has_own_list=visits is not None,
         )
@@ -269,7 +272,8 @@ class State:
 
         leases = self.leases()
         settings = self.settings
-        key = columns_key(settings.extract, text=settings.text, markdown=settings.markdown, has_extractor=False)
+        flags = {"links": settings.keep_links, "headers": settings.keep_headers, "has_extractor": False}
+        key = columns_key(settings.extract, text=settings.text, markdown=settings.markdown, **flags)
         sink = open_sink(settings.pages, leases.holder)
         return RunRecord(self.database, leases, sink, self.clock, run_id, columns_key=key)
 
@@ -551,6 +555,14 @@ class State:
         settings = self.settings
         profile = self._profile_of(Door.CRAWL, settings.delay_s, settings.retries)
         return replace(profile, max_concurrency=settings.per_host)
+
+    def _audit_profile(self) -> DoorProfile:
+        """The limits of audits (S2); a delay or a number of requests at once that was set replaces theirs."""
+        settings, profile = self.settings, DOOR_PROFILES[Door.AUDIT]
+        profile = replace(profile, retry_limit=settings.retries, max_retry_backoff_s=settings.max_retry_backoff_seconds)
+        if "delay_s" in settings.model_fields_set:
+            profile = replace(profile, interval_s=settings.delay_s, random_delay_s=None)
+        return replace(profile, max_concurrency=settings.per_host if "per_host" in settings.model_fields_set else 2)
 
     def _profile_of(self, door: Door, interval_s: float, retries: int) -> DoorProfile:
         profile, most_s = DOOR_PROFILES[door], self.settings.max_retry_backoff_seconds

@@ -298,6 +298,12 @@ class Settings(BaseSettings):
     max_depth: int = _set(50, "How many links to follow from a seed.", "MAX_DEPTH", ge=0)
     max_minutes: float = _set(0.0, "Minutes per run; 0 means no limit.", "MAX_MINUTES", "MAX_SCAN_TIME_MINUTES", ge=0)
 
+    # Details of pages, and audits.
+    keep_links: bool = _set(False, "Whether to store the links of each page, and what became of each.", "KEEP_LINKS")
+    keep_headers: bool = _set(False, "Whether to store headers, redirects, times and sizes of answers.", "KEEP_HEADERS")
+    keep_noindex: bool = _set(False, "Whether an audit stores the bodies of pages that say noindex.", "KEEP_NOINDEX")
+    audits: str = _set("comity-data/audits", "The folder for audits, each in a folder of its own.", "AUDITS")
+
     # Leases.
     lease_minutes: float = _set(
         30.0, "Minutes that a lease on a host lasts without renewal.", "LEASE_MINUTES", gt=0, le=10_080

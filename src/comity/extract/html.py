@@ -17,7 +17,9 @@ from turbohtml import Document, Element, Namespace
 from comity.extract.decode import MAX_BODY_BYTES, parse_html
 from comity.extract.expressions.evaluate import extract_columns
 from comity.extract.main_content import MainContent, page_base, read_main_content
+from comity.extract.page_facts import SaidByServer, read_facts
 from comity.model.page import HtmlPage, PageLimit
+from comity.rules.audit.stored_form import facts_to_json
 from comity.rules.canonical import query_in
 from comity.rules.user_agent import agent_token as own_token
 
@@ -58,12 +60,16 @@ def read_html(
     url: str | None = None,
     columns: str = "",
     in_child: bool = False,
+    with_links: bool = False,
+    with_facts: bool = False,
+    said: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
 ) -> HtmlPage:
     """Read a page's links, head and forms; robots meta elements count for everyone or for the agent's token.
 
     With text or Markdown, also its main content; links in Markdown are absolute if the page's `url` is named.
-    `columns` are expressions to evaluate. In a child process both may take more time: what takes too much elsewhere is
-    None.
+    With links, also where on the page each stands; with facts, what audits keep, and what the fields Link and
+    X-Robots-Tag `said`. `columns` are expressions to evaluate. In a child process both may take more time: what takes
+    too much elsewhere is None.
     """
     document = parse_html(body[:MAX_BODY_BYTES], content_type)
     encoding = document.encoding or _UTF_8
@@ -73,6 +79,9 @@ def read_html(
     reader.read(document)
     images = image_addresses(document) if with_images else ()
     extracted = extract_columns(document, columns, on_the_loop=not in_child) if columns else None
+    facts, page_links = None, None
+    if with_links or with_facts:
+        facts, page_links = _read_facts(document, reader, url or "", said, with_links, with_facts)
     content = _NO_CONTENT
     if with_text or with_markdown:
         # Last, since it changes the document.
@@ -100,7 +109,26 @@ def read_html(
         images=images,
         frames=tuple(reader.frames),
         extracted=extracted,
+        facts=facts,
+        page_links=page_links,
     )
+
+
+def _read_facts(
+    document: Document,
+    reader: _Reader,
+    url: str,
+    said: tuple[tuple[str, ...], tuple[str, ...]],
+    with_links: bool,
+    with_facts: bool,
+) -> tuple[str | None, list[tuple[str, str, tuple[str, ...], str]] | None]:
+    """What audits keep of a page, as JSON, and its links with their places; both in forms that a process can send."""
+    base = page_base(url, reader.base_href) or ""
+    found = read_facts(
+        document, url=url, base=base, address=reader.address, said=SaidByServer(*said), only_links=not with_facts
+    )
+    links = [(href, text, rel, region) for href, text, rel, region in found.links] if with_links else None
+    return facts_to_json(found.facts) if found.facts is not None else None, links
 
 
 def image_addresses(document: Document) -> tuple[str, ...]:
@@ -291,6 +319,8 @@ class _Reader:
         if self._older_encoding is not None and not href.isascii():
             return query_in(href, self._older_encoding)
         return href
+
+    address = _address
 
 
 def largest_candidate(srcset: str) -> str | None:

@@ -10,7 +10,7 @@ import os
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from comity.extract.decode import MAX_BODY_BYTES
 from comity.model.page import HtmlPage, PageLimit
@@ -145,13 +145,22 @@ class HtmlPool:
         with_markdown: bool = False,
         url: str | None = None,
         columns: str = "",
+        with_links: bool = False,
+        with_facts: bool = False,
+        said: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
     ) -> HtmlPage | TooHard:
         """Read a page as ``read_html`` would; a page that takes too much is given up, and costs no other page."""
-        arguments = {"content_type": content_type, "agent_token": agent_token, "with_images": with_images}
+        arguments: dict[str, Any] = {
+            "content_type": content_type,
+            "agent_token": agent_token,
+            "with_images": with_images,
+        }
         if with_text or with_markdown:
             arguments |= {"with_text": with_text, "with_markdown": with_markdown, "url": url, "in_child": True}
         if columns:
             arguments |= {"columns": columns, "in_child": True}
+        if with_links or with_facts:
+            arguments |= {"with_links": with_links, "with_facts": with_facts, "said": said, "url": url}
         seconds = min(self._max_seconds, self._least_seconds + SECONDS_PER_MEGABYTE * len(body) / (1 << 20))
         answer = await self._pool.call(marshal.dumps(arguments), body[: MAX_BODY_BYTES + 1], seconds)
         if isinstance(answer, Failed):

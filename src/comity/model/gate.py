@@ -68,12 +68,17 @@ class DoorProfile:
     slot_timeout_s: float = inf
     retry_limit: int = 5
     max_retry_backoff_s: float = 600.0
+    denials_kept: int = 1_000
+    """Links that robots.txt forbids, of one host in one run, whose evidence is stored in full."""
 
 
 DOOR_PROFILES: Final[Mapping[Door, DoorProfile]] = MappingProxyType(
     {
         Door.SOURCES: DoorProfile(interval_s=3.0, random_delay_s=None, max_concurrency=1, retry_limit=2),
-        Door.AUDIT: DoorProfile(interval_s=None, random_delay_s=(0.2, 0.5), max_concurrency=2, slot_timeout_s=10.0),
+        # S2: every decision has its evidence.
+        Door.AUDIT: DoorProfile(
+            interval_s=None, random_delay_s=(0.2, 0.5), max_concurrency=2, slot_timeout_s=10.0, denials_kept=1_000_000
+        ),
         Door.CRAWL: DoorProfile(interval_s=1.0, random_delay_s=None, max_concurrency=1),
         # `max_parallel_per_domain` replaces the 1.
         Door.SQL: DoorProfile(interval_s=None, random_delay_s=None, max_concurrency=1),

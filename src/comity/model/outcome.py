@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from comity.model.audit import Hop
 from comity.model.evidence import Evidence
 from comity.model.fetch import NO_HEADERS, Cookie, Headers
 from comity.model.frontier import FrontierEntry, QueuedUrl
@@ -60,12 +61,29 @@ class Answered(NamedTuple):
     address: str | None = None
 
 
+class VisitDetails:
+    """What is kept of a visit besides its page: every answer, the last one in full, and what was read from it."""
+
+    __slots__ = ("body_size", "elapsed_ms", "facts", "first_byte_ms", "headers", "hops", "links", "wire_bytes")
+
+    def __init__(self) -> None:
+        self.hops: list[Hop] = []
+        self.headers: Headers = NO_HEADERS
+        self.first_byte_ms: float | None = None
+        self.elapsed_ms: float | None = None
+        self.wire_bytes = 0
+        self.body_size = 0
+        self.facts: str | None = None  # as JSON, see `rules.audit.stored_form`
+        self.links: str | None = None
+
+
 class Trail:
     """What a visit did: requests started, decisions made, and cookies set by redirects."""
 
-    __slots__ = ("cookies", "evidence", "requests")
+    __slots__ = ("cookies", "details", "evidence", "requests")
 
-    def __init__(self) -> None:
+    def __init__(self, details: VisitDetails | None = None) -> None:
+        self.details = details  # None unless they are kept
         self.requests: list[LedgerRow] = []
         self.evidence: list[Evidence] = []
         self.cookies: tuple[Cookie, ...] = ()

@@ -56,6 +56,26 @@ class PageRecord(NamedTuple):
     markdown: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class KeptDetails:
+    """What is kept of each page in columns of their own, where it was asked for."""
+
+    links: bool = False
+    """Every link with its text, its place and what became of it."""
+    headers: bool = False
+    """Headers, redirects, times and sizes of the answers."""
+    facts: bool = False
+    """What audits read from a page, and its depth."""
+
+    def __bool__(self) -> bool:
+        return self.links or self.headers or self.facts
+
+
+NO_DETAILS = KeptDetails()
+LINK_COLUMNS = ("links",)
+ANSWER_COLUMNS = ("headers", "hops", "first_byte_ms", "elapsed_ms", "wire_bytes", "body_size")
+
+
 class PageLimit(StrEnum):
     """A limit that a page exceeded: what lies beyond it was left out."""
 
@@ -98,6 +118,10 @@ class HtmlPage(NamedTuple):
     """Addresses of the pages of which a frameset is made; iframes are mostly other people's."""
     extracted: tuple[list[Any], int] | None = None
     """The values of columns, and how many could not be converted; None if none were asked for, or it took too long."""
+    facts: str | None = None
+    """What audits keep of a page, as JSON (`rules.audit.stored_form`), when it was asked for."""
+    page_links: list[tuple[str, str, tuple[str, ...], str]] | None = None
+    """Every link with its text, its rel and its region, in document order, when they were asked for."""
 
 
 @dataclass(frozen=True, slots=True)

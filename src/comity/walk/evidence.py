@@ -19,7 +19,7 @@ from comity.walk.session.leased_host import LeasedHost
 _json: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 _TRAPS_KEPT: Final = 100  # of one kind on one host: a trap has no end, its evidence must have one
 _TRAPS_NOTED: Final = 2_000  # of one kind, in the short form: they leave room for what else is not queued
-_DENIALS_KEPT: Final = 1_000  # of one host in one run, in full; the short form names the rest
+_LEFT_OUT_KEPT: Final = 1_000  # of one host in one run, in full; the short form names the rest
 
 
 def robots_evidence(host: LeasedHost, address: WebAddress, verdict: RobotsVerdict, now: float) -> Evidence:
@@ -105,7 +105,7 @@ def left_out_evidence(host: LeasedHost, address: WebAddress, left_out: LeftOut, 
 
 def is_left_out_kept(host: LeasedHost) -> bool:
     """Whether a URL that a pattern left out, counted just now, is among the first of its host in this run."""
-    return host.tally.left_out <= _DENIALS_KEPT
+    return host.tally.left_out <= _LEFT_OUT_KEPT
 
 
 def is_worth_storing(trap: TrapRefusal) -> bool:
@@ -120,7 +120,7 @@ def is_worth_noting(trap: TrapRefusal) -> bool:
 
 def is_denial_kept(host: LeasedHost) -> bool:
     """Whether a link that robots.txt forbids, counted just now, is among the first of its host in this run."""
-    return host.tally.refused_by_robots <= _DENIALS_KEPT
+    return host.tally.refused_by_robots <= host.profile.denials_kept
 
 
 def trap_evidence(host: LeasedHost, address: WebAddress, trap: TrapRefusal, now: float) -> Evidence:

@@ -7,7 +7,7 @@ cut off goes on with the next file.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -65,8 +65,14 @@ class SitemapReader:
     """Reads the sitemaps of hosts, each host by a call of its own."""
 
     def __init__(
-        self, context: VisitContext, settling: Settling, bounds: SitemapBounds, on_found: Callable[[LeasedHost], None]
+        self,
+        context: VisitContext,
+        settling: Settling,
+        bounds: SitemapBounds,
+        on_found: Callable[[LeasedHost], None],
+        on_listed: Callable[[str, Sequence[str]], None] | None = None,
     ) -> None:
+        self._on_listed = on_listed
         self._context = context
         self._settling = settling
         self._bounds = bounds
@@ -237,6 +243,8 @@ class SitemapReader:
             nested += chunk.nested
             problems.update(map(str, chunk.problems))
             entries += len(chunk.entries)
+            if self._on_listed is not None and chunk.entries:
+                self._on_listed(planned.address.url, self._addresses(found_at, chunk.entries))
             self._admit(host, self._accepted(host, plan, planned, found_at, chunk.entries), planned.address.key)
             # The other tasks get as much time as this file took; most take next to none.
             spent_s = clock() - began
@@ -254,6 +262,15 @@ class SitemapReader:
         host.unsettled.sitemaps += [_row(each, SitemapState.PLANNED) for each in named]
         detail = ", ".join(sorted(problems)) or None
         self._note(host, planned, SitemapState.READ, status=response.status, kind=kind, entries=entries, detail=detail)
+
+    def _addresses(self, found_at: WebAddress, entries: Iterable[SitemapEntry]) -> list[str]:
+        """What a sitemap lists, as it would be requested."""
+        scope, tracking = self._context.scope, self._context.tracking
+        found = (
+            resolve_link(entry.loc, found_at.url, collapse=scope.collapse_subdomains, tracking=tracking)
+            for entry in entries
+        )
+        return [address.url for address in found if address is not None]
 
     def _accepted(
         self,

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from comity.clock import Clock
+from comity.database import audits, records, sitemaps
 from comity.database import hosts as hosts_table
-from comity.database import records, sitemaps
 from comity.database.connection import Database
 from comity.database.frontier import lists
 from comity.frontier.list_store import ListFrontier
@@ -142,3 +142,32 @@ def forget_list(database: Database, visits: VisitList) -> None:
     """Delete a list with everything that it has."""
     with database.write() as connection:
         lists.forget(connection, visits.list_id)
+
+
+class ListState(NamedTuple):
+    """What the state knows of a list and its runs."""
+
+    begun_at: float
+    left: int
+    """URLs that are still to be visited."""
+    requests: int
+    seconds: float
+    """How long its runs took."""
+
+
+def list_state(database: Database, visits: VisitList, run_ids: Sequence[UUID]) -> ListState:
+    """How far a list has come."""
+    with database.read() as connection:
+        host_ids = [row.id for row in audits.hosts_of(connection, visits.list_id)]
+        return ListState(
+            audits.begun_at(connection, visits.list_id).timestamp(),
+            audits.queued(connection, visits.list_id),
+            audits.requests(connection, host_ids, run_ids),
+            audits.seconds_spent(connection, run_ids),
+        )
+
+
+def where_it_led(database: Database, run_ids: Sequence[UUID], key: int) -> str | None:
+    """Where the last visit of a URL in some runs led; None if there was none."""
+    with database.read() as connection:
+        return audits.final_url(connection, run_ids, key)

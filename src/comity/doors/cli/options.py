@@ -37,6 +37,8 @@ _OPTIONS: Final = {
     "enable_refresh_mode": "--refresh",
     "idle_timeout_s": "--idle-timeout",
     "headers": "--header",
+    "keep_links": "--links",
+    "keep_headers": "--headers",
     "cookies": "--cookie",
 }
 _LONGEST_TEXT: Final = 1000

@@ -9,13 +9,24 @@ from xxhash import xxh3_64_intdigest
 _TEXT: Final = 1
 _MARKDOWN: Final = 2
 _EXTRACTOR: Final = 4
-_FLAGS: Final = 3  # bits
+_LINKS: Final = 8
+_HEADERS: Final = 16
+_FLAGS: Final = 5  # bits
 
 
-def columns_key(expressions: str, *, text: bool, markdown: bool, has_extractor: bool) -> int:
+def columns_key(
+    expressions: str,
+    *,
+    text: bool,
+    markdown: bool,
+    has_extractor: bool,
+    links: bool = False,
+    headers: bool = False,
+) -> int:
     """The key of the columns of a run; 0 if it has none besides those of every page. It fits into 63 bits."""
     written = (xxh3_64_intdigest(expressions.encode()) >> (_FLAGS + 1) or 1) << _FLAGS if expressions else 0
-    return written | _TEXT * text | _MARKDOWN * markdown | _EXTRACTOR * has_extractor
+    flags = _TEXT * text | _MARKDOWN * markdown | _EXTRACTOR * has_extractor | _LINKS * links | _HEADERS * headers
+    return written | flags
 
 
 def has_columns(known: int | None, wanted: int) -> bool:

@@ -106,16 +106,13 @@ class Crawl:
         self._settling = Settling(self._make_settler(images), self._retrying, self.handle)
         self._budget = self._make_budget()
         context = self._visit_context()
-        sitemaps = SitemapReader(
-            context, self._settling, terms.sitemap_bounds, lambda host: self.handle(UrlsListed(host))
-        )
         self._dispatcher = Dispatcher(
             context,
             session.capacity,
             clock.seconds,
             budget=self._budget,
             is_full=self._is_full,
-            read_sitemaps=sitemaps.read,
+            read_sitemaps=self._make_sitemap_reader(context).read,
             emit=self.handle,
         )
         most, open_at_most = self._hosts_at_once()
@@ -170,7 +167,14 @@ class Crawl:
             track=terms.track and not terms.has_own_list,
             has_own_list=terms.has_own_list,
             waits_for_space=self._hooks.waits_for_space,
-            columns=stored_columns(terms.columns, has_extractor=self._hooks.extract is not None),
+            columns=stored_columns(terms.columns, has_extractor=self._hooks.extract is not None, details=terms.details),
+            details=terms.details,
+        )
+
+    def _make_sitemap_reader(self, context: VisitContext) -> SitemapReader:
+        bounds, on_listed = self._terms.sitemap_bounds, self._hooks.on_listed
+        return SitemapReader(
+            context, self._settling, bounds, lambda host: self.handle(UrlsListed(host)), on_listed=on_listed
         )
 
     def _make_budget(self) -> RunBudget:
@@ -212,13 +216,22 @@ class Crawl:
             columns=terms.columns,
             columns_key=self._columns_key,
             reads_apart=bool(terms.columns) and is_unbounded(terms.columns),
+            details=terms.details,
+            keeps_noindex=terms.keeps_noindex,
         )
 
     @property
     def _columns_key(self) -> int:
         terms = self._terms
         has_extractor = self._hooks.extract is not None
-        return columns_key(terms.columns, text=terms.text, markdown=terms.markdown, has_extractor=has_extractor)
+        return columns_key(
+            terms.columns,
+            text=terms.text,
+            markdown=terms.markdown,
+            has_extractor=has_extractor,
+            links=terms.details.links,
+            headers=terms.details.headers,
+        )
 
     async def run(self) -> RunSummary:
         """Crawl until nothing is left, a budget is spent, or `stop` is called."""

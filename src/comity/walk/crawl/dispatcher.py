@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from comity.gate.ready_heap import ReadyHeap
 from comity.model.gate import Reservation, SlotTimeout, Wait, WaitReason
-from comity.model.outcome import Fetched, NotModified, Outcome, Postponed, Refused
+from comity.model.outcome import Fetched, NotModified, Outcome, Postponed, Refused, Trail
 from comity.walk.crawl.budget import RunBudget
 from comity.walk.crawl.events import Emit, HostDry, VisitEnded, WorkFailed
 from comity.walk.robots.keeper import RobotsPostponed
@@ -26,6 +26,7 @@ from comity.walk.session.capacity import Capacity
 from comity.walk.session.host_phase import Phase
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 from comity.walk.visit.context import VisitContext
+from comity.walk.visit.refusals import slot_timed_out
 from comity.walk.visit.visit import Cleared, RobotsWanted, clear, visit
 
 _TICK_LEAST_S: Final = 0.0005
@@ -111,6 +112,8 @@ class Dispatcher:
             return
         while host.phase is Phase.READY:
             if host.visits_under_way and host.gate.in_flight >= host.gate.limits.max_concurrency:
+                if host.gate.limits.slot_timeout_s < inf and self._times_out(host):
+                    continue
                 return  # the end of a visit brings it back
             pages_under_way = host.visits_under_way - host.is_reading_sitemaps
             if host.unread >= _UNREAD_MOST or (pages_under_way and self._context.html_pool.is_behind):
@@ -164,6 +167,29 @@ class Dispatcher:
             self._emit(HostDry(host))
         elif (at := host.work.next_at()) is not None and not host.is_stopped:
             self._later.push(host, at)  # what was put off does not wait for the sitemaps
+
+    def _times_out(self, host: LeasedHost) -> bool:
+        """Whether the next URL of a host waited for a slot for too long: then it is refused (S2). Budgets come first.
+
+        A URL waits from when it is the next. Otherwise the host has a turn again when its time is up.
+        """
+        now = self._clock()
+        entry = host.work.peek(now)
+        if entry is None or self._budget.is_spent(host):
+            return False
+        if host.waits_for_slot is None or host.waits_for_slot[0] != entry.key:
+            host.waits_for_slot = (entry.key, now)
+        until = host.waits_for_slot[1] + host.gate.limits.slot_timeout_s
+        if now < until:
+            self._later.push(host, until)
+            return False
+        host.waits_for_slot = None
+        host.work.take()
+        outcome = clear(host, entry, self._context)
+        if not isinstance(outcome, Refused | Postponed):
+            outcome = slot_timed_out(host, entry, Trail(), self._context)
+        self._emit(VisitEnded(host, outcome))
+        return True
 
     def _looks_into_sitemaps(self, host: LeasedHost) -> bool:
         """Begin with a host's sitemaps although no page of it is at hand: all may be refused, or done."""

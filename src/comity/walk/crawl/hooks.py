@@ -82,6 +82,8 @@ class CrawlHooks:
     """What the run was asked to crawl, without schemes; None where every URL at depth 0 counts as such."""
     duties: tuple[Duty, ...] = ()
     """What else to do while the run lasts."""
+    on_listed: Callable[[str, Sequence[str]], None] | None = None
+    """Called with the address of a sitemap and pages that it lists, before these are committed; pages may repeat."""
     advice: CrawlAdvice = NO_ADVICE
     """How warnings name what would help."""
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from comity.model.fetch import DEFAULT_LIMITS, FetchLimits
 from comity.model.gate import DoorProfile
+from comity.model.page import NO_DETAILS, KeptDetails
 from comity.model.run import HOST_PAGES, Budget, CrawlScope
 from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
@@ -59,6 +60,10 @@ class CrawlTerms:
     """Which URLs are crawled."""
     site: SiteHosts | None = None
     """The hosts that are crawled as one site."""
+    details: KeptDetails = NO_DETAILS
+    """What is kept of each page in columns of their own."""
+    keeps_noindex: bool = False
+    """Whether pages that ask not to be indexed are stored with their bodies."""
     door: str = "crawl"
     """Whose run it is."""
     has_own_list: bool = False

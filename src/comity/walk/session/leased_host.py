@@ -112,6 +112,7 @@ class LeasedHost:
         self.passed: dict[str, set[str]] = {}  # links as written that were seen and not queued, likewise
         self.unqueued: set[int] = set()  # keys of URLs that are recorded as such
         self.skipped: dict[int, dict[str, SkippedLinks]] | None = None  # by page and reason, if someone asked for it
+        self.trapped: dict[int, str] | None = None  # links that are not followed as traps, if links are kept
         self.traps: TrapWatch | None = None
         self.unread = 0  # pages that wait to be read in a child process
         self.hard_pages = 0  # pages that could not be read, or took very long
@@ -127,6 +128,7 @@ class LeasedHost:
         self.may_know_pages = False  # whether pages of it were fetched before
         self.spent_budget: Exhausted | None = None
         self.has_page = False  # whether a page of the budgets is reserved for its next visit
+        self.waits_for_slot: tuple[int, float] | None = None  # the key of its next URL, and since when
         self.pages_under_way = 0
         self.visits_under_way = 0
         self.was_requeued_late = False  # its frontier was rebuilt after it was closed, so its URLs are queued again

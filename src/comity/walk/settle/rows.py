@@ -25,8 +25,9 @@ from comity.model.outcome import (
     Rejected,
     Trail,
 )
-from comity.model.page import PageRecord
+from comity.model.page import NO_DETAILS, KeptDetails, PageRecord
 from comity.rules.surt import surt_key
+from comity.walk.visit.details import detail_values
 
 ANSWERED = (Fetched, ImageFetched, NotModified, Gone, RateLimited)
 
@@ -106,8 +107,12 @@ def page_record(
     *,
     with_headers: bool,
     columns: tuple[StoredColumn, ...] = (),
+    details: KeptDetails = NO_DETAILS,
 ) -> PageRecord:
-    """A page as it is stored: with its body, if it was fetched and may be kept."""
+    """A page as it is stored: with its body, if it was fetched and may be kept.
+
+    `columns` are those of expressions and, at their end, those of `details`.
+    """
     fetched = outcome if isinstance(outcome, Fetched) else None
     kept = fetched if fetched is not None and fetched.keep else None
     archived = outcome.answer if with_headers and isinstance(outcome, ANSWERED) else None
@@ -134,16 +139,20 @@ def page_record(
         address=archived.address if archived is not None else None,
         depth=row.depth,
         data=kept.data if kept is not None else None,
-        columns=_values(columns, kept) if columns else None,
+        columns=_values(columns, kept, outcome, details) if columns else None,
         text=kept.text if kept is not None else None,
         markdown=kept.markdown if kept is not None else None,
     )
 
 
-def _values(columns: tuple[StoredColumn, ...], kept: Fetched | None) -> ExtractedValues:
-    """What was extracted from a page; where there is none, every value is null."""
+def _values(
+    columns: tuple[StoredColumn, ...], kept: Fetched | None, outcome: Outcome, details: KeptDetails
+) -> ExtractedValues:
+    """What was extracted from a page, and the details of its visit; where nothing was extracted, values are null."""
+    more = detail_values(outcome.trail.details, details, outcome.entry.depth) if details else []
     values = kept.extracted if kept is not None else None
-    return ExtractedValues(columns, values if values is not None else [None] * len(columns))
+    values = values if values is not None else [None] * (len(columns) - len(more))
+    return ExtractedValues(columns, [*values, *more] if more else values)
 
 
 def _content_hash(outcome: Outcome) -> str | None:

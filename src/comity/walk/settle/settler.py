@@ -37,7 +37,7 @@ from comity.model.outcome import (
     Refused,
     Rejected,
 )
-from comity.model.page import PageRecord
+from comity.model.page import NO_DETAILS, KeptDetails, PageRecord
 from comity.rules.politeness.backoff import retry_decision
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.store.images import ImageStore
@@ -143,8 +143,10 @@ class Settler:
         has_own_list: bool = False,
         waits_for_space: bool = False,
         columns: tuple[StoredColumn, ...] = (),
+        details: KeptDetails = NO_DETAILS,
     ) -> None:
         self._columns = columns
+        self._details = details
         self._waits_for_space = waits_for_space
         self._frontier = frontier
         self._leases = leases
@@ -412,8 +414,10 @@ class Settler:
         rows.fetches.append(row)
         rows.received += row.wire_bytes
         if is_final:
-            with_headers, columns = self._store.wants_headers, self._columns
-            rows.pages.append(page_record(self._run_id, outcome, row, with_headers=with_headers, columns=columns))
+            with_headers, columns, details = self._store.wants_headers, self._columns, self._details
+            rows.pages.append(
+                page_record(self._run_id, outcome, row, with_headers=with_headers, columns=columns, details=details)
+            )
 
     def _postpone(self, entry: QueuedUrl, until: float, attempts: int, rows: _Rows) -> None:
         rows.again.append(PutBack(entry.key, until, attempts))

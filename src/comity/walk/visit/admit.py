@@ -46,6 +46,7 @@ from comity.walk.visit.context import VisitContext
 # Addresses that mean the same on every page of an origin.
 _WITHOUT_PATH: Final = ("/", "http://", "https://", "javascript:", "mailto:", "tel:", "data:")
 _ORIGINS_REMEMBERED: Final = 4
+TRAPPED_MOST: Final = 100_000  # links of a host that are remembered as parts of endless spaces, where links are kept
 _BATCH: Final = 500
 
 
@@ -178,6 +179,8 @@ def record_denial(
     elif isinstance(why, TrapRefusal):
         code = UnqueuedCode.TRAP
         host.tally.refused_as_trap += why.code not in NO_PAGES
+        if host.trapped is not None and len(host.trapped) < TRAPPED_MOST:
+            host.trapped[address.key] = str(code) if why.code not in NO_PAGES else str(why.code)
         if is_worth_storing(why):
             evidence.append(trap_evidence(host, address, why, now))
         if host.skipped is not None and found[1]:

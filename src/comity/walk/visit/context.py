@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from comity.extract.fetched_page import Extractor
 from comity.extract.html_pool import HtmlPool
 from comity.model.fetch import DEFAULT_LIMITS, FetchLimits
+from comity.model.page import NO_DETAILS, KeptDetails
 from comity.model.run import CrawlScope
 from comity.rules.site_hosts import SiteHosts
 from comity.rules.takedown import Takedowns
@@ -56,6 +57,11 @@ class VisitContext:
     """What the run was asked to crawl, without schemes; None where every URL at depth 0 is a seed."""
     site: SiteHosts | None = None
     """The hosts that are crawled as one site; None where each is crawled by itself."""
+
+    details: KeptDetails = NO_DETAILS
+    """What is kept of each page in columns of their own."""
+    keeps_noindex: bool = False
+    """Whether pages that ask not to be indexed are stored with their bodies."""
 
     @property
     def reads_content(self) -> bool:

@@ -9,9 +9,11 @@ from dataclasses import asdict, is_dataclass
 from typing import Any, Final
 
 from comity.extract.expressions.evaluate import columns_of
+from comity.model.errors import BadInput
 from comity.model.expression import ColumnType, StoredColumn, TypeName
-from comity.model.page import Extraction, HtmlPage
+from comity.model.page import NO_DETAILS, Extraction, HtmlPage, KeptDetails
 from comity.walk.visit.context import VisitContext
+from comity.walk.visit.details import detail_columns
 
 DATA_COLUMN: Final = StoredColumn("data", ColumnType(TypeName.JSON))
 _MOST_CHARACTERS: Final = 16_000_000
@@ -19,10 +21,15 @@ _DEEPEST: Final = 100
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
-def stored_columns(columns: str, *, has_extractor: bool) -> tuple[StoredColumn, ...]:
-    """The columns that pages of a run have besides those of every page."""
+def stored_columns(columns: str, *, has_extractor: bool, details: KeptDetails = NO_DETAILS) -> tuple[StoredColumn, ...]:
+    """The columns that pages of a run have besides those of every page; those of details are the last."""
     found = tuple(StoredColumn(column.name, column.type) for column in columns_of(columns)) if columns else ()
-    return (*found, DATA_COLUMN) if has_extractor else found
+    more = detail_columns(details)
+    taken = {column.name for column in more}
+    for column in found:
+        if column.name.casefold() in taken:
+            raise BadInput(f"the column “{column.name}” stores details of pages; choose another name with AS")
+    return (*found, *((DATA_COLUMN,) if has_extractor else ()), *more)
 
 
 def extracted_values(page: HtmlPage | None, extraction: Extraction, context: VisitContext) -> tuple[list[Any], int]:

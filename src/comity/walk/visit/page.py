@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from time import thread_time
+from typing import Final
 
 from xxhash import xxh3_128_hexdigest
 
@@ -14,7 +15,7 @@ from comity.extract.html_pool import Hardship, TooHard, is_light
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import Response
 from comity.model.frontier import FoundBy, FrontierEntry, QueuedUrl, UnqueuedCode
-from comity.model.outcome import Answered, Fetched, Trail
+from comity.model.outcome import Answered, Fetched, Trail, VisitDetails
 from comity.model.page import Extraction, HtmlPage, PageDirectives
 from comity.rules.canonical import resolve_link
 from comity.rules.content_type import media_type
@@ -24,9 +25,11 @@ from comity.rules.traps.watch import PageWatch
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.admit import admit_images, admit_links, withhold_links
 from comity.walk.visit.context import VisitContext
+from comity.walk.visit.details import links_with_outcomes
 from comity.walk.visit.extracted import extracted_values
 
 _NOTHING = Extraction()
+_UNSAID: Final = ((), ())
 # Processor time: on a busy machine any page takes long by the clock.
 _HELD_UP_S = 0.05
 _HARD_PAGES_MOST = 20  # of one host in one run: each may take seconds of the child process
@@ -41,8 +44,7 @@ async def read_page(
     context: VisitContext,
 ) -> Fetched:
     """Make an outcome of a page: its links as frontier entries, what it asks of crawlers as evidence."""
-    if context.explains_links and host.skipped is None:
-        host.skipped = {}
+    _remember(host, context)
     body, said = response.body, response.headers.get_all("x-robots-tag")
     content_hash = xxh3_128_hexdigest(body)
     page = await _read(host, entry, response, answer, trail, context) if is_html(answer.content_type, body) else None
@@ -70,6 +72,8 @@ async def read_page(
         more, refused = await _extracted(host, entry, extraction, watch, response.url, context)
         links += more
         trail.evidence.extend(refused)
+    if trail.details is not None and page is not None:
+        await _note_details(host, entry, page, directives, answer, trail.details, context)
     wall = page is not None and _is_wall(entry, response, page)
     is_last = entry.depth >= context.scope.max_depth  # its links are too deep
     if directives.evidence or wall:
@@ -83,7 +87,7 @@ async def read_page(
         content_hash=content_hash,
         title=page.title if page is not None else None,
         links=() if is_last else tuple(links),
-        keep=not directives.evidence or not directives.forbids_storing(datetime.fromtimestamp(answer.at, UTC)),
+        keep=not directives.evidence or _may_keep(directives, answer, context),
         is_login_wall=wall,
         coded=response.coded_body,
         coding=response.content_encoding or None,
@@ -102,6 +106,19 @@ async def read_page(
     )
 
 
+def _remember(host: LeasedHost, context: VisitContext) -> None:
+    """Have a host remember what becomes of links, if that was asked for."""
+    if context.explains_links and host.skipped is None:
+        host.skipped = {}
+    if context.details.links and host.trapped is None:
+        host.trapped = {}
+
+
+def _may_keep(directives: PageDirectives, answer: Answered, context: VisitContext) -> bool:
+    """Whether a page is stored with its body although it asks for something."""
+    return context.keeps_noindex or not directives.forbids_storing(datetime.fromtimestamp(answer.at, UTC))
+
+
 def _is_wall(entry: QueuedUrl, response: Response, page: HtmlPage) -> bool:
     return is_login_wall(
         status=response.status,
@@ -118,7 +135,7 @@ async def _read(
 ) -> HtmlPage | None:
     """Read a page here if it is surely light, else in a child process; None, with evidence, if it cannot be read."""
     body = response.body
-    wants_more = context.reads_text or context.reads_markdown or context.columns
+    wants_more = context.reads_text or context.reads_markdown or context.columns or context.details
     only_links = context.html_pool.shares_core and not wants_more  # on another core, a child is faster
     if host.hard_pages == 0 and not context.reads_apart and is_light(body, only_links=only_links):
         began_s = thread_time()
@@ -131,6 +148,9 @@ async def _read(
             with_markdown=context.reads_markdown,
             url=response.url,
             columns=context.columns,
+            with_links=context.details.links,
+            with_facts=context.details.facts,
+            said=_said(response) if context.details.facts else _UNSAID,
         )
         if thread_time() - began_s > _HELD_UP_S:
             host.hard_pages = 1  # from now on its pages are read in the child process, where they hold up no other host
@@ -152,6 +172,9 @@ async def _read(
                 with_markdown=context.reads_markdown,
                 url=response.url,
                 columns=context.columns,
+                with_links=context.details.links,
+                with_facts=context.details.facts,
+                said=_said(response) if context.details.facts else _UNSAID,
             )
         finally:
             host.unread -= 1
@@ -166,6 +189,28 @@ async def _read(
         )
     )
     return None
+
+
+def _said(response: Response) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Header fields that say what a page could say itself."""
+    return response.headers.get_all("link"), response.headers.get_all("x-robots-tag")
+
+
+async def _note_details(
+    host: LeasedHost,
+    entry: QueuedUrl,
+    page: HtmlPage,
+    directives: PageDirectives,
+    answer: Answered,
+    details: VisitDetails,
+    context: VisitContext,
+) -> None:
+    """Keep what was read from a page besides the page itself; its links are admitted already."""
+    details.facts = page.facts
+    if context.details.links:
+        base = _base(page.base_href, answer.final_url)
+        withheld = _why_withheld(directives, context)
+        details.links = await links_with_outcomes(host, page, base, entry.depth + 1, withheld, context)
 
 
 def _directive_evidence(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Final
 
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import FetchFailure
 from comity.model.frontier import FoundBy, QueuedUrl
-from comity.model.gate import SlotTimeout, Wait
+from comity.model.gate import SLOT_TIMEOUT_MESSAGE, SlotTimeout, Wait
 from comity.model.outcome import Postponed, Refused, Trail
 from comity.model.robots import RobotsVerdict
 from comity.model.traps import NO_PAGES, TrapRefusal
@@ -25,6 +26,7 @@ from comity.walk.evidence import (
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext
 
+SLOT_TIMEOUT: Final = "slot_timeout"
 _BUSY_FOR_S: Final = 2.0  # the first time that a host is held by another worker; doubled each time
 
 
@@ -95,6 +97,25 @@ def postponed(entry: QueuedUrl, trail: Trail, why: Wait | SlotTimeout | None) ->
     if isinstance(why, Wait):
         return Postponed(entry, trail, str(why.reason), why.until)
     return Postponed(entry, trail, "slot_timeout")
+
+
+def not_started(
+    host: LeasedHost, entry: QueuedUrl, trail: Trail, why: Wait | SlotTimeout | None, context: VisitContext
+) -> Refused | Postponed:
+    """A request that the gate did not let start: where a slot has a time-out of its own (S2), that is an error."""
+    if isinstance(why, SlotTimeout) and host.gate.limits.slot_timeout_s < inf:
+        return slot_timed_out(host, entry, trail, context)
+    return postponed(entry, trail, why)
+
+
+def slot_timed_out(host: LeasedHost, entry: QueuedUrl, trail: Trail, context: VisitContext) -> Refused:
+    """Refuse a URL because all slots of its host were taken for too long: it is not fetched in this run (S2)."""
+    now, content = context.clock(), {"code": SLOT_TIMEOUT, "reason": SLOT_TIMEOUT_MESSAGE}
+    host_id, metadata = host.lease.host_id, {"url": entry.url}
+    trail.evidence.append(
+        Evidence(host_id, entry.url, entry.key, EvidenceType.POSTPONED, content, metadata, "high", now)
+    )
+    return Refused(entry, trail, SLOT_TIMEOUT, SLOT_TIMEOUT_MESSAGE, now)
 
 
 def not_requested(

@@ -33,6 +33,7 @@ from comity.model.outcome import (
     Refused,
     Rejected,
     Trail,
+    VisitDetails,
 )
 from comity.model.robots import RobotsVerdict
 from comity.model.run import IMAGE_TYPES
@@ -49,9 +50,10 @@ from comity.walk.robots.keeper import NEVER_ASKED
 from comity.walk.session.identity import HostIdentity
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext
+from comity.walk.visit.details import note_answer
 from comity.walk.visit.fetch_page import FirstRequest, Granted, fetch_page, grant
 from comity.walk.visit.page import is_html, read_page, target_of
-from comity.walk.visit.refusals import busy, denied, not_requested, postponed, unsent
+from comity.walk.visit.refusals import busy, denied, not_requested, not_started, unsent
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
@@ -105,7 +107,7 @@ def clear(host: LeasedHost, entry: QueuedUrl, context: VisitContext) -> Cleared 
 
 async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, context: VisitContext) -> Outcome:
     """Visit one URL of a leased host; `slot` is the start that the host's gate granted."""
-    trail = Trail()
+    trail = Trail(VisitDetails()) if context.details else Trail()
     try:
         return await _take(host, cleared, slot, trail, context)
     except BaseException:  # cancelled: the requests made so far are still recorded
@@ -130,13 +132,15 @@ async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Tr
     asked = await _get(host, entry, request, send, trail, context)
     for hops in range(context.max_redirects + 1):
         if isinstance(asked, NotStarted):
-            return postponed(entry, trail, asked.why)
+            return not_started(host, entry, trail, asked.why, context)
         response = asked.result
         if host.identity is not None and host.identity.watches_for_logout:
             step = await _with_session(host, entry, address, asked, trail, context)
             if not isinstance(step, Exchange):
-                return step if not isinstance(step, NotStarted) else postponed(entry, trail, step.why)
+                return step if not isinstance(step, NotStarted) else not_started(host, entry, trail, step.why, context)
             asked, response = step, step.result
+        if trail.details is not None:
+            note_answer(trail.details, response)
         if isinstance(response, FetchFailure):
             return _failure(host, entry, address, response, trail, context)
         location = response.headers.get("location") if response.status in REDIRECTS else None

@@ -138,6 +138,14 @@ MarkdownOption = Annotated[
     bool | None,
     switch("--markdown/--no-markdown", "Store the main content as Markdown (column markdown). Default no.", STORED),
 ]
+LinksOption = Annotated[
+    bool | None,
+    switch("--links/--no-links", "Store the links of each page, and whether each was followed. Default no.", STORED),
+]
+HeadersOption = Annotated[
+    bool | None,
+    switch("--headers/--no-headers", "Store headers, redirects, times and sizes of answers. Default no.", STORED),
+]
 ImagesOption = Annotated[
     bool | None,
     switch("--images/--no-images", "Download images of pages, from the same host. Default no.", STORED),
@@ -190,6 +198,8 @@ STORED_OPTIONS: Final[OptionGroup] = {
     "max_image_bytes": MaxImageBytesOption,
     "text": TextOption,
     "markdown": MarkdownOption,
+    "keep_links": LinksOption,
+    "keep_headers": HeadersOption,
 }
 
 

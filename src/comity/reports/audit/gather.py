@@ -1,0 +1,236 @@
+"""The folder of an audit: what came of it, in tables that can be read without the state.
+
+`pages/` has the pages as every crawl stores them. From them, and from what the state knows of the audit, come the files
+of `tables/`, which `stored` reads: pages and links in a stable order, robots.txt files, sitemaps, listed URLs and
+decisions. All of it can be made again from the same parts, so an audit that was killed here is gathered once more.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+import duckdb
+
+from comity.database import audits, robots, sitemaps
+from comity.database.connection import Database
+from comity.database.frontier import lists
+from comity.model.audit import RobotsFile, SitemapFile
+from comity.model.sitemap import SitemapState
+
+PAGES: Final = "pages"
+TABLES: Final = "tables"
+LISTED: Final = "listed.jsonl"
+"""What sitemaps list, a line for each, as it is found; lines may repeat."""
+MEMORY_LIMIT: Final = "96MB"
+_ROWS_AT_ONCE: Final = 500
+_MOST_LEVELS: Final = 1_000
+_ROW_GROUP: Final = 2_048  # rows; DuckDB's least
+_PAGE_COLUMNS: Final = """
+    url VARCHAR, http_status INTEGER, error VARCHAR, depth INTEGER, final_url VARCHAR, content_type VARCHAR,
+    content_hash VARCHAR, headers VARCHAR, hops VARCHAR, first_byte_ms DOUBLE, elapsed_ms DOUBLE, wire_bytes BIGINT,
+    body_size BIGINT, facts VARCHAR, links VARCHAR
+"""
+_LISTED_TABLE: Final = """
+SELECT DISTINCT url, sitemap FROM listed_lines WHERE url IS NOT NULL ORDER BY url, sitemap
+"""
+# One row for each link, page by page, in the order of the page.
+_LINK_TABLE: Final = """
+SELECT page, link.url, link.text, link.rel, link.region, link.outcome FROM (
+    SELECT page, unnest(found) AS link FROM (
+        SELECT url AS page, from_json(
+            links,
+            '[{"url":"VARCHAR","text":"VARCHAR","rel":["VARCHAR"],"region":"VARCHAR","outcome":"VARCHAR"}]'
+        ) AS found
+        FROM raw WHERE links IS NOT NULL ORDER BY url
+    )
+)
+"""
+# Links that lead to a page of the site, whether or not it was visited; a redirect is a link to where it leads.
+_WAYS: Final = """
+CREATE TABLE ways AS
+SELECT hash(page) AS origin, hash(url) AS target FROM links
+WHERE outcome IN ('followed', 'blocked_by_robots', 'too_deep')
+UNION ALL SELECT hash(url), hash(final_url) FROM raw WHERE final_url <> url
+"""
+_NEXT_LEVEL: Final = """
+INSERT INTO depths SELECT DISTINCT target, ? FROM ways JOIN depths ON key = origin AND depths.depth = ?
+WHERE target NOT IN (SELECT key FROM depths)
+"""
+# Every URL that was visited, and those that were decided about and not visited.
+_PAGE_TABLE: Final = """
+SELECT everything.* REPLACE (coalesce(depths.depth, everything.depth, 1) AS depth),
+    everything.url IN (SELECT url FROM listed) AS in_sitemap
+FROM (
+    SELECT url, http_status AS status, depth, error, final_url, content_type, content_hash, headers, hops,
+        first_byte_ms, elapsed_ms, coalesce(wire_bytes, 0) AS wire_bytes, coalesce(body_size, 0) AS body_size, facts
+    FROM raw
+    UNION ALL BY NAME
+    SELECT url, NULL AS status, 1 AS depth, min(error) AS error FROM refused
+    WHERE url NOT IN (SELECT url FROM raw) GROUP BY url
+) AS everything
+LEFT JOIN depths ON depths.key = hash(everything.url) ORDER BY depth, everything.url
+"""
+
+
+class AuditRuns(NamedTuple):
+    """What the state knows an audit by."""
+
+    list_id: UUID
+    run_ids: tuple[UUID, ...]
+
+
+def gather(database: Database, audit: AuditRuns, folder: Path, parts: Sequence[Path], start: str) -> None:
+    """Write the tables of an audit, in place of any that are there."""
+    made = Path(tempfile.mkdtemp(prefix=".tables-", dir=folder))
+    try:
+        _write_lines(made / "decisions.jsonl", decisions(database, audit))
+        _write_lines(made / "refused.jsonl", _refused(database, audit))
+        _write_lines(made / "robots.jsonl", (row._asdict() for row in robots_files(database, audit)))
+        _write_lines(made / "sitemaps.jsonl", (row._asdict() for row in sitemap_files(database, audit)))
+        _write_tables(made, folder, parts, start)
+        (made / "refused.jsonl").unlink()
+        shutil.rmtree(folder / TABLES, ignore_errors=True)
+        made.rename(folder / TABLES)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def decisions(database: Database, audit: AuditRuns) -> Iterator[dict[str, Any]]:
+    """The decisions by robots.txt, by URL (S2)."""
+    with database.read() as connection:
+        host_ids = [row.id for row in audits.hosts_of(connection, audit.list_id)]
+    after = ""
+    while True:
+        with database.read() as connection:
+            rows = audits.decisions(connection, host_ids, audit.run_ids, after, _ROWS_AT_ONCE)
+        # The last URL of a full batch may have a second row beyond it: it comes with the next.
+        last = rows[-1].url if len(rows) >= _ROWS_AT_ONCE and rows[-1].url != rows[0].url else None
+        for row in rows:
+            if row.url != last:
+                content = row.content if isinstance(row.content, dict) else {}
+                yield {
+                    "url": row.url,
+                    "allowed": bool(content.get("allowed")),
+                    "matched_rule": content.get("matchedRule"),
+                    "line": content.get("line"),
+                    "crawl_delay": content.get("crawlDelay"),
+                    "timestamp": content.get("timestamp") or "",
+                    "confidence": row.confidence,
+                    "reason": content.get("reason"),
+                }
+                after = row.url
+        if last is None:
+            return
+
+
+def _refused(database: Database, audit: AuditRuns) -> Iterator[dict[str, Any]]:
+    """URLs that were decided about and never requested, with their reasons; an URL may come twice."""
+    for decision in decisions(database, audit):
+        if not decision["allowed"]:
+            why = decision["matched_rule"] or decision["reason"]
+            yield {"url": decision["url"], "error": f"blocked_by_robots: {why}"}
+    after = 0
+    while True:
+        with database.read() as connection:
+            rows = lists.not_asked(connection, audit.list_id, after, _ROWS_AT_ONCE)
+        for number, url, kind, content in rows:
+            after = number
+            said = content if isinstance(content, dict) else {}
+            code, reason = said.get("code") or kind, said.get("matchedRule") or said.get("reason")
+            yield {"url": url, "error": f"{code}: {reason or 'not requested'}"}
+        if len(rows) < _ROWS_AT_ONCE:
+            return
+
+
+def robots_files(database: Database, audit: AuditRuns) -> list[RobotsFile]:
+    """The robots.txt of each origin of the site that was asked for it."""
+    with database.read() as connection:
+        hosts = [row.domain for row in audits.hosts_of(connection, audit.list_id)]
+        rows = robots.of_hosts(connection, hosts)
+    return [
+        RobotsFile(
+            row.origin,
+            row.http_status,
+            bytes(row.raw).decode("utf-8", "replace") if row.raw is not None else row.robots_txt,
+            row.detail or "robots.txt was not read",
+        )
+        for row in rows
+    ]
+
+
+def sitemap_files(database: Database, audit: AuditRuns) -> list[SitemapFile]:
+    """The sitemaps of the site; one whose address was only guessed counts if it is there."""
+    with database.read() as connection:
+        keys = [row.key for row in audits.hosts_of(connection, audit.list_id)]
+        found = [row for key in keys for row in sitemaps.of_host(connection, key)]
+    return [
+        SitemapFile(row.url, str(row.state), row.entries, row.detail)
+        for row in sorted(found)
+        if row.state is SitemapState.READ or not row.is_guess
+    ]
+
+
+def _write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    with path.open("w", encoding="utf-8", errors="replace") as file:
+        for row in rows:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def _write_tables(made: Path, folder: Path, parts: Sequence[Path], start: str) -> None:
+    with closing(duckdb.connect(":memory:", config=_settings(made))) as connection:
+        if parts:
+            files = [str(part.absolute()) for part in parts]
+            connection.read_parquet(files, union_by_name=True).create_view("raw")
+        else:
+            connection.execute(f"CREATE TABLE raw ({_PAGE_COLUMNS})")
+        _view_lines(connection, made / "refused.jsonl", "refused", ("url", "error"))
+        (folder / LISTED).touch()
+        _view_lines(connection, folder / LISTED, "listed_lines", ("url", "sitemap"))
+        _write(connection, _LISTED_TABLE, made, "listed")
+        _write(connection, _LINK_TABLE, made, "links")
+        _find_depths(connection, start)
+        _write(connection, _PAGE_TABLE, made, "pages")
+    shutil.rmtree(made / "overflow", ignore_errors=True)
+
+
+def _settings(made: Path) -> dict[str, Any]:
+    """One thread and little memory: what does not fit goes to disk."""
+    return {
+        "threads": 1,
+        "memory_limit": MEMORY_LIMIT,
+        "temp_directory": str(made / "overflow"),
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+
+
+def _find_depths(connection: Any, start: str) -> None:
+    """How many links each page is from the start, level by level."""
+    connection.execute(_WAYS)
+    connection.execute("CREATE TABLE depths (key UBIGINT PRIMARY KEY, depth INTEGER)")
+    connection.execute("INSERT INTO depths SELECT hash(?), 0", [start])
+    for depth in range(1, _MOST_LEVELS):
+        added = connection.execute(_NEXT_LEVEL, [depth, depth - 1]).fetchone()
+        if not added or not added[0]:
+            break
+    connection.execute("DROP TABLE ways")
+
+
+def _write(connection: Any, query: str, made: Path, name: str) -> None:
+    """Write what a query selects as a table, which later queries can read."""
+    path = str((made / f"{name}.parquet").absolute())
+    connection.sql(query).write_parquet(path, compression="zstd", row_group_size=_ROW_GROUP)
+    connection.read_parquet(path).create_view(name)
+
+
+def _view_lines(connection: Any, path: Path, name: str, columns: Sequence[str]) -> None:
+    kinds = dict.fromkeys(columns, "VARCHAR")
+    lines = connection.read_json(str(path.absolute()), columns=kinds, format="newline_delimited", ignore_errors=True)
+    lines.create_view(name)

@@ -1,0 +1,331 @@
+"""Runs one audit on a thread of its own: a site enters, the folder of the audit and its `AuditInfo` leave (S2).
+
+An audit is a crawl of a list of visits of its own. Stopped or killed, the same command goes on where it was; ended by
+itself or by a budget, the next one of the same site is a new audit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+from typing import Final
+from uuid import UUID
+
+from comity.assemble import State, open_state
+from comity.model.audit import AuditInfo, Warned
+from comity.model.errors import ComityError
+from comity.model.gate import SLOT_TIMEOUT_MESSAGE, Door
+from comity.model.run import BudgetReason, EndReason
+from comity.reports.audit.gather import LISTED, PAGES, AuditRuns, gather
+from comity.reports.audit.stored import StoredAudit, read_runs, when, write_info
+from comity.rules.budget import WARN_AT, limit_reached, limit_warning
+from comity.rules.canonical import WebAddress, web_address
+from comity.run.runtime import event_loop_runner
+from comity.settings import Settings
+from comity.store.parts.manifest import note_path
+from comity.store.target import Target
+from comity.walk.crawl.crawl import Crawl
+from comity.walk.crawl.hooks import CrawlHooks
+from comity.walk.crawl.progress import Progress, RunSummary
+from comity.walk.visit_list import (
+    VisitList,
+    add_visits,
+    end_list,
+    hosts_to_visit,
+    list_state,
+    open_list,
+    pages_so_far,
+    where_it_led,
+)
+
+MAX_PAGES: Final = 200
+MAX_MINUTES: Final = 60.0
+"""S2's budgets."""
+WAIT_FOR_HOST_S: Final = 1800.0  # for a host that another worker holds
+_LOOK_EVERY_S: Final = 1.0
+_STOP_S: Final = 40.0
+_LONGEST_NAME: Final = 250
+_MOST_ROUNDS: Final = 10_000
+_BUDGETS: Final = frozenset(map(str, BudgetReason))
+# After these the same command goes on; after any other end it begins a new audit.
+_GOES_ON: Final = frozenset(
+    {
+        EndReason.STOPPED,
+        EndReason.PARENT_GONE,
+        EndReason.FAILED,
+        EndReason.STATE_LOST,
+        EndReason.DIED,
+        EndReason.HELD_ELSEWHERE,
+        EndReason.LEASE_LOST,
+        EndReason.ASKED_TO_WAIT,
+        EndReason.PUT_OFF,
+        EndReason.PROXY_FAILURE,
+        EndReason.NOT_TAKEN,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPlan:
+    """What is audited, and how; checked. `settings` name the state and the folder of audits."""
+
+    settings: Settings
+    start: WebAddress
+    names_scheme: bool
+    """Whether the user wrote https:// or http://; if not, the other is tried where nothing answers."""
+    max_pages: int
+    max_minutes: float
+
+    @property
+    def name(self) -> str:
+        """What tells this audit from others of the same state."""
+        written = self.start.url if self.names_scheme else self.start.url.partition("://")[2]
+        return written if len(written) <= _LONGEST_NAME else f"{written[:200]}…{self.start.key:x}"
+
+
+def plan_audit(settings: Settings, site: str) -> AuditPlan:
+    """An audit of a site; `BadInput` if it is no address. Budgets that were not set are those of S2."""
+    chosen = settings.model_fields_set
+    return AuditPlan(
+        settings=settings,
+        start=web_address(site, collapse=settings.collapse_subdomains),
+        names_scheme="://" in site,
+        max_pages=settings.max_pages if "max_pages" in chosen else MAX_PAGES,
+        max_minutes=settings.max_minutes if "max_minutes" in chosen else MAX_MINUTES,
+    )
+
+
+class AuditRun:
+    """One run of an audit: `start`, then `wait` until it is over, then `close`."""
+
+    def __init__(self, plan: AuditPlan) -> None:
+        self.plan = plan
+        self.progress = Progress(0.0)
+        """Counters of this process; `pages_before` is what earlier ones fetched."""
+        self.pages_before = 0
+        self.is_resumed = False
+        self.info: AuditInfo | None = None
+        """Known as soon as the audit has begun."""
+        self.folder: Path | None = None
+        self._thread = Thread(target=self._run, name="comity-audit", daemon=True)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._crawl: Crawl | None = None
+        self._is_stopping = Event()
+        self._is_done = Event()
+        self._failure: BaseException | None = None
+        self._run_ids: list[UUID] = []
+        self._moved_to: str | None = None
+
+    def start(self) -> None:
+        """Begin, or go on."""
+        self._thread.start()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for the end, at most so long."""
+        return self._is_done.wait(timeout_s)
+
+    def stop(self) -> None:
+        """Start no more requests; what is in flight is finished and kept."""
+        self._is_stopping.set()
+        loop, crawl = self._loop, self._crawl
+        if loop is not None and crawl is not None:
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(crawl.stop)
+
+    def close(self) -> StoredAudit:
+        """The audit as it is stored; raises what made it fail."""
+        self._thread.join(_STOP_S)
+        if self._failure is not None:
+            raise self._failure
+        if self.folder is None or not self._is_done.is_set():
+            raise ComityError("the audit did not end in time; run the same command to continue it")
+        return StoredAudit(self.folder)
+
+    def _run(self) -> None:
+        try:
+            with open_state(self.plan.settings) as state, event_loop_runner() as runner:
+                runner.run(self._audit(state))
+        except BaseException as problem:
+            self._failure = problem
+        finally:
+            self._is_done.set()
+
+    async def _audit(self, state: State) -> None:
+        self._loop = asyncio.get_running_loop()
+        database, plan = state.database, self.plan
+        visits = open_list(database, state.clock, str(Door.AUDIT), plan.name)
+        self.is_resumed = visits.is_resumed
+        folder = self._open_folder(state, visits)
+        add_visits(database, visits, [plan.start], is_guessed=lambda _address: not plan.names_scheme)
+        settings = state.settings.model_copy(update={"pages": str(folder / PAGES), "site_hosts": ()})
+        reason, sentence = await self._crawl_until_done(State(database, state.clock, settings), visits)
+        self._gather(state, visits, reason, sentence)
+        if reason not in _GOES_ON:
+            end_list(database, state.clock, visits)
+
+    def _open_folder(self, state: State, visits: VisitList) -> Path:
+        """The folder of the audit, named by its site and the time when it began."""
+        now = list_state(state.database, visits, ())
+        site = self.plan.start.host.replace(":", "-").replace("[", "").replace("]", "")[:100]
+        audit_id = f"{site}-{when(now.begun_at)}-{visits.list_id.hex[:4]}"
+        folder = self.folder = Path(state.settings.audits) / audit_id
+        folder.mkdir(parents=True, exist_ok=True)
+        known = read_runs(folder)
+        self._run_ids = list(known.run_ids) if known is not None else []
+        self.info = AuditInfo(
+            audit_id=audit_id,
+            site=self.plan.start.url,
+            started_at=now.begun_at,
+            ended_at=None,
+            ended_by="",
+            sentence="it has not ended yet",
+            max_pages=self.plan.max_pages,
+            max_minutes=self.plan.max_minutes,
+            user_agent=state.settings.identity,
+        )
+        self._write_info(visits)
+        return folder
+
+    def _write_info(self, visits: VisitList) -> None:
+        assert self.folder is not None
+        assert self.info is not None
+        write_info(self.folder, self.info, AuditRuns(visits.list_id, tuple(self._run_ids)))
+
+    async def _crawl_until_done(self, state: State, visits: VisitList) -> tuple[EndReason, str]:
+        """Crawl the site until it is done, a budget is spent or `stop` is called; gives how it ended."""
+        hosts = {self.plan.start.host} | set(hosts_to_visit(state.database, visits))
+        gives_up_at = monotonic() + WAIT_FOR_HOST_S
+        for _round in range(_MOST_ROUNDS):
+            spent = self._spent(state, visits)
+            summary = await self._crawl_hosts(state, visits, set() if spent else hosts)
+            if spent is not None:  # a killed process reached the limit: only what it left was saved
+                return spent, ""
+            reason = EndReason(summary.code)
+            left = set(hosts_to_visit(state.database, visits))
+            if self._is_stopping.is_set():
+                return (EndReason.STOPPED, EndReason.STOPPED.sentence) if left else (reason, summary.reason)
+            if str(reason) in _BUDGETS:
+                return reason, summary.reason
+            if moved := self._follow_start(state, visits):
+                hosts = {moved}
+                continue
+            if not left:
+                return reason, summary.reason
+            if not _is_held(summary, left) or monotonic() > gives_up_at:
+                return reason, summary.reason
+            hosts = left
+            await asyncio.sleep(_LOOK_EVERY_S)
+        return EndReason.PUT_OFF, EndReason.PUT_OFF.sentence
+
+    def _spent(self, state: State, visits: VisitList) -> EndReason | None:
+        """The budget that earlier processes spent, if they did."""
+        plan = self.plan
+        self.pages_before = pages_so_far(state.database, visits)
+        if plan.max_pages and self.pages_before >= plan.max_pages:
+            return EndReason.PAGE_LIMIT
+        seconds = list_state(state.database, visits, self._run_ids).seconds
+        return EndReason.TIME_LIMIT if plan.max_minutes and seconds >= 60.0 * plan.max_minutes else None
+
+    async def _crawl_hosts(self, state: State, visits: VisitList, hosts: set[str]) -> RunSummary:
+        plan, seconds = self.plan, list_state(state.database, visits, self._run_ids).seconds
+        settings = state.settings.model_copy(
+            update={
+                "max_pages": max(1, plan.max_pages - self.pages_before) if plan.max_pages else 0,
+                "max_minutes": max(0.01, plan.max_minutes - seconds / 60.0) if plan.max_minutes else 0.0,
+            }
+        )
+        limited = State(state.database, state.clock, settings)
+        hooks = CrawlHooks(on_listed=self._note_listed)
+        async with limited.fetcher() as fetcher:
+            self._crawl = crawl = limited.crawl(fetcher, sorted(hosts), hooks, visits=visits)
+            self.progress = crawl.progress
+            self._run_ids.append(crawl.run_id)
+            self._write_info(visits)  # before its first page: what the run decides is found by its id
+            if self._is_stopping.is_set():
+                crawl.stop()
+            try:
+                return await crawl.run()
+            finally:
+                self._crawl = None
+
+    def _note_listed(self, sitemap: str, urls: Sequence[str]) -> None:
+        """Note what a sitemap lists; it is on disk before the sitemap counts as read."""
+        assert self.folder is not None
+        with (self.folder / LISTED).open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps({"url": url, "sitemap": sitemap}, ensure_ascii=False) + "\n" for url in urls)
+
+    def _follow_start(self, state: State, visits: VisitList) -> str | None:
+        """The host that the start redirected to, if it is another: then that is the site which is audited."""
+        if self._moved_to is not None:
+            return None
+        led_to = where_it_led(state.database, self._run_ids, self.plan.start.key)
+        address = web_address(led_to, collapse=state.settings.collapse_subdomains) if led_to else None
+        if address is None or address.host == self.plan.start.host:
+            return None
+        self._moved_to = address.url
+        return address.host if add_visits(state.database, visits, [address]) else None
+
+    def _gather(self, state: State, visits: VisitList, reason: EndReason, sentence: str) -> None:
+        """Write the tables of the audit and how it ended."""
+        assert self.folder is not None
+        assert self.info is not None
+        runs = AuditRuns(visits.list_id, tuple(self._run_ids))
+        parts = [part for part in Target.of_folder(self.folder / PAGES).parts() if note_path(part).exists()]
+        gather(state.database, runs, self.folder, parts, self._moved_to or self.plan.start.url)
+        now, pages = list_state(state.database, visits, self._run_ids), pages_so_far(state.database, visits)
+        warnings = self._warnings(reason, pages, now.seconds / 60.0)
+        if self._moved_to is not None:
+            said = f"{self.plan.start.url} redirects to {self._moved_to}; that site was audited."
+            warnings.append(Warned("redirected", said))
+        self.info = replace(
+            self.info,
+            ended_at=state.clock.seconds(),
+            ended_by=str(reason),
+            sentence=_sentence(reason, self.plan) or sentence,
+            pages=pages,
+            requests=now.requests,
+            warnings=tuple(warnings),
+            left=now.left,
+        )
+        timed_out = sum(
+            1 for page in StoredAudit(self.folder).pages() if page.error and SLOT_TIMEOUT_MESSAGE in page.error
+        )
+        if timed_out:
+            said = f"{SLOT_TIMEOUT_MESSAGE}: {timed_out:,} URLs were not fetched."
+            self.info = replace(self.info, warnings=(*self.info.warnings, Warned("slot_timeout", said)))
+        self._write_info(visits)
+
+    def _warnings(self, reason: EndReason, pages: int, minutes: float) -> list[Warned]:
+        """Budgets of which 80 % were used (S2), and the one that ended the audit."""
+        found: list[Warned] = []
+        for budget, used, limit in (
+            (BudgetReason.PAGE_LIMIT, float(pages), float(self.plan.max_pages)),
+            (BudgetReason.TIME_LIMIT, minutes, self.plan.max_minutes),
+        ):
+            if limit and (used >= WARN_AT * limit or str(reason) == budget):
+                near = limit_warning(budget, WARN_AT * limit, int(limit) if limit == int(limit) else limit)
+                found.append(Warned(f"{budget}_near", near.sentence))
+        said = _sentence(reason, self.plan)
+        return [*found, Warned(str(reason), said)] if said else found
+
+
+def _sentence(reason: EndReason, plan: AuditPlan) -> str | None:
+    """S2's error for a budget that is spent: the page limit or the time limit."""
+    if reason is EndReason.PAGE_LIMIT:
+        return limit_reached(BudgetReason.PAGE_LIMIT, plan.max_pages).sentence
+    if reason is EndReason.TIME_LIMIT:
+        return limit_reached(BudgetReason.TIME_LIMIT, plan.max_minutes).sentence
+    return None
+
+
+def _is_held(summary: RunSummary, left: set[str]) -> bool:
+    """Whether other workers hold the hosts that are left."""
+    lost = {line.host for line in summary.hosts if line.code in (EndReason.HELD_ELSEWHERE, EndReason.LEASE_LOST)}
+    taken = {line.host for line in summary.hosts}
+    return bool(left & lost) or bool(left - taken)

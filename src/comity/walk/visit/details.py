@@ -1,0 +1,132 @@
+"""What is kept of a visit besides its page, where it was asked for: answers with their times, links, facts.
+
+A run that asks for none of it has no `VisitDetails` in its trails, and nothing here is called.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from comity.model.audit import FOLLOWED, Hop, PageLink, PageRegion
+from comity.model.expression import ColumnType, StoredColumn, TypeName
+from comity.model.fetch import FetchFailure, Response
+from comity.model.frontier import UnqueuedCode
+from comity.model.outcome import VisitDetails
+from comity.model.page import ANSWER_COLUMNS, LINK_COLUMNS, HtmlPage, KeptDetails
+from comity.rules.admission import Admitted, DenialCode, Terms, admit, of_link
+from comity.rules.audit.stored_form import headers_to_json, hops_to_json, links_to_json
+from comity.rules.canonical import resolve_link, resolve_location
+from comity.rules.url_secrets import masked_url
+from comity.walk.session.leased_host import LeasedHost
+from comity.walk.visit.context import VisitContext
+
+_BATCH: Final = 500
+_LONGEST: Final = 2_000
+_JSON: Final = ColumnType(TypeName.JSON)
+_DOUBLE, _BIGINT = ColumnType(TypeName.DOUBLE), ColumnType(TypeName.BIGINT)
+_LINK_COLUMNS: Final = tuple(StoredColumn(name, _JSON) for name in LINK_COLUMNS)
+_ANSWER_COLUMNS: Final = tuple(
+    StoredColumn(name, kind)
+    for name, kind in zip(ANSWER_COLUMNS, (_JSON, _JSON, _DOUBLE, _DOUBLE, _BIGINT, _BIGINT), strict=True)
+)
+_FACT_COLUMNS: Final = (StoredColumn("facts", _JSON), StoredColumn("depth", ColumnType(TypeName.INTEGER)))
+_OUTCOMES: Final = {
+    DenialCode.OTHER_HOST: "off_site",
+    DenialCode.ROBOTS: "blocked_by_robots",
+    DenialCode.ROBOTS_UNREACHABLE: "robots_unreachable",
+}
+_WITHHELD: Final = {UnqueuedCode.NOFOLLOW_PAGE: "nofollow"}
+
+
+def detail_columns(kept: KeptDetails) -> tuple[StoredColumn, ...]:
+    """The columns of a run that keeps these details."""
+    return (
+        *(_LINK_COLUMNS if kept.links else ()),
+        *(_ANSWER_COLUMNS if kept.headers else ()),
+        *(_FACT_COLUMNS if kept.facts else ()),
+    )
+
+
+def detail_values(details: VisitDetails | None, kept: KeptDetails, depth: int) -> list[Any]:
+    """The values of these columns for one visit."""
+    found = details or VisitDetails()
+    values: list[Any] = [found.links] if kept.links else []
+    if kept.headers:
+        headers = headers_to_json([_masked(*pair) for pair in found.headers.pairs]) if found.hops else None
+        hops = hops_to_json(found.hops) if found.hops else None
+        values += [headers, hops, found.first_byte_ms, found.elapsed_ms, found.wire_bytes, found.body_size]
+    return [*values, found.facts, depth] if kept.facts else values
+
+
+def _masked(name: str, value: str) -> tuple[str, str]:
+    """A header field without the value of a cookie, which may be as good as a password."""
+    if name != "set-cookie":
+        return name, value
+    pair, end, attributes = value.partition(";")
+    return name, f"{pair.partition('=')[0]}=…{end}{attributes}"
+
+
+def note_answer(details: VisitDetails, result: Response | FetchFailure) -> None:
+    """Keep one answer of a visit, or the failure in its place."""
+    first_byte_ms = round(result.first_byte_s * 1000, 1) if isinstance(result, Response) else None
+    elapsed_ms = round(result.elapsed_s * 1000, 1)
+    details.hops.append(Hop(result.url, result.status, _location(result), first_byte_ms, elapsed_ms))
+    details.headers = result.headers
+    details.first_byte_ms, details.elapsed_ms = first_byte_ms, elapsed_ms
+    details.wire_bytes = result.wire_bytes
+    details.body_size = len(result.body) if isinstance(result, Response) else 0
+
+
+def _location(result: Response | FetchFailure) -> str | None:
+    """Where an answer redirects to: absolute, or as written where it is no web address."""
+    if result.status is None or not 300 <= result.status < 400 or not (said := result.headers.get("location")):
+        return None
+    target = resolve_location(said, result.url)
+    return target.url if target is not None else masked_url(said)[:_LONGEST]
+
+
+async def links_with_outcomes(
+    host: LeasedHost, page: HtmlPage, base: str, depth: int, withheld: UnqueuedCode | None, context: VisitContext
+) -> str:
+    """Every link of a page with what became of it, as JSON; asked after the links were admitted."""
+    rules = context.rules_for(host)
+    patterns = rules.judge if rules is not None else None
+    terms = of_link(host.name, _is_new, context.takedowns(), host.robots.get, None, depth, patterns)
+    marked = page.nofollow if context.scope.respect_nofollow else frozenset()
+    found: list[PageLink] = []
+    known: dict[str, tuple[str, str]] = {}
+    for number, (href, text, rel, region) in enumerate(page.page_links or ()):
+        if number % _BATCH == _BATCH - 1:
+            await asyncio.sleep(0)
+        pair = known.get(href)
+        if pair is None:
+            why = "nofollow" if href in marked else _WITHHELD.get(withheld, str(withheld)) if withheld else None
+            pair = known[href] = _outcome(host, href, base, terms, why, context)
+        found.append(PageLink(pair[0], text, rel, PageRegion(region), pair[1]))
+    return links_to_json(found)
+
+
+def _outcome(
+    host: LeasedHost, href: str, base: str, terms: Terms, withheld: str | None, context: VisitContext
+) -> tuple[str, str]:
+    """The address of a link as it would be requested, and what became of it."""
+    address = resolve_link(href, base, collapse=context.scope.collapse_subdomains, tracking=context.tracking)
+    if address is None:
+        return href[:_LONGEST], "not_web"
+    if address.host != host.name and context.site is not None and context.site.includes(address.host):
+        return address.url, withheld or FOLLOWED
+    if address.host == host.name and withheld is not None:
+        return address.url, withheld
+    decision = admit(address, terms)
+    if not isinstance(decision, Admitted):
+        return address.url, _OUTCOMES.get(decision.code, str(decision.code))
+    trap = host.trapped.get(address.key) if host.trapped is not None else None
+    if trap is not None:
+        return address.url, trap
+    is_too_deep = terms.depth > context.scope.max_depth and not host.work.knows(address.key)
+    return address.url, "too_deep" if is_too_deep else FOLLOWED
+
+
+def _is_new(_key: int) -> bool:
+    return False
