@@ -151,6 +151,6 @@ def _run(settings: Settings, site: str) -> StoredAudit:
 
 @with_remedies()
 def _find(settings: Settings, name: str) -> Any:
-    from comity.reports.audit.stored import find_audit
+    from comity.reports.audit.find import find_audit
 
     return find_audit(Path(settings.audits), name)

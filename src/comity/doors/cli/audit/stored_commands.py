@@ -97,6 +97,6 @@ def compare(
 
 
 def _stored(invocation: Invocation, name: str) -> StoredAudit:
-    from comity.reports.audit.stored import find_audit
+    from comity.reports.audit.find import find_audit
 
     return find_audit(Path(invocation.settings.audits), name)
