@@ -44,13 +44,15 @@ def judge_redirect(page: AuditedPage, row: Row, site: Site, found: Found) -> Non
     if not row.is_redirect:
         return
     hop = next((each for each in page.hops if each.status in TEMPORARY), None)
-    if hop is None or not site.has(row.final_url) or _depends_on_visitor(row):
+    if hop is None or not site.has(row.final_url) or depends_on_visitor(row):
         return
     found.add(FindingCode.TEMPORARY_REDIRECT, row.url, f"{hop.status} to {row.final_url}")
 
 
-def _depends_on_visitor(row: Row) -> bool:
-    """Whether a redirect goes to a login or the like, or from the start page to a language."""
+def depends_on_visitor(row: Row) -> bool:
+    """Whether a temporary redirect goes to a login or the like, or from the start page to a language."""
+    if row.first_status not in TEMPORARY:
+        return False
     path, target = (_path(url) for url in (row.url, row.final_url))
     if _BY_VISITOR.search(target.partition("?")[0]) and not _BY_VISITOR.search(path.partition("?")[0]):
         return True

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from comity.model.audit import AuditedLink, FindingCode
+from comity.rules.audit.answers import depends_on_visitor
 from comity.rules.audit.site_rows import MAX_SOURCES, Answer, Found, Row, Site
 
 _HTTP: Final = "http://"
@@ -66,7 +67,11 @@ def judge_links(site: Site, found: Found) -> None:
 
 
 def _is_detour(site: Site, row: Row) -> bool:
-    """Whether a link should name the end of a redirect: not of one that leaves the site, and not only for https."""
-    if not site.has(row.final_url):
+    """Whether a link should name the end of a redirect.
+
+    It should not where the redirect leaves the site or depends on the visitor. Where only the scheme differs, the link
+    is reported as one by http.
+    """
+    if not site.has(row.final_url) or depends_on_visitor(row):
         return False
     return not (row.url.startswith(_HTTP) and row.final_url == "https://" + row.url[len(_HTTP) :])

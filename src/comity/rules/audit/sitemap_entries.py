@@ -77,11 +77,12 @@ def judge_sitemaps(
 ) -> bool:
     """Report sitemaps that cannot be read in full, or that there is none; tells whether all entries are known."""
     named = {url for file in robots for url in file.sitemaps}
-    has_fault = False
+    has_fault = is_cut = False
     for sitemap in sitemaps:
         fault = _fault(sitemap, sitemap.url in named or not _is_usual(sitemap.url), entries)
         if fault is not None:
             has_fault = True
+            is_cut |= sitemap.state != SitemapState.MISSING  # a file that is not there lists nothing
             found.add(FindingCode.SITEMAP_FAULT, sitemap.url, fault)
     states = {sitemap.state for sitemap in sitemaps}
     is_settled = SitemapState.PLANNED not in states
@@ -89,7 +90,7 @@ def judge_sitemaps(
     start = site.start
     if not has_read and not has_fault and is_settled and start is not None and start.answer is Answer.OK:
         found.add(FindingCode.NO_SITEMAP, start.url)
-    return has_read and not has_fault and is_settled
+    return has_read and not is_cut and is_settled
 
 
 def _is_usual(url: str) -> bool:
@@ -113,10 +114,10 @@ def _fault(sitemap: SitemapFile, is_named: bool, entries: int) -> str | None:
 def judge_links_and_entries(site: Site, knows_entries: bool, found: Found) -> None:
     """Report pages that are listed and not linked, and pages that are linked and not listed.
 
-    Both need an audit that saw every page, and sitemaps that were read in full: a page that was not visited may link
-    to any other.
+    Both need an audit that visited every page, since any page may link to any other. The second needs sitemaps that
+    were read in full.
     """
-    if not site.info.is_complete or not knows_entries:
+    if not site.info.is_complete:
         return
     start = site.start
     for row in site.visited():
@@ -124,5 +125,5 @@ def judge_links_and_entries(site: Site, knows_entries: bool, found: Found) -> No
             continue
         if row.is_listed and not row.is_linked:
             found.add(FindingCode.ORPHAN_PAGE, row.url)
-        elif row.is_linked and not row.is_listed:
+        elif row.is_linked and not row.is_listed and knows_entries:
             found.add(FindingCode.UNLISTED_PAGE, row.url)
