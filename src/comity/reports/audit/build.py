@@ -207,7 +207,8 @@ def _is_error(page: AuditedPage) -> bool:
 
 
 def _bars(labels: Sequence[str], counts: Counter[int]) -> tuple[Bar, ...]:
-    return tuple(Bar(label, counts[number]) for number, label in enumerate(labels)) if counts else ()
+    """A bar for each class up to the last that has pages."""
+    return tuple(Bar(label, counts[number]) for number, label in enumerate(labels[: max(counts, default=-1) + 1]))
 
 
 def _sample(decisions: Iterable[RobotsDecision]) -> tuple[tuple[RobotsDecision, ...], int, int]:

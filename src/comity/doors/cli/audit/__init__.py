@@ -48,7 +48,8 @@ class AuditGroup(PlainHelpGroup):
             return ctx.invoke(self.callback, **ctx.params)
         name, args = chosen
         command = self.commands[name]
-        with command.make_context(name, list(args), parent=ctx) as inner:
+        # Its parent is that of the group: usage would name the group's own argument otherwise.
+        with command.make_context(f"{ctx.info_name} {name}", list(args), parent=ctx.parent) as inner:
             return command.invoke(inner)
 
 

@@ -64,7 +64,7 @@ def audit(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Audit a site: read its pages within a budget, and report what is wrong with them.
+    """Audit a site within a budget, and report what is wrong with it.
 
     Pages are found by sitemaps and links; robots.txt is obeyed, and the reason for every decision is stored. At most
     two requests run at once, with pauses of 200 to 500 ms, or longer if the site asks for it. An audit that was
