@@ -85,6 +85,9 @@ class ShopAudit:
             for number in range(self.links_each):
                 yield AuditedLink(page.url, PageLink(f"{SHOP}/l{number}", "More", (), PageRegion.MAIN, "followed"))
 
+    def outcomes(self) -> dict[str, int]:
+        return {"followed": self.size * self.links_each}
+
     def robots(self) -> Sequence[RobotsFile]:
         return [RobotsFile(SHOP, 200, ROBOTS, "robots.txt answered 200: its rules apply")]
 

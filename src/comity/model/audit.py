@@ -258,6 +258,10 @@ class AuditData(Protocol):
         """Every link of every page, by page; there may be a hundred for each page."""
         ...
 
+    def outcomes(self) -> Mapping[str, int]:
+        """How many links had each outcome."""
+        ...
+
     def robots(self) -> Sequence[RobotsFile]:
         """The robots.txt of each origin that was asked."""
         ...

@@ -1,6 +1,6 @@
 """The report of an audit: a stored audit and its findings enter, everything that a report shows leaves.
 
-Pages, links and decisions are read once each, one at a time; what is kept of them are counters, each with a limit. So a
+Pages and decisions are read once each, one at a time; what is kept of them are counters, each with a limit. So a
 site of any size takes the same memory.
 """
 
@@ -70,7 +70,7 @@ def build_report(data: AuditData, findings: Iterable[Finding], agents_of: Agents
     pages = _PageCounts()
     for page in data.pages():
         pages.add(page)
-    outcomes = Counter(found.link.outcome for found in data.links())
+    outcomes = data.outcomes()
     decisions, allowed, denied = _sample(data.decisions())
     robots = tuple(data.robots())
     sections = pages.tree.sections()
@@ -79,7 +79,7 @@ def build_report(data: AuditData, findings: Iterable[Finding], agents_of: Agents
         "urls": pages.urls,
         "pages": pages.pages,
         "links": sum(outcomes.values()),
-        "links_followed": outcomes[FOLLOWED],
+        "links_followed": outcomes.get(FOLLOWED, 0),
         "requests": info.requests,
         "allowed": allowed,
         "denied": denied,

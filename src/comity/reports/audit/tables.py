@@ -14,7 +14,8 @@ from comity.model.audit import AuditData, AuditedPage, Finding, PageFacts
 from comity.rules.csv_rows import HAS_GUARD, CsvValue, csv_line
 
 _MEMORY_LIMIT: Final = "64MB"
-_LONGEST_LINE: Final = 4_000_000
+_LONGEST_LINE: Final = 1_000_000
+_BUFFER_BYTES: Final = 4_000_000
 _MOST_JOINED: Final = 20
 
 Cells = Sequence[CsvValue]
@@ -175,7 +176,8 @@ def _to_parquet(columns: Sequence[_Column], csv: Path, parquet: Path) -> None:
     types = ", ".join(f"'{column.name}': '{column.type}'" for column in columns)
     options = (
         "header = true, auto_detect = false, delim = ',', quote = '\"', escape = '\"', new_line = '\\r\\n', "
-        f"nullstr = '', allow_quoted_nulls = false, parallel = false, max_line_size = {_LONGEST_LINE}"
+        f"nullstr = '', allow_quoted_nulls = false, parallel = false, "
+        f"max_line_size = {_LONGEST_LINE}, buffer_size = {_BUFFER_BYTES}"
     )
     values = ", ".join(_unguarded(name) if kind == "VARCHAR" else f'"{name}"' for name, kind in columns)
     source = f"read_csv({_quoted(str(csv.absolute()))}, columns = {{{types}}}, {options})"
