@@ -70,7 +70,7 @@ def check(found: dict[str, dict[str, Any]], site: Site) -> None:
     ]
     assert (found["/gone"]["hops"][0]["status"], found["/gone"]["links"]) == (404, None)
     small = found["/a"]
-    assert 0 < small["wire_bytes"]
+    assert small["wire_bytes"] > 0
     assert small["body_size"] == len(page("/"))
     for row in found.values():
         assert 0 < row["first_byte_ms"] <= row["elapsed_ms"] < 60_000
@@ -86,7 +86,7 @@ def test_json_lines_have_links_and_answers(place: Place, web: Web) -> None:
 def test_other_stores_have_them_as_columns(place: Place, web: Web, target: str) -> None:
     site = shop(web)
     crawl(place, site, "--into", place.folder / target, "--exclude", "/left/")
-    query = f"SELECT url, {', '.join(DETAILS)} FROM pages"  # noqa: S608  # our own names
+    query = f"SELECT url, {', '.join(DETAILS)} FROM pages"  # our own names
     with open_reader(find_sources(place.folder / target)) as reader:
         rows = [dict(zip(("url", *DETAILS), row, strict=True)) for row in reader.rows(query)]
     for row in rows:

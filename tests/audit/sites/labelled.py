@@ -204,11 +204,18 @@ def _one_port(web: Web, secure_port: int) -> Iterator[tuple[int, list[Any]]]:
         ready.set()
         await server.serve_forever()
 
+    async def end_open_ones() -> None:
+        open_ones = asyncio.all_tasks() - {asyncio.current_task()}
+        for each in open_ones:
+            each.cancel()
+        await asyncio.gather(*open_ones, return_exceptions=True)
+
     task = loop.create_task(serve())
 
     def run() -> None:
         with suppress(asyncio.CancelledError):
             loop.run_until_complete(task)
+        loop.run_until_complete(end_open_ones())
 
     thread = threading.Thread(target=run, name="one-port", daemon=True)
     thread.start()
@@ -218,8 +225,6 @@ def _one_port(web: Web, secure_port: int) -> Iterator[tuple[int, list[Any]]]:
     finally:
         loop.call_soon_threadsafe(task.cancel)
         thread.join(60)
-        with suppress(RuntimeError):
-            loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
 
 

@@ -87,13 +87,13 @@ KNOWN_AGENTS: Final = (
 
 
 def agents(robots: Sequence[RobotsFile], sections: Sequence[str]) -> tuple[AgentAccess, ...]:
-    """What each known agent may read in each section, by the first robots.txt: that of the site's own origin.
+    """What each known agent may read in each section, by the site's robots.txt: that by https where there are two.
 
     A section is a path such as "/blog/"; its start is what is decided about.
     """
-    file = robots[0] if robots else None
-    if file is None:
+    if not robots:
         return ()
+    file = next((each for each in robots if each.origin.startswith("https:")), robots[0])
     if file.text is None or file.status is None or not 200 <= file.status < 300:
         # RFC 9309 §2.3.1: a file that is not there allows everything, one that cannot be read allows nothing.
         is_allowed = file.status is not None and read_status(file.status).access is RobotsAccess.ALLOW_ALL

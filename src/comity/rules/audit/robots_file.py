@@ -47,10 +47,12 @@ class LineFault(NamedTuple):
 
 
 def judge_robots(site: Site, files: Sequence[RobotsFile], found: Found) -> None:
-    """Report the robots.txt of each origin of the site."""
-    for file in files:
-        if not site.has(file.origin):
+    """Report the robots.txt of each origin of the site; one that is the same by http and https is reported once."""
+    reported: set[tuple[int | None, str | None]] = set()
+    for file in sorted(files, key=lambda file: not site.info.site.startswith(file.origin)):
+        if not site.has(file.origin) or (file.status, file.text) in reported:
             continue
+        reported.add((file.status, file.text))
         url = f"{file.origin.rstrip('/')}/robots.txt"
         if file.status is None or file.status >= 500 or file.status == 429:
             found.add(FindingCode.ROBOTS_UNREACHABLE, url, file.reason)

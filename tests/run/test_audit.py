@@ -1,0 +1,369 @@
+"""Audits (S2): flows and evidence, budgets and time-outs, and an audit that was killed and goes on."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import comity.assemble
+from comity.model.audit import AuditedPage, AuditInfo, RobotsDecision
+from comity.model.errors import NotFound
+from comity.model.gate import DOOR_PROFILES, Door
+from comity.reports.audit.stored import StoredAudit, read_info, stored_audits
+from comity.run.audit.audit import AuditRun, plan_audit
+from tests.servers.ports import closed_port
+from tests.servers.waiting import wait_until
+from tests.sizes import sized
+from tests.walk.crawling import LONG_REQUESTS, Place
+from tests.walk.forking import Apart
+from tests.walk.site import Answer, Site, Web, page, redirect, tree
+
+LIMIT_S = 120.0
+
+
+def audit(place: Place, url: str, meanwhile: Callable[[AuditRun], None] | None = None, **changes: Any) -> StoredAudit:
+    settings = place.settings(audits=str(place.folder / "audits"), **{"sitemaps": True, **changes})
+    run = AuditRun(plan_audit(settings, url))
+    run.start()
+    if meanwhile is not None:
+        meanwhile(run)
+    assert run.wait(LIMIT_S), "the audit did not end"
+    return run.close()
+
+
+def by_path(stored: StoredAudit, site: Site) -> dict[str, AuditedPage]:
+    return {found.url.removeprefix(site.url("")): found for found in stored.pages()}
+
+
+def codes(info: AuditInfo) -> list[str]:
+    return [warning.code for warning in info.warnings]
+
+
+def sitemap(site: Site, *paths: str) -> Answer:
+    entries = "".join(f"<url><loc>{site.url(path)}</loc></url>" for path in paths)
+    return Answer(
+        body=f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</urlset>', type="text/xml"
+    )
+
+
+def without_times(stored: StoredAudit) -> dict[str, Any]:
+    """Everything that an audit holds, but for when it was."""
+    info = replace(stored.info, audit_id="", started_at=0.0, ended_at=None, requests=0)
+    pages = [
+        replace(
+            each,
+            headers=tuple(pair for pair in each.headers if pair[0] != "date"),
+            hops=tuple(hop._replace(first_byte_ms=None, elapsed_ms=0.0) for hop in each.hops),
+            first_byte_ms=None,
+            elapsed_ms=None,
+        )
+        for each in stored.pages()
+    ]
+    return {
+        "info": info,
+        "pages": pages,
+        "links": list(stored.links()),
+        "robots": stored.robots(),
+        "sitemaps": stored.sitemaps(),
+        "listed": list(stored.listed()),
+        "decisions": [each._replace(timestamp="") for each in stored.decisions()],
+    }
+
+
+def test_the_page_fetch_of_s2_leaves_its_evidence(place: Place, web: Web) -> None:
+    site = web.site({"/page": page()}, robots="User-agent: *\nCrawl-delay: 0.01\nAllow: /page\nDisallow: /private\n")
+    stored = audit(place, site.url("/page"), sitemaps=False)
+    assert stored.info.pages == 1
+    (row,) = place.evidence(site.url("/page"))
+    timestamp = row["content"].pop("timestamp")
+    assert row["type"] == "robots_allowed"
+    assert row["confidence"] == "high"
+    assert row["metadata"] == {
+        "url": site.url("/page"), "allowed": True, "matchedRule": "Allow: /page", "crawlDelay": 0.01,
+    }  # fmt: skip
+    s2 = {name: row["content"][name] for name in ("allowed", "matchedRule", "crawlDelay")}
+    assert s2 == {"allowed": True, "matchedRule": "Allow: /page", "crawlDelay": 0.01}
+    assert row["content"]["line"] == 3
+    assert len(timestamp) == len("2024-01-01T00:00:00.000Z")
+    assert timestamp.endswith("Z")
+    assert list(stored.decisions()) == [
+        RobotsDecision(site.url("/page"), True, "Allow: /page", 3, 0.01, timestamp, "high")
+    ]
+
+
+def test_the_discovery_of_s2_filters_by_robots_txt_and_leaves_evidence_of_every_decision(
+    place: Place, web: Web
+) -> None:
+    robots = "User-agent: *\nDisallow: /admin\nDisallow: /api\nAllow: /public\n"
+    site = web.site({"/": page("/admin"), "/page": page()}, robots=robots)
+    site.routes["/sitemap.xml"] = sitemap(site, "/", "/page", "/admin", "/api/users")
+    site.routes["/robots.txt"] = Answer(body=f"{robots}Sitemap: {site.url('/sitemap.xml')}\n", type="text/plain")
+    stored = audit(place, site.url("/"))
+    assert sorted(site.pages()) == ["/", "/page", "/sitemap.xml"]
+    expected = {
+        "/": ("robots_allowed", True, None),
+        "/page": ("robots_allowed", True, None),
+        "/admin": ("blocked_by_robots", False, "Disallow: /admin"),
+        "/api/users": ("blocked_by_robots", False, "Disallow: /api"),
+    }
+    for path, (kind, allowed, rule) in expected.items():
+        rows = place.evidence(site.url(path))
+        assert {row["type"] for row in rows} == {kind}
+        for row in rows:
+            decision = {"allowed": allowed, "matchedRule": rule, "crawlDelay": None}
+            assert row["metadata"] == {"url": site.url(path), **decision}
+            assert {name: row["content"][name] for name in decision} == decision
+    found = by_path(stored, site)
+    assert set(found) == set(expected)
+    assert found["/admin"].error == "blocked_by_robots: Disallow: /admin"
+    assert all(each.in_sitemap for each in found.values())
+    assert [listed.url for listed in stored.listed()] == [site.url(path) for path in sorted(expected)]
+    assert [(each.url, each.state, each.urls) for each in stored.sitemaps()] == [(site.url("/sitemap.xml"), "read", 4)]
+    (robots_file,) = stored.robots()
+    assert (robots_file.status, robots_file.text) == (200, site.routes["/robots.txt"].body)  # type: ignore[union-attr]
+
+
+def test_robots_txt_that_cannot_be_read_closes_the_site_or_by_setting_opens_it_with_low_confidence(
+    place: Place, web: Web
+) -> None:
+    site = web.site({"/": page()}, robots=Answer(500))
+    closed = audit(place, site.url("/"), sitemaps=False, retries=0)
+    assert (closed.info.ended_by, closed.info.pages, site.pages()) == ("robots_unreachable", 0, [])
+    assert not closed.info.is_complete
+    opened = audit(place, site.url("/"), sitemaps=False, robots_unreachable="allow")
+    assert (opened.info.ended_by, opened.info.pages) == ("nothing_left", 1)
+    (decision,) = opened.decisions()
+    assert (decision.allowed, decision.matched_rule, decision.confidence) == (True, None, "low")
+    assert opened.info.audit_id != closed.info.audit_id
+
+
+def test_the_profile_is_that_of_s2(place: Place) -> None:
+    profile = DOOR_PROFILES[Door.AUDIT]
+    assert (profile.max_concurrency, profile.random_delay_s, profile.interval_s) == (2, (0.2, 0.5), None)
+    assert profile.slot_timeout_s == 10.0
+    plan = plan_audit(place.settings(), "example.com")
+    assert (plan.max_pages, plan.max_minutes) == (200, 60.0)
+
+
+def test_the_environment_names_budgets_as_s2_does(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAX_PAGES", "7")
+    monkeypatch.setenv("MAX_SCAN_TIME_MINUTES", "3")
+    monkeypatch.setenv("USER_AGENT", "AEO-Audit/1.0")
+    plan = plan_audit(place.settings(), "https://example.com/")
+    assert (plan.max_pages, plan.max_minutes, plan.settings.identity) == (7, 3.0, "AEO-Audit/1.0")
+    assert plan_audit(place.settings(max_pages=0), "https://example.com/").max_pages == 0
+
+
+def test_two_requests_at_once_and_no_more(place: Place, web: Web) -> None:
+    held = threading.Event()
+    answer = Answer(body=page(), held=held)
+    site = web.site({"/": page("/a", "/b", "/c"), "/a": answer, "/b": answer, "/c": answer})
+
+    def meanwhile(_run: AuditRun) -> None:
+        wait_until(lambda: len(site.pages()) >= 3, 60, "two pages at once")
+        assert set(site.pages()) == {"/", "/a", "/b"}
+        held.set()
+
+    assert audit(place, site.url("/"), meanwhile, sitemaps=False).info.pages == 4
+
+
+def test_a_slot_that_does_not_come_is_the_error_of_s2_and_nothing_is_fetched(
+    place: Place, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = replace(DOOR_PROFILES[Door.AUDIT], slot_timeout_s=0.3)
+    monkeypatch.setattr(comity.assemble, "DOOR_PROFILES", {**DOOR_PROFILES, Door.AUDIT: short})
+    held = threading.Event()
+    answer = Answer(body=page(), held=held)
+    site = web.site({"/": page("/a", "/b", "/c", "/d"), "/a": answer, "/b": answer, "/c": page(), "/d": page()})
+    waiting = "SELECT count(*) AS n FROM evidence WHERE content LIKE '%slot_timeout%'"
+
+    def meanwhile(_run: AuditRun) -> None:
+        wait_until(lambda: place.state.exists() and "/b" in site.pages(), 60, "two pages that do not come")
+        wait_until(lambda: place.rows(waiting)[0]["n"] >= 2, 60, "time-outs")
+        held.set()
+
+    stored = audit(place, site.url("/"), meanwhile, sitemaps=False, fetch_timeout_s=600, first_byte_timeout_s=600)
+    found = by_path(stored, site)
+    error = "slot_timeout: Timeout waiting for host concurrency slot"
+    assert {path: each.error for path, each in found.items()} == {
+        "/": None, "/a": None, "/b": None, "/c": error, "/d": error,
+    }  # fmt: skip
+    assert not {"/c", "/d"} & set(site.pages())
+    (warning,) = stored.info.warnings
+    assert warning == ("slot_timeout", "Timeout waiting for host concurrency slot: 2 URLs were not fetched.")
+
+
+def test_the_page_limit_ends_an_audit_with_its_reason_and_a_warning_before(place: Place, web: Web) -> None:
+    site = web.site(tree(30))
+    stored = audit(place, site.url("/"), sitemaps=False, max_pages=10)
+    info = stored.info
+    assert (info.pages, info.ended_by, len(site.pages())) == (10, "page_limit", 10)
+    assert info.sentence == "Stopped: the limit of 10 pages per run was reached."
+    assert [tuple(each) for each in info.warnings] == [
+        ("page_limit_near", "80 % of the limit of 10 pages per run is used."),
+        ("page_limit", "Stopped: the limit of 10 pages per run was reached."),
+    ]
+    assert info.left > 0
+    assert not info.is_complete
+    again = audit(place, site.url("/"), sitemaps=False, max_pages=35).info
+    assert (again.pages, again.ended_by, codes(again), again.left) == (30, "nothing_left", ["page_limit_near"], 0)
+    assert again.audit_id != info.audit_id
+
+
+def test_the_time_limit_ends_an_audit_with_its_reason(place: Place, web: Web) -> None:
+    site = web.site({}, fallback=lambda asked: Answer(body=page(f"{asked.path}a"), after_s=0.1))
+    info = audit(place, site.url("/"), sitemaps=False, max_minutes=0.01, avoid_traps=False).info
+    assert (info.ended_by, info.sentence) == ("time_limit", "Stopped: the limit of 0.01 minutes per run was reached.")
+    assert codes(info) == ["time_limit_near", "time_limit"]
+    assert info.left > 0
+
+
+def test_a_noindex_page_is_read_and_its_body_is_kept_only_if_asked_for(place: Place, web: Web) -> None:
+    head = "<meta name=robots content=noindex>"
+    site = web.site({"/": page("/n"), "/n": page("/", title="Hidden", head=head, body="<h1>some words</h1>")})
+    stored = audit(place, site.url("/"), sitemaps=False)
+    found = by_path(stored, site)["/n"]
+    assert (found.error, found.status) == ("noindex", 200)
+    assert found.facts is not None
+    assert (found.facts.titles, found.facts.headings[0].text) == (("Hidden",), "some words")
+    assert [link.link.url for link in stored.links() if link.page == site.url("/n")] == [site.url("/")]
+    assert "some words" not in bodies(stored.folder)
+    kept = audit(place, site.url("/"), sitemaps=False, keep_noindex=True)
+    assert "some words" in bodies(kept.folder)
+
+
+def bodies(folder: Path) -> str:
+    parts = Place(folder).parts()
+    return " ".join(row["body"] or "" for row in parts)
+
+
+def test_a_start_that_redirects_to_another_host_is_followed_and_reported(place: Place, web: Web) -> None:
+    there = web.site({"/": page("/a"), "/a": page()}, address="127.0.0.2")
+    here = web.site({"/": redirect(there.url("/"), 301)})
+    stored = audit(place, here.url("/"), sitemaps=False)
+    assert {each.url for each in stored.pages()} == {here.url("/"), there.url("/"), there.url("/a")}
+    assert codes(stored.info) == ["redirected"]
+    assert there.url("/") in stored.info.warnings[0].sentence
+    assert (stored.info.site, stored.info.ended_by) == (here.url("/"), "nothing_left")
+
+
+def test_a_crawl_and_an_audit_of_one_host_do_not_change_each_other(place: Place, web: Web) -> None:
+    site = web.site(tree(8))
+    assert place.crawl(site.url("/")).pages == 8
+    of_crawl = "SELECT * FROM domain_frontier WHERE domain_id IN (SELECT id FROM domains) ORDER BY id"
+    before = place.rows(of_crawl)
+    pages = {url: row["crawl_time"] for url, row in place.kept().items()}
+    first = audit(place, site.url("/"), sitemaps=False)
+    assert first.info.pages == 8
+    assert place.rows(of_crawl) == before
+    assert {url: row["crawl_time"] for url, row in place.kept().items()} == pages
+    other = web.site(tree(8))
+    assert audit(place, other.url("/"), sitemaps=False).info.pages == 8
+    assert place.crawl(other.url("/")).pages == 8
+
+
+def test_depths_are_links_from_the_start_and_robots_denials_of_every_link_are_kept(place: Place, web: Web) -> None:
+    routes = {"/": page("/a"), "/a": page("/b", "/x1"), "/b": page("/c", "/x2"), "/c": page("/")}
+    site = web.site(routes, robots="User-agent: *\nDisallow: /x\n")
+    site.routes["/sitemap.xml"] = sitemap(site, "/c", "/alone")
+    site.routes["/alone"] = page()
+    stored = audit(place, site.url("/"))
+    depths = {path: each.depth for path, each in by_path(stored, site).items()}
+    assert depths == {"/": 0, "/a": 1, "/b": 2, "/c": 3, "/x1": 2, "/x2": 3, "/alone": 1}
+    denied = [each.url for each in stored.decisions() if not each.allowed]
+    assert denied == [site.url("/x1"), site.url("/x2")]
+    order = [(each.depth, each.url) for each in stored.pages()]
+    assert order == sorted(order)
+
+
+def test_a_stopped_audit_goes_on(place: Place, web: Web) -> None:
+    held = threading.Event()
+    routes = tree(20)
+    for path in ("/p5", "/p6"):  # both slots are taken, so nothing else is fetched meanwhile
+        routes[path] = Answer(body=routes[path], held=held)  # type: ignore[arg-type]
+    site = web.site(routes)
+
+    def stop(run: AuditRun) -> None:
+        wait_until(lambda: {"/p5", "/p6"} <= set(site.pages()), 60, "the pages that are held")
+        run.stop()
+        held.set()
+
+    first = audit(place, site.url("/"), stop, sitemaps=False)
+    assert first.info.ended_by == "stopped"
+    assert 0 < first.info.pages < 20
+    second = audit(place, site.url("/"), sitemaps=False)
+    assert second.info.audit_id == first.info.audit_id
+    assert (second.info.pages, second.info.ended_by) == (20, "nothing_left")
+    assert len(site.pages()) == len(set(site.pages())) == 20
+    assert [info.audit_id for info in stored_audits(place.folder / "audits")] == [second.info.audit_id]
+
+
+def test_an_audit_that_has_not_ended_cannot_be_read_yet(place: Place, web: Web) -> None:
+    held = threading.Event()
+    site = web.site({"/": Answer(body=page(), held=held)})
+    folder = place.folder / "audits"
+
+    def look(_run: AuditRun) -> None:
+        wait_until(lambda: "/" in site.pages(), 60, "the first page")
+        (begun,) = folder.iterdir()
+        assert read_info(begun).ended_at is None
+        with pytest.raises(NotFound, match="has not ended yet"):
+            StoredAudit(begun)
+        held.set()
+
+    audit(place, site.url("/"), look, sitemaps=False)
+    with pytest.raises(NotFound, match="there is no audit"):
+        StoredAudit(folder / "other")
+
+
+def test_a_site_that_cannot_be_reached_has_an_audit_without_pages(place: Place) -> None:
+    stored = audit(place, f"http://127.0.0.1:{closed_port()}/", retries=0)
+    assert (stored.info.pages, stored.info.ended_by) == (0, "connection_failure")
+    assert (list(stored.links()), list(stored.listed()), stored.sitemaps()) == ([], [], [])
+
+
+def planted(web: Web, pages: int) -> Site:
+    """A site with pages of every fate."""
+    routes: dict[str, Any] = tree(pages)
+    leaf = list(routes)[-1]
+    routes[leaf] = Answer(body=page("/moved", "/missing", "/no/1", "https://o.example/", title="leaf"), is_gzipped=True)
+    routes["/moved"] = redirect("/p1")
+    site = web.site(routes, robots="User-agent: *\nDisallow: /no/\n")
+    site.routes["/sitemap.xml"] = sitemap(site, "/p1", "/listed", "/no/2")
+    site.routes["/listed"] = page(head="<meta name=robots content=noindex>")
+    return site
+
+
+def kill_after(process: Apart, site: Site, requests: int) -> None:
+    wait_until(lambda: len(site.log) >= requests or process.poll() is not None, 60, "requests")
+    process.kill()
+
+
+@pytest.mark.roomy
+def test_killed_again_and_again_an_audit_ends_with_the_same_data(place: Place, web: Web, tmp_path: Path) -> None:
+    pages, kills = sized((25, 4), (110, 40))
+    site = planted(web, pages)
+    place.env |= {"COMITY_AUDITS": str(place.folder / "audits"), "COMITY_SITEMAPS": "true", **LONG_REQUESTS}
+    undisturbed = Place(tmp_path / "undisturbed", place.server)
+    undisturbed.folder.mkdir()
+    expected = without_times(audit(undisturbed, site.url("/")))
+    assert len(expected["pages"]) == pages + 5
+    for number in range(kills):
+        with place.begun("audit", site.url("/")) as process:
+            kill_after(process, site, len(site.log) + 1 + (7 * number) % 11)
+    last = place.comity_apart("audit", site.url("/"), within_s=120)
+    assert last.code == 0, last.err
+    (folder,) = (place.folder / "audits").iterdir()
+    found = without_times(StoredAudit(folder))
+    assert found["info"].ended_by == "nothing_left"
+    found["info"] = replace(found["info"], user_agent=expected["info"].user_agent)
+    for name, values in expected.items():
+        assert found[name] == values, name
+    runs = json.loads((folder / "audit.json").read_text())["run_ids"]
+    assert len(runs) > 1
