@@ -12,6 +12,7 @@ import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -181,7 +182,12 @@ def chromium_tab(folder: Path) -> Iterator[Tab]:
         os.dup2(writes, 4)
 
     process = subprocess.Popen(
-        command, preexec_fn=take_pipes, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command,
+        preexec_fn=take_pipes,
+        close_fds=False,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     os.close(there_reads)
     os.close(there_writes)
@@ -194,10 +200,10 @@ def chromium_tab(folder: Path) -> Iterator[Tab]:
             pipe.ask("Browser.close", {})
     finally:
         process.terminate()
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(10)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # its own processes, too: they would still write into the folder
+        process.wait(10)
         os.close(here_reads)
         os.close(here_writes)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pyarrow.parquet
@@ -16,9 +18,11 @@ from comity.doors.schemas.base import Schema
 from comity.model.audit import AuditInfo
 from comity.model.run import EndReason
 from comity.run.audit.advice import advice_for
+from comity.run.signals import INTERRUPTED
 from tests.audit.memory import audit_info
-from tests.doors.command_line import CommandLine
+from tests.doors.command_line import PATIENCE_S, CommandLine
 from tests.servers.ports import closed_port
+from tests.servers.waiting import wait_until
 from tests.walk.site import Answer, Route, Site, Web, page, redirect
 
 ROBOTS = "User-agent: *\nDisallow: /private/\n\nUser-agent: GPTBot\nDisallow: /\n"
@@ -209,3 +213,25 @@ def test_python_audits_too(audit: CommandLine, web: Web) -> None:
         library.read_audit("nowhere.example")
     with pytest.raises(library.BadInput):
         library.audit("not a site")
+
+
+@pytest.mark.roomy
+def test_an_audit_that_is_stopped_goes_on_by_the_same_command(audit: CommandLine, web: Web) -> None:
+    release = Event()
+    held = Answer(body=page("/b"), held=release)
+    site = web.site({"/": page("/a"), "/a": held, "/b": page("/")}, robots=ROBOTS)
+    arguments = ("audit", site.url(), "--allow-network", "127.0.0.0/8", "--json")
+    with audit.started(*arguments) as process:
+        wait_until(lambda: bool(site.of("/a")), PATIENCE_S, "the page that is held")
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert b"finishing the requests in flight" in process.stderr.readline()
+        release.set()
+        out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == INTERRUPTED, (out, err)
+    stopped = json.loads(out)["audit"]
+    again = audit(*arguments)
+    assert again.code == 0, again
+    assert again.document["audit"]["audit_id"] == stopped["audit_id"]
+    assert again.document["audit"]["pages"] == 3
+    assert len(site.of("/")) == 1, "what was read is not read again"
