@@ -31,7 +31,7 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     urls = [page.url for page in ShopAudit(60).pages()]
     path = tmp_path_factory.mktemp("report") / "report.html"
-    write_html(build_report(ShopAudit(60), every_finding(urls, 25), agents_of_shop), path)
+    write_html(build_report(ShopAudit(60), every_finding(urls, 12), agents_of_shop), path)
     return path
 
 
@@ -66,12 +66,12 @@ def test_both_colour_schemes_have_contrast(tab: Tab, page: Path) -> None:
     assert seen == {True, False}
 
 
-@pytest.mark.parametrize("width", [320, 390, 768, 1280])
-def test_nothing_is_wider_than_the_window(tab: Tab, page: Path, width: int) -> None:
+def test_nothing_is_wider_than_the_window(tab: Tab, page: Path) -> None:
     tab.open(page)
-    tab.look(width=width)
     tab.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
-    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    for width in (320, 390, 768, 1280):
+        tab.look(width=width)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_the_filter_keeps_what_matches(tab: Tab, page: Path) -> None:

@@ -144,12 +144,28 @@ def test_a_site_that_needs_a_login(audit: CommandLine, web: Web) -> None:
     assert "--auth" in document["advice"]
 
 
+def test_a_site_of_which_every_page_leads_to_a_login(audit: CommandLine, web: Web) -> None:
+    form = page(body='<form action="/login"><input type="password" name="p"></form>')
+    site = web.site({"/": redirect("/login"), "/login": form}, robots=ROBOTS)
+    code, document = ending_of(audit, site)
+    assert (code, document["audit"]["ended_by"]) == (1, "login_required")
+    assert "--login" in document["advice"]
+
+
+def test_a_start_that_is_no_page(audit: CommandLine, web: Web) -> None:
+    code, document = ending_of(audit, web.site({"/": Answer(404)}, robots=ROBOTS))
+    assert code == 1
+    assert codes(document) >= {"broken_page"}
+    assert document["advice"].startswith("Check the address")
+
+
 @pytest.mark.parametrize("reason", sorted(EndReason))
 def test_advice_has_no_gaps(reason: EndReason) -> None:
     info = audit_info(ended_by=str(reason), pages=0)
     advice = advice_for(info)
     assert advice is None or "{" not in advice
-    assert advice_for(audit_info(ended_by=str(reason), pages=1)) is None
+    one_page = audit_info(ended_by=str(reason), pages=1)
+    assert (advice_for(one_page) is None) is (reason is not EndReason.LOGIN_REQUIRED)
 
 
 @pytest.mark.parametrize(

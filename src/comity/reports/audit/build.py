@@ -123,7 +123,7 @@ class _PageCounts:
             return
         if page.elapsed_ms is not None:
             self.times[bisect_right(_TIME_BOUNDS_MS, page.elapsed_ms)] += 1
-        if 200 <= page.status < 300:
+        if page.is_page:
             self.pages += 1
             self._depths[min(page.depth, _DEEPEST_BAR)] += 1
             self.sizes[bisect_right(_SIZE_BOUNDS, page.body_bytes)] += 1

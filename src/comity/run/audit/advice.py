@@ -24,12 +24,18 @@ _ADVICE: Final[Mapping[str, str]] = {
     EndReason.TAKEN_DOWN: "`comity takedown remove {host}` lifts the takedown.",
     EndReason.PROXY_FAILURE: "Check --proxy.",
     EndReason.HELD_ELSEWHERE: "Run the same command when the other crawl of {host} has ended.",
+    EndReason.NOTHING_LEFT: "Check the address: {site} did not answer with a page.",
 }
+
+
+def read_nothing(info: AuditInfo) -> bool:
+    """Whether an audit read no page of a site, or only the one that asks for a login."""
+    return not info.pages or info.ended_by == EndReason.LOGIN_REQUIRED
 
 
 def advice_for(info: AuditInfo) -> str | None:
     """What would let the audit read pages; None if it read some, or if nothing is known to help."""
-    if info.pages:
+    if not read_nothing(info):
         return None
     advice = _ADVICE.get(info.ended_by)
     if advice is None:

@@ -45,7 +45,7 @@ class _Written:
 def deliver(stored: StoredAudit, results: Results, *, is_whole: bool = True) -> None:
     """Write everything that was asked for; exits with 1 if no page came, or if a finding is too severe."""
     from comity.reports.audit.build import report_of
-    from comity.run.audit.advice import advice_for
+    from comity.run.audit.advice import advice_for, read_nothing
 
     report = report_of(stored)
     written = _write_files(stored, report, results)
@@ -59,7 +59,7 @@ def deliver(stored: StoredAudit, results: Results, *, is_whole: bool = True) -> 
         _write_summary(report, stored.folder, written, advice)
     if not is_whole:
         return
-    if not report.info.pages:
+    if read_nothing(report.info):
         raise typer.Exit(1)
     failing = [each for each in report.findings if results.fail_on and each.severity.rank >= results.fail_on.rank]
     if failing:
