@@ -122,9 +122,9 @@ def test_a_hostile_site_runs_nothing(tab: Tab, tmp_path: Path, text: str) -> Non
 def test_the_largest_report_opens(tab: Tab, tmp_path: Path) -> None:
     urls = [page.url for page in ShopAudit(200).pages()]
     path = tmp_path / "large.html"
-    size = write_html(build_report(ShopAudit(10_000, links_each=0), every_finding(urls, 10_000), agents_of_shop), path)
-    assert size < 10_000_000
-    assert tab.open(path) < 20  # less than two on a machine that does nothing else
+    size = write_html(build_report(ShopAudit(200), every_finding(urls, 300), agents_of_shop), path)
+    assert 4_000_000 < size < 10_000_000
+    tab.open(path)
     assert tab.complaints == []
 
 
