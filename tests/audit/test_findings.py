@@ -120,6 +120,11 @@ FAULTS: list[tuple[Code, Made, dict[str, list[str]]]] = [
     ),
     (Code.SOFT_404, lambda: site(page(headings=(Heading(1, "404"),), word_count=20)), {"soft_404": ["/x"]}),
     (
+        Code.SOFT_404,
+        lambda: site(page(headings=(Heading(1, "We can't find that page"),), word_count=20)),
+        {"soft_404": ["/x"]},
+    ),
+    (
         Code.REDIRECT_CHAIN,
         lambda: not_linked(redirected_page("/x", "/y", "/a")),
         {"redirect_chain": ["/x"]},
@@ -408,6 +413,7 @@ NEAR_MISSES: dict[str, Made] = {
     "a rate limit": lambda: site(failed_page("/x", 429)),
     "a host that is busy": lambda: site(failed_page("/x", None, "host_busy: another process holds it")),
     "a long text about error pages": lambda: site(page(titles=("404 not found: what it means",), word_count=900)),
+    "a number that is no status": lambda: site(page(titles=("Peugeot 404 | Cars",), word_count=150)),
     "a redirect to a login": lambda: not_linked(redirected_page("/x", "/login?next=/x", status=302)),
     "a redirect to another site": lambda: site(redirected_page("/x", "https://other.test/y")),
     "a page whose canonical is itself": lambda: site(page(**canonical("/x"))),

@@ -33,7 +33,7 @@ AUTHORITY = CERTIFICATES / "ca.pem"
 _SECURE_CODES = frozenset({"mixed_content", "http_link", "missing_hsts"})
 _GZIP = b"\x1f\x8b"
 _TLS_HANDSHAKE = b"\x16"
-_WRITTEN_ORIGIN = re.compile(r"(?:sitemap:\s*|<loc>\s*)(https?://[^/\s<]+)", re.IGNORECASE)
+_WRITTEN_ORIGIN = re.compile(r"(?:sitemap:\s*|<loc>\s*)((?:https?://)?[^/\s<]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

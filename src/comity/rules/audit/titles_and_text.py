@@ -17,8 +17,9 @@ from comity.rules.audit.site_rows import MAX_SOURCES, Found, Row
 
 # Bing Webmaster Tools warn of titles over 70 characters; Google shows about 600 pixels, which are fewer.
 LONGEST_TITLE: Final = 70
-# Half of the 200 words under which the SEO Spider calls a page thin: that counts menus too, which are left out here.
-FEWEST_WORDS: Final = 100
+# A quarter of the 200 words that tools commonly ask for: those count menus too, which are left out here, and a notice
+# on every short page would hide the few that are really empty.
+FEWEST_WORDS: Final = 50
 # Fewer words than this are alike by chance, and are reported as a thin page.
 FEWEST_WORDS_COMPARED: Final = 30
 # An error page says so in few words; a long text with such a title is about error pages.
@@ -27,7 +28,10 @@ _MOST_WORDS_OF_ERROR_TITLE: Final = 8
 
 # What error pages call themselves; read in the title and in the first heading.
 _NOT_FOUND: Final = re.compile(
-    r"\b404\b|^(?:error\W+)?not found\b|\bnot found\W*$|\bno such page\b|\bnothing (?:was )?found\b"
+    r"^\W*(?:(?:http|error|fehler|erreur|status)\W*){0,2}404\W*(?:error|page|fehler|erreur|(?:page )?not found)?\W*$"
+    r"|^(?:error\W+)?not found\b|\bnot found\W*$|\bno such page\b|\bnothing (?:was )?found\b"
+    r"|\b(?:can.?t|cannot|could ?n.?t|could not|unable to) find (?:the|that|this|your|what)\b"
+    r"|\bpage you .{0,20}looking for\b"
     r"|\b(?:page|file|site|product|item|article|document|content|url)s?\b.{0,20}?\b(?:not found|not exist|doesn.t exist"
     r"|no longer (?:exists?|available)|(?:cannot|can.t|could not|couldn.t) be found|missing|unavailable|is gone"
     r"|not available)\b"
