@@ -6,6 +6,7 @@ audit = MemoryAudit(pages=[good_page("/"), good_page("/a", status=404)], links=[
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -71,6 +72,9 @@ class MemoryAudit:
     def links(self) -> Iterable[AuditedLink]:
         return iter(sorted(self.links_, key=lambda each: each.page))
 
+    def outcomes(self) -> dict[str, int]:
+        return dict(Counter(each.link.outcome for each in self.links_))
+
     def robots(self) -> Sequence[RobotsFile]:
         return self.robots_
 
@@ -127,7 +131,7 @@ def failed_page(path: str, status: int | None = 404, error: str | None = None, *
     """A URL that gave no page: an error status, or no answer where the status is None."""
     url = absolute(path)
     page = AuditedPage(
-        url=url, status=status, error=error or (f"http_{status}" if status else "connection_failure: refused"), depth=1,
+        url=url, status=status, error=error or (f"http_{status}" if status else "connect_failure: refused"), depth=1,
         final_url=url if status else None, hops=(Hop(url, status, None, 80.0, 120.0),), in_sitemap=False,
     )  # fmt: skip
     return replace(page, **changes)

@@ -66,48 +66,54 @@ _REQUIRED_ALONE: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 # Types of schema.org that are judged as the type they are a kind of.
+# fmt: off
 _KIND_OF: Final[Mapping[str, str]] = {
     **dict.fromkeys(
-        """
-        AdvertiserContentArticle AnalysisNewsArticle BackgroundNewsArticle BlogPosting
-        LiveBlogPosting NewsArticle OpinionNewsArticle Report ReportageNewsArticle ReviewNewsArticle
-        SatiricalArticle ScholarlyArticle TechArticle
-        """.split(),
+        [
+            "AdvertiserContentArticle", "AnalysisNewsArticle", "BackgroundNewsArticle", "BlogPosting",
+            "LiveBlogPosting", "NewsArticle", "OpinionNewsArticle", "Report", "ReportageNewsArticle",
+            "ReviewNewsArticle", "SatiricalArticle", "ScholarlyArticle", "TechArticle",
+        ],
         "Article",
     ),
     **dict.fromkeys(
-        """
-        BusinessEvent ChildrensEvent ComedyEvent CourseInstance DanceEvent EducationEvent
-        ExhibitionEvent Festival FoodEvent Hackathon LiteraryEvent MusicEvent SaleEvent
-        ScreeningEvent SocialEvent SportsEvent TheaterEvent VisualArtsEvent
-        """.split(),
+        [
+            "BusinessEvent", "ChildrensEvent", "ComedyEvent", "DanceEvent",
+            "EducationEvent", "ExhibitionEvent", "Festival", "FoodEvent", "Hackathon", "LiteraryEvent",
+            "MusicEvent", "SaleEvent", "ScreeningEvent", "SocialEvent", "SportsEvent", "TheaterEvent",
+            "VisualArtsEvent",
+        ],
         "Event",
     ),
     **dict.fromkeys(
-        """
-        AccountingService AnimalShelter Attorney AutoDealer AutoRental AutoRepair AutomotiveBusiness
-        BankOrCreditUnion BarOrPub BeautySalon BedAndBreakfast BikeStore BookStore Brewery
-        CafeOrCoffeeShop Campground ChildCare ClothingStore ComputerStore ConvenienceStore DaySpa
-        Dentist DepartmentStore DryCleaningOrLaundry Electrician ElectronicsStore EmergencyService
-        EmploymentAgency EntertainmentBusiness ExerciseGym FastFoodRestaurant FinancialService
-        Florist FoodEstablishment FurnitureStore GardenStore GasStation GeneralContractor
-        GroceryStore HVACBusiness HairSalon HardwareStore HealthAndBeautyBusiness HobbyShop
-        HomeAndConstructionBusiness HomeGoodsStore Hospital Hostel Hotel HousePainter IceCreamShop
-        InsuranceAgency JewelryStore LegalService Library LiquorStore Locksmith LodgingBusiness
-        MedicalBusiness MedicalClinic MobilePhoneStore Motel MovingCompany NailSalon NightClub
-        Notary OfficeEquipmentStore Optician PetStore Pharmacy Physician Plumber ProfessionalService
-        RealEstateAgent Resort Restaurant RoofingContractor SelfStorage ShoeStore ShoppingCenter
-        SportingGoodsStore SportsActivityLocation Store TattooParlor TireShop ToyStore TravelAgency
-        VeterinaryCare WholesaleStore Winery
-        """.split(),
+        [
+            "AccountingService", "AnimalShelter", "Attorney", "AutoDealer", "AutoRental", "AutoRepair",
+            "AutomotiveBusiness", "BankOrCreditUnion", "BarOrPub", "BeautySalon", "BedAndBreakfast",
+            "BikeStore", "BookStore", "Brewery", "CafeOrCoffeeShop", "Campground", "ChildCare",
+            "ClothingStore", "ComputerStore", "ConvenienceStore", "DaySpa", "Dentist", "DepartmentStore",
+            "DryCleaningOrLaundry", "Electrician", "ElectronicsStore", "EmergencyService",
+            "EmploymentAgency", "EntertainmentBusiness", "ExerciseGym", "FastFoodRestaurant",
+            "FinancialService", "Florist", "FoodEstablishment", "FurnitureStore", "GardenStore",
+            "GasStation", "GeneralContractor", "GroceryStore", "HVACBusiness", "HairSalon", "HardwareStore",
+            "HealthAndBeautyBusiness", "HobbyShop", "HomeAndConstructionBusiness", "HomeGoodsStore",
+            "Hospital", "Hostel", "Hotel", "HousePainter", "IceCreamShop", "InsuranceAgency",
+            "JewelryStore", "LegalService", "Library", "LiquorStore", "Locksmith", "LodgingBusiness",
+            "MedicalBusiness", "MedicalClinic", "MobilePhoneStore", "Motel", "MovingCompany", "NailSalon",
+            "NightClub", "Notary", "OfficeEquipmentStore", "Optician", "PetStore", "Pharmacy", "Physician",
+            "Plumber", "ProfessionalService", "RealEstateAgent", "Resort", "Restaurant",
+            "RoofingContractor", "SelfStorage", "ShoeStore", "ShoppingCenter", "SportingGoodsStore",
+            "SportsActivityLocation", "Store", "TattooParlor", "TireShop", "ToyStore", "TravelAgency",
+            "VeterinaryCare", "WholesaleStore", "Winery",
+        ],
         "LocalBusiness",
     ),
     **dict.fromkeys(
-        """
-        Airline CollegeOrUniversity Corporation EducationalOrganization GovernmentOrganization
-        MedicalOrganization NGO NewsMediaOrganization OnlineBusiness OnlineStore PerformingGroup
-        ResearchOrganization School SportsOrganization SportsTeam
-        """.split(),
+        [
+            "Airline", "CollegeOrUniversity", "Corporation", "EducationalOrganization",
+            "GovernmentOrganization", "MedicalOrganization", "NGO", "NewsMediaOrganization",
+            "OnlineBusiness", "OnlineStore", "PerformingGroup", "ResearchOrganization", "School",
+            "SportsOrganization", "SportsTeam",
+        ],
         "Organization",
     ),
     **dict.fromkeys(("MobileApplication", "VideoGame", "WebApplication"), "SoftwareApplication"),
@@ -117,6 +123,7 @@ _KIND_OF: Final[Mapping[str, str]] = {
     "IndividualProduct": "Product",
     "SocialMediaPosting": "DiscussionForumPosting",
 }
+# fmt: on
 
 # Properties whose items are judged with the item that holds them, by the type of the holder.
 _JUDGED: Final[Mapping[str, tuple[str, ...]]] = {

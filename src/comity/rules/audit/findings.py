@@ -1,0 +1,99 @@
+"""Findings of an audit: takes what it kept, returns every fault with the pages that have it.
+
+Pages are read once and links once. Slim rows of pages are held, links never: a site with a hundred links on each page
+needs no more memory than one with ten. Where one fault explains another, the first is reported alone: a page that
+answers 404 has no missing title, and a copy that names its original is no duplicate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from comity.model.audit import AuditData, AuditedPage, Finding, FindingCode
+from comity.rules.audit.answers import judge_answers, judge_redirect
+from comity.rules.audit.canonical_pages import judge_canonical_targets, judge_canonicals
+from comity.rules.audit.languages import Translations
+from comity.rules.audit.links import judge_links, note_links
+from comity.rules.audit.robots_file import judge_robots, parsed_files
+from comity.rules.audit.security import judge_security
+from comity.rules.audit.site_rows import Answer, Found, Row, Site
+from comity.rules.audit.sitemap_entries import judge_entries, judge_links_and_entries, judge_sitemaps, note_listed
+from comity.rules.audit.speed import judge_speed
+from comity.rules.audit.structured_data import judge_structured_data
+from comity.rules.audit.titles_and_text import SharedTexts, is_soft_404, judge_text
+from comity.rules.canonical import origin_of
+from comity.rules.robots.verdict import RobotsFile
+
+# Search engines whose readers never see a noindex that robots.txt hides from them.
+_SEARCH_AGENTS: Final = ("Googlebot", "Bingbot")
+
+
+def find(data: AuditData) -> tuple[Finding, ...]:
+    """Every fault of a site, the gravest first."""
+    found = Found()
+    site = Site(data.info)
+    robots_files = data.robots()
+    parsed = parsed_files(robots_files)
+    shared, translations = SharedTexts(), Translations()
+    for page in data.pages():
+        row = site.take(page)
+        judge_redirect(page, row, site, found)
+        _judge_hidden_noindex(row, parsed, found)
+        if page.is_page:
+            _judge_page(page, row, site, shared, translations, found)
+    note_links(site, data.links(), found)
+    rules = {origin: file.for_agent(data.info.user_agent) for origin, file in parsed.items()}
+    entries = note_listed(site, data.listed(), rules, found)
+    judge_answers(site, found)
+    judge_links(site, found)
+    judge_canonical_targets(site, found)
+    judge_entries(site, found)
+    knows_entries = judge_sitemaps(site, data.sitemaps(), parsed.values(), entries, found)
+    judge_links_and_entries(site, knows_entries, found)
+    judge_robots(site, robots_files, found)
+    shared.judge(found)
+    translations.judge(site, found)
+    return found.findings()
+
+
+def _judge_page(
+    page: AuditedPage, row: Row, site: Site, shared: SharedTexts, translations: Translations, found: Found
+) -> None:
+    """Judge the content of a page, once, under the address that it was read at."""
+    subject = row.final_url
+    if subject in site.judged or not site.has(subject) or row.answer is not Answer.OK or page.facts is None:
+        return
+    site.judged.add(subject)
+    target = site.rows.get(subject, row)
+    judge_security(page, subject, found)
+    target.is_soft_404 = is_soft_404(page.facts)
+    if target.is_soft_404:
+        said = next(iter(page.facts.titles), "") or next((each.text for each in page.facts.headings), "")
+        found.add(FindingCode.SOFT_404, subject, said)
+        return
+    judge_speed(page, subject, found)
+    judge_canonicals(page, subject, found)
+    judge_text(page.facts, target, found)
+    judge_structured_data(page.facts.structured, subject, found)
+    shared.take(page.facts, target)
+    translations.take(page.facts.alternates, target, found)
+
+
+def _judge_hidden_noindex(row: Row, parsed: Mapping[str, RobotsFile], found: Found) -> None:
+    """Report a page that asks not to be indexed where search engines cannot read it."""
+    if not row.has_noindex or row.redirects:
+        return
+    hidden = "robots.txt" if row.answer is Answer.BLOCKED else _hidden_by(row.url, parsed)
+    if hidden is not None:
+        found.add(FindingCode.NOINDEX_BLOCKED_BY_ROBOTS, row.url, hidden)
+
+
+def _hidden_by(url: str, parsed: Mapping[str, RobotsFile]) -> str | None:
+    """The line by which robots.txt hides a page from a search engine."""
+    file = parsed.get(origin_of(url)) if url.count("/") > 2 else None
+    verdicts: Iterable[tuple[str, bool, str]] = ()
+    if file is not None:
+        each = ((agent, file.verdict(agent, url)) for agent in _SEARCH_AGENTS)
+        verdicts = ((agent, verdict.allowed, verdict.reason) for agent, verdict in each)
+    return next((f"{agent}: {reason}" for agent, allowed, reason in verdicts if not allowed), None)

@@ -1,0 +1,147 @@
+"""Titles, headings and texts: what a page lacks by itself, and what it shares with others.
+
+What pages share is judged for pages that may be indexed under their own address: of a copy that names its original,
+or asks not to be indexed, nothing needs mending.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from comity.model.audit import FindingCode, PageFacts
+from comity.rules.audit.similarity import near_duplicates
+from comity.rules.audit.site_rows import MAX_SOURCES, Found, Row
+
+# Bing Webmaster Tools warn of titles over 70 characters; Google shows about 600 pixels, which are fewer.
+LONGEST_TITLE: Final = 70
+# Half of the 200 words under which the SEO Spider calls a page thin: that counts menus too, which are left out here.
+FEWEST_WORDS: Final = 100
+# Fewer words than this are alike by chance, and are reported as a thin page.
+FEWEST_WORDS_COMPARED: Final = 30
+# An error page says so in few words; a long text with such a title is about error pages.
+MOST_WORDS_OF_ERROR_PAGE: Final = 200
+_MOST_WORDS_OF_ERROR_TITLE: Final = 8
+
+# What error pages call themselves; read in the title and in the first heading.
+_NOT_FOUND: Final = re.compile(
+    r"\b404\b|^(?:error\W+)?not found\b|\bnot found\W*$|\bno such page\b|\bnothing (?:was )?found\b"
+    r"|\b(?:page|file|site|product|item|article|document|content|url)s?\b.{0,20}?\b(?:not found|not exist|doesn.t exist"
+    r"|no longer (?:exists?|available)|(?:cannot|can.t|could not|couldn.t) be found|missing|unavailable|is gone"
+    r"|not available)\b"
+    r"|nicht gefunden|existiert nicht|introuvable|n.existe pas|non trouv[ée]e|no encontrad[ao]|no existe|non trovat[ao]"
+    r"|n[ãa]o encontrad[ao]|niet gevonden|ikke fundet|ikke funnet|hittades inte|ei l[öo]ydy|nie znaleziono|nenalezena"
+    r"|nem tal[áa]lhat[óo]|не найдена?|見つかりません|找不到|未找到",
+    re.IGNORECASE,
+)
+_TITLE_PARTS: Final = re.compile(r"\s+[|–—·:»-]\s+|\s*\|\s*")
+_EDGES: Final = " .,;:!?|–—-…"
+_SHOWN: Final = 3
+
+
+def is_soft_404(facts: PageFacts) -> bool:
+    """Whether a page that answered well says that there is no such page."""
+    if facts.word_count > MOST_WORDS_OF_ERROR_PAGE:
+        return False
+    said = [part for title in facts.titles[:1] for part in _TITLE_PARTS.split(title)]
+    said += [heading.text for heading in facts.headings if heading.level == 1][:1]
+    return any(len(text.split()) <= _MOST_WORDS_OF_ERROR_TITLE and _NOT_FOUND.search(text) for text in said)
+
+
+def judge_text(facts: PageFacts, row: Row, found: Found) -> None:
+    """Report what a page lacks by itself."""
+    url = row.url
+    titles = [title for title in facts.titles if title.strip()]
+    if not titles:
+        found.add(FindingCode.MISSING_TITLE, url)
+    elif len(titles) > 1:
+        found.add(FindingCode.MULTIPLE_TITLES, url, " / ".join(titles[:_SHOWN]))
+    if titles and len(titles[0]) > LONGEST_TITLE and row.is_indexable:
+        found.add(FindingCode.LONG_TITLE, url, f"{len(titles[0])} characters: {titles[0]}")
+    if not any(map(str.strip, facts.descriptions)) and row.is_indexable:
+        found.add(FindingCode.MISSING_DESCRIPTION, url)
+    _judge_headings(facts, url, found)
+    if row.is_indexable and facts.word_count < FEWEST_WORDS:
+        found.add(FindingCode.THIN_PAGE, url, f"{facts.word_count} words")
+    if facts.images_without_alt:
+        missing = facts.images_without_alt
+        found.add(FindingCode.MISSING_ALT, url, f"{len(missing)} of {facts.images}: {', '.join(missing[:_SHOWN])}")
+    if not (facts.language or "").strip():
+        found.add(FindingCode.MISSING_LANGUAGE, url)
+    if not facts.has_viewport:
+        found.add(FindingCode.MISSING_VIEWPORT, url)
+
+
+def _judge_headings(facts: PageFacts, url: str, found: Found) -> None:
+    first = [heading.text for heading in facts.headings if heading.level == 1 and heading.text.strip()]
+    if not first:
+        found.add(FindingCode.MISSING_H1, url)
+    elif len(first) > 1:
+        found.add(FindingCode.MULTIPLE_H1, url, " / ".join(first[:_SHOWN]))
+    for above, below in pairwise(facts.headings):
+        if below.level > above.level + 1:
+            found.add(FindingCode.SKIPPED_HEADING_LEVEL, url, f"h{above.level} then h{below.level}: {below.text}")
+            break
+
+
+class SharedTexts:
+    """Titles, descriptions and texts of the pages that may be indexed, gathered to find equal ones."""
+
+    def __init__(self) -> None:
+        self._titles: dict[str, list[str]] = {}
+        self._descriptions: dict[str, list[str]] = {}
+        self._texts: dict[str, list[str]] = {}
+        self._hashes: dict[str, int] = {}
+        """Similarity hashes by URL."""
+
+    def take(self, facts: PageFacts, row: Row) -> None:
+        """Gather what one page says."""
+        if not row.is_indexable:
+            return
+        title = next(filter(str.strip, facts.titles), None)
+        if title is not None:
+            self._titles.setdefault(_key(title), []).append(row.url)
+        description = next(filter(str.strip, facts.descriptions), None)
+        if description is not None:
+            self._descriptions.setdefault(_key(description), []).append(row.url)
+        if facts.text_hash is not None and facts.word_count:
+            self._texts.setdefault(facts.text_hash, []).append(row.url)
+        if facts.similarity is not None and facts.word_count >= FEWEST_WORDS_COMPARED:
+            self._hashes[row.url] = facts.similarity
+
+    def judge(self, found: Found) -> None:
+        """Report what pages share. Equal pages have equal titles, too: that is reported once."""
+        group_of = {url: number for number, urls in enumerate(self._texts.values()) if len(urls) > 1 for url in urls}
+        for urls in self._texts.values():
+            _add_group(found, FindingCode.DUPLICATE_CONTENT, urls, "the same text")
+        for code, groups in (
+            (FindingCode.DUPLICATE_TITLE, self._titles),
+            (FindingCode.DUPLICATE_DESCRIPTION, self._descriptions),
+        ):
+            for text, urls in groups.items():
+                if len({group_of.get(url, url) for url in urls}) > 1:
+                    _add_group(found, code, urls, text)
+        # Of equal pages the first stands for all.
+        seconds = {url for urls in self._texts.values() for url in urls[1:]}
+        hashed = ((url, value) for url, value in self._hashes.items() if url not in seconds)
+        for urls in near_duplicates(hashed):
+            _add_group(found, FindingCode.NEAR_DUPLICATE_CONTENT, urls, "differs in few words")
+
+
+def _key(text: str) -> str:
+    """A text as it is compared: case, spaces and marks at its ends make no difference to a reader."""
+    folded = " ".join(text.casefold().split())
+    return folded.strip(_EDGES) or folded
+
+
+def _add_group(found: Found, code: FindingCode, urls: Sequence[str], detail: str) -> None:
+    if len(urls) < 2:
+        return
+    for url in urls:
+        found.add(code, url, detail, list(_others(url, urls)))
+
+
+def _others(url: str, urls: Sequence[str]) -> Iterator[str]:
+    return (each for each in urls[: MAX_SOURCES + 1] if each != url)
