@@ -340,6 +340,25 @@ def planted(web: Web, pages: int) -> Site:
     return site
 
 
+def test_both_databases_give_the_same_audit(place: Place, web: Web, migrated_postgres_url: str) -> None:
+    site = planted(web, 8)
+    embedded = without_times(audit(place, site.url("/")))
+    shared = without_times(audit(place, site.url("/"), database_url=migrated_postgres_url))
+    assert len(embedded["pages"]) == 13
+    for name, values in embedded.items():
+        assert shared[name] == values, name
+
+
+def test_a_host_that_a_crawl_gave_up_is_audited_all_the_same(place: Place, web: Web) -> None:
+    site = web.site({"/": page("/a"), "/a": page()}, robots=Answer(500))
+    assert place.crawl(site.url("/"), retries=0).pages == 0
+    assert place.host(site.host)["status"] != "pending"
+    before = place.host(site.host)["status"]
+    stored = audit(place, site.url("/"), sitemaps=False, robots_unreachable="allow")
+    assert stored.info.pages == 2
+    assert place.host(site.host)["status"] == before
+
+
 def kill_after(process: Apart, site: Site, requests: int) -> None:
     wait_until(lambda: len(site.log) >= requests or process.poll() is not None, 60, "requests")
     process.kill()
