@@ -143,6 +143,15 @@ def test_robots_txt_that_cannot_be_read_closes_the_site_or_by_setting_opens_it_w
     assert opened.info.audit_id != closed.info.audit_id
 
 
+def test_a_new_audit_reads_robots_txt_afresh(place: Place, web: Web) -> None:
+    site = web.site({"/": page("/a"), "/a": page()}, robots="User-agent: *\nDisallow: /a\n")
+    assert audit(place, site.url("/"), sitemaps=False).info.pages == 1
+    site.routes["/robots.txt"] = Answer(body="User-agent: *\nAllow: /\n", type="text/plain")
+    again = audit(place, site.url("/"), sitemaps=False)
+    assert (again.info.pages, again.robots()[0].text) == (2, "User-agent: *\nAllow: /\n")
+    assert place.comity("verify-politeness").code == 0
+
+
 def test_the_profile_is_that_of_s2(place: Place) -> None:
     profile = DOOR_PROFILES[Door.AUDIT]
     assert (profile.max_concurrency, profile.random_delay_s, profile.interval_s) == (2, (0.2, 0.5), None)
