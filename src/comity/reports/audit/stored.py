@@ -112,7 +112,8 @@ class StoredAudit:
 
     def _rows(self, names: str, table: str, at_once: int, grouped: str = "") -> Iterator[tuple[Any, ...]]:
         """The rows of a table in the order of its file."""
-        path = str((self._tables / f"{table}.parquet").absolute()).replace("'", "''")
+        path = self._tables / table
+        files = sorted(path.iterdir()) if path.is_dir() else [path.with_suffix(".parquet")]
         settings: dict[str, Any] = {
             "threads": 1,
             "memory_limit": _MEMORY_LIMIT,
@@ -120,7 +121,8 @@ class StoredAudit:
             "autoload_known_extensions": False,
         }
         with closing(duckdb.connect(":memory:", config=settings)) as connection:
-            connection.execute(f"SELECT {names} FROM read_parquet('{path}'){grouped}")  # noqa: S608  # our own words and path
+            connection.read_parquet([str(file.absolute()) for file in files]).create_view("found")
+            connection.execute(f"SELECT {names} FROM found{grouped}")  # noqa: S608  # our own words
             while rows := connection.fetchmany(at_once):
                 yield from rows
 

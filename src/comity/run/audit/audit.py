@@ -39,6 +39,7 @@ from comity.walk.visit_list import (
     VisitList,
     add_visits,
     end_list,
+    forget_robots,
     hosts_to_visit,
     list_state,
     open_list,
@@ -164,6 +165,8 @@ class AuditRun:
         visits = open_list(database, state.clock, str(Door.AUDIT), plan.name)
         self.is_resumed = visits.is_resumed
         folder = self._open_folder(state, visits)
+        if not visits.is_resumed:  # an owner who has just mended robots.txt wants to see that
+            forget_robots(database, plan.start.host)
         add_visits(database, visits, [plan.start], is_guessed=lambda _address: not plan.names_scheme)
         settings = state.settings.model_copy(update={"pages": str(folder / PAGES), "site_hosts": ()})
         reason, sentence = await self._crawl_until_done(State(database, state.clock, settings), visits)
