@@ -7,6 +7,9 @@ docs/python.md says how to use them.
 __version__ = "0.1.0.dev0"
 
 _HOMES = {
+    "Audit": "comity.doors.python.audit",
+    "AuditComparison": "comity.model.audit",
+    "AuditReport": "comity.model.audit",
     "BadInput": "comity.model.errors",
     "ComityError": "comity.model.errors",
     "CrawlRun": "comity.doors.python.crawl_run",
@@ -16,13 +19,16 @@ _HOMES = {
     "Page": "comity.doors.python.page",
     "Posting": "comity.model.search",
     "FetchedPage": "comity.extract.fetched_page",
+    "Finding": "comity.model.audit",
     "Progress": "comity.walk.crawl.progress",
     "RunSummary": "comity.walk.crawl.progress",
     "Source": "comity.model.source",
     "Sink": "comity.doors.python.user_code",
     "SinkFailed": "comity.doors.python.user_code",
     "TEMPORARY": "comity.doors.python.options",
+    "audit": "comity.doors.python.audit",
     "crawl": "comity.doors.python.crawl",
+    "read_audit": "comity.doors.python.audit",
     "read_pages": "comity.doors.python.read_pages",
     "search": "comity.doors.python.search",
 }

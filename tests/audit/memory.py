@@ -6,6 +6,7 @@ audit = MemoryAudit(pages=[good_page("/"), good_page("/a", status=404)], links=[
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -70,6 +71,9 @@ class MemoryAudit:
 
     def links(self) -> Iterable[AuditedLink]:
         return iter(sorted(self.links_, key=lambda each: each.page))
+
+    def outcomes(self) -> dict[str, int]:
+        return dict(Counter(each.link.outcome for each in self.links_))
 
     def robots(self) -> Sequence[RobotsFile]:
         return self.robots_

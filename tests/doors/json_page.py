@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from comity.doors.schemas import commands, decisions, events, hosts, queue, sources, webhooks
+from comity.doors.schemas import audits, commands, decisions, events, hosts, queue, sources, webhooks
 from comity.doors.schemas.base import Schema
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "json.md"
@@ -138,6 +138,9 @@ NOUNS: Final = (
          "POST /admin/webhooks/deliveries/{delivery_id}/resend", "POST /admin/webhooks/{webhook_id}/test"),
     ),
     Noun("crawl", events.CrawlResult, ("crawl", "demo"), ()),
+    Noun("audit", audits.AuditView, ("audit", "audit report"), ()),
+    Noun("audit in a list", audits.AuditInfoView, ("audit list",), ()),
+    Noun("comparison of audits", audits.AuditComparisonView, ("audit compare",), ()),
     Noun("run of a worker", events.WorkerRun, ("work",), (), "One line for each run."),
     Noun("reset host", commands.HostReset, ("domains reset",), ()),
     Noun("merged host", commands.HostMerge, ("domains merge",), ()),

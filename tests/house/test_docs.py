@@ -29,6 +29,7 @@ ROOT: Any = typer.main.get_command(app)
 # Read before the settings are, or by the tests alone.
 OTHER_VARIABLES = {
     "COMITY_TRACEBACK",
+    "COMITY_TEST_CHROMIUM",
     "COMITY_TEST_DATABASE_URL",
     "COMITY_TEST_REDIS_URL",
     "COMITY_TEST_HOSTS",

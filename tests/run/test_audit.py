@@ -143,6 +143,15 @@ def test_robots_txt_that_cannot_be_read_closes_the_site_or_by_setting_opens_it_w
     assert opened.info.audit_id != closed.info.audit_id
 
 
+def test_a_new_audit_reads_robots_txt_afresh(place: Place, web: Web) -> None:
+    site = web.site({"/": page("/a"), "/a": page()}, robots="User-agent: *\nDisallow: /a\n")
+    assert audit(place, site.url("/"), sitemaps=False).info.pages == 1
+    site.routes["/robots.txt"] = Answer(body="User-agent: *\nAllow: /\n", type="text/plain")
+    again = audit(place, site.url("/"), sitemaps=False)
+    assert (again.info.pages, again.robots()[0].text) == (2, "User-agent: *\nAllow: /\n")
+    assert place.comity("verify-politeness").code == 0
+
+
 def test_the_profile_is_that_of_s2(place: Place) -> None:
     profile = DOOR_PROFILES[Door.AUDIT]
     assert (profile.max_concurrency, profile.random_delay_s, profile.interval_s) == (2, (0.2, 0.5), None)
@@ -338,6 +347,25 @@ def planted(web: Web, pages: int) -> Site:
     site.routes["/sitemap.xml"] = sitemap(site, "/p1", "/listed", "/no/2")
     site.routes["/listed"] = page(head="<meta name=robots content=noindex>")
     return site
+
+
+def test_both_databases_give_the_same_audit(place: Place, web: Web, migrated_postgres_url: str) -> None:
+    site = planted(web, 8)
+    embedded = without_times(audit(place, site.url("/")))
+    shared = without_times(audit(place, site.url("/"), database_url=migrated_postgres_url))
+    assert len(embedded["pages"]) == 13
+    for name, values in embedded.items():
+        assert shared[name] == values, name
+
+
+def test_a_host_that_a_crawl_gave_up_is_audited_all_the_same(place: Place, web: Web) -> None:
+    site = web.site({"/": page("/a"), "/a": page()}, robots=Answer(500))
+    assert place.crawl(site.url("/"), retries=0).pages == 0
+    assert place.host(site.host)["status"] != "pending"
+    before = place.host(site.host)["status"]
+    stored = audit(place, site.url("/"), sitemaps=False, robots_unreachable="allow")
+    assert stored.info.pages == 2
+    assert place.host(site.host)["status"] == before
 
 
 def kill_after(process: Apart, site: Site, requests: int) -> None:

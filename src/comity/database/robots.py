@@ -88,6 +88,11 @@ def forget_failures(connection: Connection, host: str) -> None:
     )
 
 
+def forget(connection: Connection, host: str) -> None:
+    """Forget the files of a host, so that they are asked for at the next visit."""
+    connection.execute(delete(robots_cache).where(robots_cache.c.host == host))
+
+
 def put(connection: Connection, values: dict[str, Any]) -> None:
     """Keep what was read, in place of what was known before."""
     changed = {name: value for name, value in values.items() if name != "origin"}

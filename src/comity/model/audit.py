@@ -258,6 +258,10 @@ class AuditData(Protocol):
         """Every link of every page, by page; there may be a hundred for each page."""
         ...
 
+    def outcomes(self) -> Mapping[str, int]:
+        """How many links had each outcome."""
+        ...
+
     def robots(self) -> Sequence[RobotsFile]:
         """The robots.txt of each origin that was asked."""
         ...
@@ -444,3 +448,56 @@ class AuditReport:
     """Decisions by robots.txt that denied a URL, and a sample of those that allowed one."""
     totals: Mapping[str, int] = field(default_factory=dict)
     """Pages, links, requests, decisions allowed and denied."""
+
+
+class ComparedAudit(NamedTuple):
+    """What a comparison needs of an audit."""
+
+    info: AuditInfo
+    findings: Sequence[Finding]
+    urls: Iterable[str]
+    """Every URL that it visited or decided about."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingChange:
+    """How one kind of fault changed between two audits."""
+
+    code: FindingCode
+    severity: Severity
+    title: str
+    better: tuple[FoundOn, ...] = ()
+    """Pages that no longer have it."""
+    worse: tuple[FoundOn, ...] = ()
+    """Pages that have it now."""
+    same: tuple[FoundOn, ...] = ()
+    not_checked: tuple[FoundOn, ...] = ()
+    """Pages that had it, and that the later audit did not reach."""
+    newly_seen: tuple[FoundOn, ...] = ()
+    """Pages that have it, and that the earlier audit did not reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditComparison:
+    """What changed between two audits."""
+
+    before: AuditInfo
+    after: AuditInfo
+    changes: tuple[FindingChange, ...]
+    urls_gone: int = 0
+    urls_new: int = 0
+
+    @property
+    def better(self) -> int:
+        """How many faults are mended, each page counted."""
+        return sum(len(each.better) for each in self.changes)
+
+    @property
+    def worse(self) -> int:
+        """How many faults are new."""
+        return sum(len(each.worse) for each in self.changes)
+
+    @property
+    def same(self) -> int:
+        """How many faults are still there."""
+        return sum(len(each.same) for each in self.changes)

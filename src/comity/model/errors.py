@@ -31,6 +31,7 @@ class RemedyCode(StrEnum):
     EXPORT_PAGES = auto()  # a file
     FINISH_MOVE = auto()
     LIFT_TAKEDOWN = auto()  # the entry
+    LIST_AUDITS = auto()
     LIST_BOTS = auto()
     LIST_JOBS = auto()
     LIST_POLICIES = auto()

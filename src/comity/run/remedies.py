@@ -23,6 +23,7 @@ _SENTENCES: Final = {
     RemedyCode.EXPORT_PAGES: "`comity pages export {subject}` makes one file of them afterwards",
     RemedyCode.FINISH_MOVE: "`comity db move-frontier` moves the rest to Redis, and with --back to the database",
     RemedyCode.LIFT_TAKEDOWN: "`comity takedown remove {subject}` lifts the takedown",
+    RemedyCode.LIST_AUDITS: "`comity audit list` lists them",
     RemedyCode.LIST_BOTS: "`comity bots list` lists them",
     RemedyCode.LIST_JOBS: "`comity queue jobs list` lists them",
     RemedyCode.LIST_POLICIES: "`comity queue policies list` lists them",

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from comity.clock import Clock
-from comity.database import audits, records, sitemaps
+from comity.database import audits, records, robots, sitemaps
 from comity.database import hosts as hosts_table
 from comity.database.connection import Database
 from comity.database.frontier import lists
@@ -142,6 +142,12 @@ def forget_list(database: Database, visits: VisitList) -> None:
     """Delete a list with everything that it has."""
     with database.write() as connection:
         lists.forget(connection, visits.list_id)
+
+
+def forget_robots(database: Database, host: str) -> None:
+    """Have robots.txt of a host read afresh, however old the copy is."""
+    with database.write() as connection:
+        robots.forget(connection, host)
 
 
 class ListState(NamedTuple):

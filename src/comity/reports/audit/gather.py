@@ -28,10 +28,11 @@ PAGES: Final = "pages"
 TABLES: Final = "tables"
 LISTED: Final = "listed.jsonl"
 """What sitemaps list, a line for each, as it is found; lines may repeat."""
-MEMORY_LIMIT: Final = "96MB"
+MEMORY_LIMIT: Final = "64MB"
 _ROWS_AT_ONCE: Final = 500
 _MOST_LEVELS: Final = 1_000
 _ROW_GROUP: Final = 2_048  # rows; DuckDB's least
+_BUCKET_BYTES: Final = 4_000_000  # of a table that are sorted at once
 _PAGE_COLUMNS: Final = """
     url VARCHAR, http_status INTEGER, error VARCHAR, depth INTEGER, final_url VARCHAR, content_type VARCHAR,
     content_hash VARCHAR, headers VARCHAR, hops VARCHAR, first_byte_ms DOUBLE, elapsed_ms DOUBLE, wire_bytes BIGINT,
@@ -39,18 +40,6 @@ _PAGE_COLUMNS: Final = """
 """
 _LISTED_TABLE: Final = """
 SELECT DISTINCT url, sitemap FROM listed_lines WHERE url IS NOT NULL ORDER BY url, sitemap
-"""
-# One row for each link, page by page, in the order of the page.
-_LINK_TABLE: Final = """
-SELECT page, link.url, link.text, link.rel, link.region, link.outcome FROM (
-    SELECT page, unnest(found) AS link FROM (
-        SELECT url AS page, from_json(
-            links,
-            '[{"url":"VARCHAR","text":"VARCHAR","rel":["VARCHAR"],"region":"VARCHAR","outcome":"VARCHAR"}]'
-        ) AS found
-        FROM raw WHERE links IS NOT NULL ORDER BY url
-    )
-)
 """
 # Links that lead to a page of the site, whether or not it was visited; a redirect is a link to where it leads.
 _WAYS: Final = """
@@ -63,19 +52,48 @@ _NEXT_LEVEL: Final = """
 INSERT INTO depths SELECT DISTINCT target, ? FROM ways JOIN depths ON key = origin AND depths.depth = ?
 WHERE target NOT IN (SELECT key FROM depths)
 """
+# Long rows are sorted a few megabytes at a time: first only what they are sorted by, and how long each is.
+_LINK_PLAN: Final = """
+CREATE TABLE link_plan AS
+SELECT url, (sum(length(links)) OVER (ORDER BY url) // getvariable('bucket_bytes'))::BIGINT AS bucket
+FROM raw WHERE links IS NOT NULL
+"""
+# One row for each link, page by page, in the order of the page.
+_SOME_LINKS: Final = """
+SELECT page, link.url, link.text, link.rel, link.region, link.outcome FROM (
+    SELECT page, unnest(from_json(
+        links, '[{"url":"VARCHAR","text":"VARCHAR","rel":["VARCHAR"],"region":"VARCHAR","outcome":"VARCHAR"}]'
+    )) AS link
+    FROM (
+        SELECT raw.url AS page, raw.links
+        FROM raw JOIN (SELECT url FROM link_plan WHERE bucket = getvariable('bucket')) AS plan ON plan.url = raw.url
+        WHERE raw.links IS NOT NULL ORDER BY raw.url
+    )
+)
+"""
 # Every URL that was visited, and those that were decided about and not visited.
-_PAGE_TABLE: Final = """
-SELECT everything.* REPLACE (coalesce(depths.depth, everything.depth, 1) AS depth),
-    everything.url IN (SELECT url FROM listed) AS in_sitemap
+_PAGE_PLAN: Final = """
+CREATE TABLE page_plan AS
+SELECT url, error, depth, in_sitemap,
+    (sum(size) OVER (ORDER BY depth, url) // getvariable('bucket_bytes'))::BIGINT AS bucket
 FROM (
-    SELECT url, http_status AS status, depth, error, final_url, content_type, content_hash, headers, hops,
-        first_byte_ms, elapsed_ms, coalesce(wire_bytes, 0) AS wire_bytes, coalesce(body_size, 0) AS body_size, facts
-    FROM raw
-    UNION ALL BY NAME
-    SELECT url, NULL AS status, 1 AS depth, min(error) AS error FROM refused
-    WHERE url NOT IN (SELECT url FROM raw) GROUP BY url
-) AS everything
-LEFT JOIN depths ON depths.key = hash(everything.url) ORDER BY depth, everything.url
+    SELECT everything.url, error, coalesce(depths.depth, everything.depth, 1) AS depth, size,
+        everything.url IN (SELECT url FROM listed) AS in_sitemap
+    FROM (
+        SELECT url, error, depth, 500 + coalesce(length(facts), 0) + coalesce(length(headers), 0) AS size FROM raw
+        UNION ALL
+        SELECT url, min(error) AS error, 1 AS depth, 500 AS size FROM refused
+        WHERE url NOT IN (SELECT url FROM raw) GROUP BY url
+    ) AS everything
+    LEFT JOIN depths ON depths.key = hash(everything.url)
+)
+"""
+_SOME_PAGES: Final = """
+SELECT plan.url, http_status AS status, plan.error, plan.depth, final_url, content_type, content_hash, headers, hops,
+    first_byte_ms, elapsed_ms, coalesce(wire_bytes, 0) AS wire_bytes, coalesce(body_size, 0) AS body_size, in_sitemap,
+    facts
+FROM raw RIGHT JOIN (SELECT * FROM page_plan WHERE bucket = getvariable('bucket')) AS plan ON plan.url = raw.url
+ORDER BY plan.depth, plan.url
 """
 
 
@@ -193,10 +211,15 @@ def _write_tables(made: Path, folder: Path, parts: Sequence[Path], start: str) -
         _view_lines(connection, made / "refused.jsonl", "refused", ("url", "error"))
         (folder / LISTED).touch()
         _view_lines(connection, folder / LISTED, "listed_lines", ("url", "sitemap"))
-        _write(connection, _LISTED_TABLE, made, "listed")
-        _write(connection, _LINK_TABLE, made, "links")
+        connection.execute(f"SET VARIABLE bucket_bytes = {_BUCKET_BYTES}")
+        _write(connection, _LISTED_TABLE, made / "listed.parquet")
+        _view(connection, made / "listed.parquet", "listed")
+        connection.execute(_LINK_PLAN)
+        _write_buckets(connection, "link_plan", _SOME_LINKS, made / "links")
+        _view(connection, made / "links", "links")
         _find_depths(connection, start)
-        _write(connection, _PAGE_TABLE, made, "pages")
+        connection.execute(_PAGE_PLAN)
+        _write_buckets(connection, "page_plan", _SOME_PAGES, made / "pages")
     shutil.rmtree(made / "overflow", ignore_errors=True)
 
 
@@ -223,11 +246,24 @@ def _find_depths(connection: Any, start: str) -> None:
     connection.execute("DROP TABLE ways")
 
 
-def _write(connection: Any, query: str, made: Path, name: str) -> None:
-    """Write what a query selects as a table, which later queries can read."""
-    path = str((made / f"{name}.parquet").absolute())
-    connection.sql(query).write_parquet(path, compression="zstd", row_group_size=_ROW_GROUP)
-    connection.read_parquet(path).create_view(name)
+def _write_buckets(connection: Any, plan: str, query: str, folder: Path) -> None:
+    """Write a table as files that follow one another in the order of their names."""
+    folder.mkdir()
+    buckets = connection.table(plan).aggregate("bucket").order("bucket").fetchall()
+    for number, (bucket,) in enumerate(buckets or [(0,)]):
+        connection.execute(f"SET VARIABLE bucket = {int(bucket)}")
+        _write(connection, query, folder / f"part-{number:06d}.parquet")
+    connection.execute(f"DROP TABLE {plan}")
+
+
+def _write(connection: Any, query: str, path: Path) -> None:
+    connection.sql(query).write_parquet(str(path.absolute()), compression="zstd", row_group_size=_ROW_GROUP)
+
+
+def _view(connection: Any, path: Path, name: str) -> None:
+    """Let later queries read a table that was written: a file, or a folder of parts."""
+    files = [path] if path.is_file() else sorted(path.iterdir())
+    connection.read_parquet([str(file.absolute()) for file in files]).create_view(name)
 
 
 def _view_lines(connection: Any, path: Path, name: str, columns: Sequence[str]) -> None:

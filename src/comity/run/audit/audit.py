@@ -22,10 +22,12 @@ from comity.model.audit import AuditInfo, Warned
 from comity.model.errors import ComityError
 from comity.model.gate import SLOT_TIMEOUT_MESSAGE, Door
 from comity.model.run import BudgetReason, EndReason
+from comity.operate.takedown import list_takedowns
 from comity.reports.audit.gather import LISTED, PAGES, AuditRuns, gather
 from comity.reports.audit.stored import StoredAudit, read_runs, when, write_info
 from comity.rules.budget import WARN_AT, limit_reached, limit_warning
 from comity.rules.canonical import WebAddress, web_address
+from comity.rules.takedown import Takedowns
 from comity.run.runtime import event_loop_runner
 from comity.settings import Settings
 from comity.store.parts.manifest import note_path
@@ -37,6 +39,7 @@ from comity.walk.visit_list import (
     VisitList,
     add_visits,
     end_list,
+    forget_robots,
     hosts_to_visit,
     list_state,
     open_list,
@@ -162,9 +165,14 @@ class AuditRun:
         visits = open_list(database, state.clock, str(Door.AUDIT), plan.name)
         self.is_resumed = visits.is_resumed
         folder = self._open_folder(state, visits)
+        if not visits.is_resumed:  # an owner who has just mended robots.txt wants to see that
+            forget_robots(database, plan.start.host)
         add_visits(database, visits, [plan.start], is_guessed=lambda _address: not plan.names_scheme)
         settings = state.settings.model_copy(update={"pages": str(folder / PAGES), "site_hosts": ()})
         reason, sentence = await self._crawl_until_done(State(database, state.clock, settings), visits)
+        if not pages_so_far(database, visits) and _is_taken_down(state, plan.start):
+            # A host that may not be asked has no robots.txt either, but that is not why.
+            reason, sentence = EndReason.TAKEN_DOWN, EndReason.TAKEN_DOWN.sentence
         self._gather(state, visits, reason, sentence)
         if reason not in _GOES_ON:
             end_list(database, state.clock, visits)
@@ -322,6 +330,10 @@ def _sentence(reason: EndReason, plan: AuditPlan) -> str | None:
     if reason is EndReason.TIME_LIMIT:
         return limit_reached(BudgetReason.TIME_LIMIT, plan.max_minutes).sentence
     return None
+
+
+def _is_taken_down(state: State, start: WebAddress) -> bool:
+    return Takedowns.of(stored.entry for stored in list_takedowns(state.database)).covering(start) is not None
 
 
 def _is_held(summary: RunSummary, left: set[str]) -> bool:

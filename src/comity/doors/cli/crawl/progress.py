@@ -40,8 +40,13 @@ async def show_progress(progress: Progress, state: State, *, has_bar: bool = Tru
 async def _show(progress: Progress, state: State, *, has_bar: bool) -> None:
     settings = state.settings
     line = ProgressLine(progress, state.clock.seconds, settings.max_pages, settings.max_minutes)
+    await show_line(line, progress, settings.max_pages, has_bar=has_bar)
+
+
+async def show_line(line: ProgressLine, progress: Progress, max_pages: int, *, has_bar: bool = True) -> None:
+    """Show a line of progress until this is cancelled."""
     if has_bar and sys.stderr.isatty():
-        await _show_bar(progress, line, settings.max_pages)
+        await _show_bar(progress, line, max_pages)
     else:
         await _show_lines(line)
 
