@@ -395,3 +395,11 @@ def test_killed_again_and_again_an_audit_ends_with_the_same_data(place: Place, w
         assert found[name] == values, name
     runs = json.loads((folder / "audit.json").read_text())["run_ids"]
     assert len(runs) > 1
+
+
+def test_translations_that_only_hreflang_names_are_visited(place: Place, web: Web) -> None:
+    """Otherwise no audit could tell that one of them is missing."""
+    there = '<link rel="alternate" hreflang="de" href="/de"><link rel="alternate" hreflang="fr" href="/fr">'
+    site = web.site({"/": page(body=there), "/de": page()}, robots="User-agent: *\nCrawl-delay: 0.01\n")
+    found = by_path(audit(place, site.url("/"), sitemaps=False), site)
+    assert {path: each.status for path, each in found.items()} == {"/": 200, "/de": 200, "/fr": 404}

@@ -80,8 +80,9 @@ def read_html(
     images = image_addresses(document) if with_images else ()
     extracted = extract_columns(document, columns, on_the_loop=not in_child) if columns else None
     facts, page_links = None, None
+    alternates: tuple[str, ...] = ()
     if with_links or with_facts:
-        facts, page_links = _read_facts(document, reader, url or "", said, with_links, with_facts)
+        facts, page_links, alternates = _read_facts(document, reader, url or "", said, with_links, with_facts)
     content = _NO_CONTENT
     if with_text or with_markdown:
         # Last, since it changes the document.
@@ -111,6 +112,7 @@ def read_html(
         extracted=extracted,
         facts=facts,
         page_links=page_links,
+        alternates=alternates,
     )
 
 
@@ -121,14 +123,16 @@ def _read_facts(
     said: tuple[tuple[str, ...], tuple[str, ...]],
     with_links: bool,
     with_facts: bool,
-) -> tuple[str | None, list[tuple[str, str, tuple[str, ...], str]] | None]:
-    """What audits keep of a page, as JSON, and its links with their places; both in forms that a process can send."""
+) -> tuple[str | None, list[tuple[str, str, tuple[str, ...], str]] | None, tuple[str, ...]]:
+    """What audits keep of a page as JSON, its links with their places, its translations: what a process can send."""
     base = page_base(url, reader.base_href) or ""
     found = read_facts(
         document, url=url, base=base, address=reader.address, said=SaidByServer(*said), only_links=not with_facts
     )
     links = [(href, text, rel, region) for href, text, rel, region in found.links] if with_links else None
-    return facts_to_json(found.facts) if found.facts is not None else None, links
+    if found.facts is None:
+        return None, links, ()
+    return facts_to_json(found.facts), links, tuple(dict.fromkeys(each.url for each in found.facts.alternates))
 
 
 def image_addresses(document: Document) -> tuple[str, ...]:

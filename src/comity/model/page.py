@@ -122,6 +122,8 @@ class HtmlPage(NamedTuple):
     """What audits keep of a page, as JSON (`rules.audit.stored_form`), when it was asked for."""
     page_links: list[tuple[str, str, tuple[str, ...], str]] | None = None
     """Every link with its text, its rel and its region, in document order, when they were asked for."""
+    alternates: tuple[str, ...] = ()
+    """Translations that the page names (hreflang), when facts were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
