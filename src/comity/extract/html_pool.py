@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from comity.extract.decode import MAX_BODY_BYTES
+from comity.extract.main_content import keep_freed_memory
 from comity.model.page import HtmlPage, PageLimit
 from comity.offload.child_handle import Failed, Failure
 from comity.offload.pool import ChildPool
@@ -118,6 +119,8 @@ class HtmlPool:
         self._least_seconds = least_seconds
         self._max_seconds = max_seconds
         self._shares_core = _cores() == 1
+        if self._shares_core:
+            keep_freed_memory()  # most pages are read in this process
         self._pool = ChildPool(
             "comity.extract.html_worker",
             max_body_bytes=MAX_BODY_BYTES + 1,  # one byte more says that there was more
