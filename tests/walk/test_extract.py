@@ -151,7 +151,12 @@ def test_csv_without_its_notes_has_the_columns_as_text(web: Web, place: Place) -
     crawl(place, shop(web), "--into", place.folder / "kept.csv")
     moved = place.folder / "moved.csv"
     (place.folder / "kept.csv").rename(moved)
-    assert rows(place, moved, ("price", "name", "new"))["/cup"] == ("1299.0", "Cup ☕", "true")
+    assert rows(place, moved, ("price", "name", "new", "wide"))["/cup"] == (
+        "1299.00",
+        "Cup ☕",
+        "true",
+        "-1234567890123456789012.50000",
+    )
 
 
 @pytest.mark.parametrize("name", ["kept.csv", "kept.csv.gz"])

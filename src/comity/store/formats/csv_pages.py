@@ -15,6 +15,7 @@ import secrets
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
@@ -131,11 +132,16 @@ def _extracted(extracted: ExtractedValues | None, columns: Sequence[str]) -> lis
     if extracted is None:
         return [None] * (len(columns) + 1)
     rest = further_values(extracted)
-    as_json = {name: value for (name, kind), value in zip(*extracted, strict=True) if kind.name is TypeName.JSON}
+    exact: dict[str, CsvValue] = {}  # as they are stored: JSON as text, and decimals with all their digits
+    for (name, kind), value in zip(*extracted, strict=True):
+        if kind.name is TypeName.JSON:
+            exact[name] = value
+        elif kind.name is TypeName.DECIMAL and value is not None:
+            exact[name] = Decimal(value)
     cells: list[CsvValue] = []
     for name in columns:
         value = rest.pop(name, None)
-        cells.append(as_json.get(name, value))
+        cells.append(exact.get(name, value))
     return [*cells, _to_json(rest) if rest else None]
 
 
