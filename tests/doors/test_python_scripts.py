@@ -86,6 +86,14 @@ def test_every_example_runs(web: Web, place: Place, example: str) -> None:
         assert_given_back(place)
 
 
+def test_the_example_of_the_readme_runs(web: Web, place: Place) -> None:
+    site = shop(web)
+    (example,) = blocks((ROOT / "README.md").read_text(encoding="utf-8"), "python")
+    code, out, err = run(example.replace("https://example.com/", site.url()).replace("delay=2", "delay=0"), place)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-1] == "2 pages; nothing left to visit"
+
+
 def test_what_the_examples_show(web: Web, place: Place) -> None:
     site = shop(web)
     (extracting,) = [text for text in EXAMPLES if "def prices" in text]
