@@ -1,6 +1,6 @@
 """Hostile pages while 50 other hosts are served: does the event loop stall?
 
-    python bench/stalls.py [--hosts 50] [--pages 60] [--delay 0.2]
+    python bench/stalls.py [--hosts 50] [--pages 60] [--delay 0.2] [--text]
 
 Each hostile page is the first page of a host of its own: the pages that decision 0009 is about (vast trees from little
 text, deep nesting, many attributes, links and entities, ten megabytes of tags) and the answers of tests/hostile. The
@@ -44,6 +44,11 @@ HARD = {
     "closed late": LINK + "<p>" + FORMATS + "<p>x" * 13_000 + "</b>" * 700,
     "script": LINK + "<script>" + "x<!--" * 100_000,
     "comment": LINK + "<!--" + "-" * 1_000_000,
+    # As much as is read on the event loop where text is wanted.
+    "deep prose": LINK + ("<pre>" + "word " * 16) * 5_990,
+    "deep headers": LINK + ("<header>" + "word " * 15) * 5_990,
+    "long classes": LINK + "".join(f"<p class='{'com-ment ar-ticle ' * 10}{n}'>w" for n in range(2_500)),
+    "links in spans": LINK + "<span>" * 500 + '<a href="/found">w</a>' * 2_700,
 }
 # Runs at the start of the crawler: looks at its event loop, and writes what it found at the end.
 WATCH = """
@@ -141,7 +146,7 @@ async def serve(hosts: int, pages: int) -> None:
     print(json.dumps([Answering.longest_s, Answering.least_s]), flush=True)
 
 
-def measure(hosts: int, pages: int, delay_s: float) -> dict[str, Any]:
+def measure(hosts: int, pages: int, delay_s: float, *more: str) -> dict[str, Any]:
     """One crawl of everything."""
     command = [sys.executable, __file__, "--serve", str(hosts), str(pages)]
     pipe = subprocess.PIPE
@@ -161,6 +166,7 @@ def measure(hosts: int, pages: int, delay_s: float) -> dict[str, Any]:
             crawl = [str(Path(sys.executable).parent / "comity"), "crawl", "--seeds", str(work / "seeds.txt")]
             crawl += ["--delay", str(delay_s), "--into", str(work / "pages"), "--allow-network", "127.0.0.0/8"]
             crawl += ["--concurrency", "64", "--no-sitemaps", "--json", "--max-pages", str(hosts * pages + 200)]
+            crawl += more
             left_out = "PYTHONDONTWRITEBYTECODE"
             environment = {name: value for name, value in os.environ.items() if name != left_out}
             environment |= {"COMITY_STATE": str(work / "state.db"), "PYTHONPATH": str(work / "watch")}
@@ -190,8 +196,9 @@ def main() -> None:
     options.add_argument("--hosts", type=int, default=50)
     options.add_argument("--pages", type=int, default=60)
     options.add_argument("--delay", type=float, default=0.2)
+    options.add_argument("--text", action="store_true", help="also store the main content of pages")
     chosen = options.parse_args()
-    found = measure(chosen.hosts, chosen.pages, chosen.delay)
+    found = measure(chosen.hosts, chosen.pages, chosen.delay, *(["--text"] if chosen.text else []))
     print(
         f"{chosen.hosts} hosts at {chosen.delay} s and {len(HARD)} hostile pages, {found['pages']:,} pages: longest "
         f"stall {found['clock_s'] * 1000:.0f} ms by the clock, {found['cpu_s'] * 1000:.0f} ms of CPU "

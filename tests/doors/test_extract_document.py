@@ -12,7 +12,7 @@ from comity.model.expression import ExpressionProblem, PathRoot, Transform, Type
 from comity.rules.expressions.parse import parse_columns, parse_expression
 from comity.rules.expressions.price import parse_price
 from comity.rules.expressions.printing import print_columns
-from tests.doors.documents import blocks, commands, read_page, run_script
+from tests.documents import blocks, commands, read_page, run_script
 from tests.walk.crawling import Place
 from tests.walk.site import Site, Web
 

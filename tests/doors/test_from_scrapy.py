@@ -7,24 +7,19 @@ import re
 import sqlite3
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
 from comity.doors.cli.main import app
+from tests.documents import blocks, read_page
 from tests.walk.crawling import Place
 from tests.walk.site import Site, Web, page
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGE = (DOCS / "from-scrapy.md").read_text(encoding="utf-8")
+PAGE = read_page("from-scrapy.md")
 PRICES = {"/products/lamp": "EUR 39.00", "/products/clock": "28.50 €", "/products/gift": None}
 FORBIDDEN = {"/account/orders", "/basket/"}
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 def shop(web: Web) -> Site:
@@ -47,7 +42,7 @@ def run(place: Place, site: Site, *command: str) -> str:
 
 def test_the_crawl_spider(web: Web, place: Place) -> None:
     site = shop(web)
-    (commands,) = blocks("sh")
+    (commands,) = blocks(PAGE, "sh")
     run(place, site, "sh", "-e", "-c", commands)
     with (place.folder / "products.csv").open(newline="") as file:
         rows = {row["url"]: (row["name"], row["price"]) for row in csv.DictReader(file)}
@@ -62,7 +57,7 @@ def test_the_crawl_spider(web: Web, place: Place) -> None:
 
 def test_the_item_pipeline(web: Web, place: Place) -> None:
     site = shop(web)
-    (script,) = blocks("python")
+    (script,) = blocks(PAGE, "python")
     printed = run(place, site, sys.executable, "-c", script)
     assert f"{site.url('/products/lamp')} 39.00" in printed
     base = sqlite3.connect(place.folder / "products.db")
@@ -76,7 +71,7 @@ def test_the_item_pipeline(web: Web, place: Place) -> None:
 
 
 def test_the_scrapy_side_is_python() -> None:
-    examples = blocks("scrapy")
+    examples = blocks(PAGE, "scrapy")
     assert len(examples) == 2
     for example in examples:
         compile(example, "from-scrapy.md", "exec")
@@ -88,7 +83,7 @@ def test_options_that_the_tables_name_exist(page: str, column: int) -> None:
     root: Any = typer.main.get_command(app)
     crawl = root.commands["crawl"]
     known = {option for param in crawl.params for option in (*param.opts, *param.secondary_opts)}
-    rows = [line.replace(r"\|", "") for line in (DOCS / page).read_text(encoding="utf-8").splitlines()]
+    rows = [line.replace(r"\|", "") for line in read_page(page).splitlines()]
     cells = [row.split("|")[column] for row in rows if row.startswith("| ")]
     named = set(re.findall(r"(?<![\w#-])--?[a-z][a-z-]*", " ".join(re.findall(r"`([^`]+)`", " ".join(cells)))))
     assert len(named) > 15

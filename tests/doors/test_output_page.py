@@ -9,7 +9,7 @@ from pathlib import Path
 from comity.doors.schemas.events import EVENTS
 from comity.run.crawl.view import LEFT_OUT_CODES
 from comity.telemetry.request_log import FIELDS
-from tests.doors.documents import blocks
+from tests.documents import blocks
 from tests.walk.crawling import Place
 from tests.walk.site import Web, tree
 

@@ -10,7 +10,7 @@ import pytest
 
 from comity.rules.canonical import web_address
 from comity.rules.url_patterns import LeftOut, pattern_rules, url_rules
-from tests.doors.documents import blocks, read_page, run_script
+from tests.documents import blocks, read_page, run_script
 from tests.walk.crawling import Place
 from tests.walk.site import Asked, Site, Web, page
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import pytest
 
 import comity
 from comity.doors.python.request_options import RequestArguments
+from tests.documents import blocks, read_page
 from tests.doors.command_line import clean_environment
 from tests.doors.crawled_site import assert_given_back
 from tests.servers.waiting import wait_until
@@ -22,8 +22,8 @@ from tests.walk.crawling import LONG_REQUESTS, Place
 from tests.walk.site import Answer, Asked, Site, Web, page, tree
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENT = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
+DOCUMENT = read_page("python.md")
+EXAMPLES = blocks(DOCUMENT, "python")
 PATIENCE_S = 60
 HEAVY = ("sqlalchemy", "duckdb", "pycurl", "pydantic", "asyncio", "turbohtml", "rich", "typer", "uvloop")
 
@@ -84,6 +84,14 @@ def test_every_example_runs(web: Web, place: Place, example: str) -> None:
     assert len(site.pages()) > 1
     if "TEMPORARY" not in example:
         assert_given_back(place)
+
+
+def test_the_example_of_the_readme_runs(web: Web, place: Place) -> None:
+    site = shop(web)
+    (example,) = blocks((ROOT / "README.md").read_text(encoding="utf-8"), "python")
+    code, out, err = run(example.replace("https://example.com/", site.url()).replace("delay=2", "delay=0"), place)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-1] == "2 pages; nothing left to visit"
 
 
 def test_what_the_examples_show(web: Web, place: Place) -> None:

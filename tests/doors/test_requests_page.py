@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import comity
-from tests.doors.documents import blocks, read_page
+from tests.documents import blocks, read_page
 from tests.doors.test_python_scripts import run
 from tests.hostile.proxy import LoopbackProxy
 from tests.walk.crawling import Place

@@ -15,9 +15,9 @@ import pytest
 import comity as api
 from comity.doors.python.page import page_of
 from comity.extract.html_pool import LIGHT_TAGS, is_light
+from tests.documents import blocks, read_page
 from tests.doors.command_line import CommandLine
 from tests.doors.crawled_site import crawl
-from tests.doors.documents import blocks, read_page
 from tests.doors.test_python_scripts import run
 from tests.store.light import nothing, page
 from tests.walk.crawling import LOOPBACK, Place

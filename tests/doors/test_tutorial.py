@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.documents import all_blocks, blocks
 from tests.doors.command_line import clean_environment
 from tests.walk.forking import ForkServer
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tutorial.md"
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"`(\w+\.\w+)`")
 PORT = "8000"
 WITHIN_S = 120
@@ -135,10 +135,9 @@ def follow(page: str, folder: Path, forks: ForkServer) -> Iterator[tuple[str, st
     """Follow a page from top to bottom; yield what each `text` block says and what was really printed."""
     with ExitStack() as stack:
         reader = Reader(folder, stack, forks)
-        for found in BLOCK.finditer(page):
-            language, block = found.groups()
+        for language, block, start, _end in all_blocks(page):
             if language in ("python", "fields"):
-                reader.save(FILE.findall(page, 0, found.start())[-1], block)
+                reader.save(FILE.findall(page, 0, start)[-1], block)
             elif language == "sh":
                 reader.type(block)
             elif language == "text":
@@ -162,8 +161,9 @@ def test_every_block_runs_and_prints_what_the_page_says(tmp_path: Path, fork_ser
 def test_the_first_five_minutes_of_the_readme(tmp_path: Path, fork_server: ForkServer) -> None:
     """The same shop stands for example.com; it is asked faster than a site of others would be."""
     readme = (PAGE.parents[1] / "README.md").read_text(encoding="utf-8")
-    block = readme[readme.index("export COMITY_CONTACT") :].partition("```")[0]
-    shop = next(found[2] for found in BLOCK.finditer(PAGE.read_text(encoding="utf-8")) if found[1] == "python")
+    (block,) = (each for each in blocks(readme, "sh") if "export COMITY_CONTACT" in each)
+    block = block[block.index("export COMITY_CONTACT") :]
+    shop = blocks(PAGE.read_text(encoding="utf-8"), "python")[0]
     with ExitStack() as stack:
         reader = Reader(tmp_path, stack, fork_server)
         reader.environment |= {"COMITY_ALLOW_NETWORKS": "127.0.0.0/8", "COMITY_DELAY": "0.05"}

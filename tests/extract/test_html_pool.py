@@ -23,7 +23,17 @@ from hypothesis import strategies as st
 from comity.extract import html_pool
 from comity.extract.decode import MAX_BODY_BYTES
 from comity.extract.html import MAX_LINKS, read_html
-from comity.extract.html_pool import LIGHT_BYTES, LINKS_BYTES, LINKS_TAGS, Hardship, HtmlPool, TooHard, is_light
+from comity.extract.html_pool import (
+    LIGHT_BYTES,
+    LINKS_BYTES,
+    LINKS_TAGS,
+    TEXT_BYTES,
+    TEXT_TAGS,
+    Hardship,
+    HtmlPool,
+    TooHard,
+    is_light,
+)
 from comity.model.page import HtmlPage
 from comity.offload.protocol import REQUEST
 
@@ -51,8 +61,8 @@ async def ask(reader: HtmlPool, body: bytes, content_type: str | None = None) ->
     return await reader.read(body, content_type=content_type, agent_token="comitybot")
 
 
-def here(body: bytes, content_type: str | None = None) -> HtmlPage:
-    return read_html(body, content_type=content_type, agent_token="comitybot")
+def here(body: bytes, content_type: str | None = None, **more: bool) -> HtmlPage:
+    return read_html(body, content_type=content_type, agent_token="comitybot", **more)  # type: ignore[arg-type]
 
 
 async def longest_stall_ms(work: Callable[[], Awaitable[object]]) -> float:
@@ -377,6 +387,7 @@ def test_a_process_ends_itself_when_its_page_takes_far_too_long() -> None:
 
 
 NAMES = [b"%c%c" % (one, two) for one in b"abcdefghijklmnopqrstuvwxyz" for two in b"abcdefghijklmnopqrstuvwxyz"]
+PROSE = b"word " * 16
 
 
 @pytest.mark.parametrize(
@@ -451,6 +462,42 @@ def test_a_short_look_at_formatting_elements_finds_what_the_whole_look_finds(
     assert html_pool._grows_little(body, tags) == (whole or not tags)
 
 
+@pytest.mark.parametrize(
+    ("once", "again"),
+    [
+        (b"", b"<header>" + PROSE),
+        (b"", b"<pre>" + PROSE),
+        (b"", b"<article>" + PROSE),
+        (b"", b"<div class=post-content>" + PROSE),
+        (b"", b"<div class=sidebar>word "),
+        (b"<span>" * 500, b"<a href=/x>w</a>"),
+        (b"", b"<p class='%s'>w" % (b"com-ment ar-ticle " * 10)),
+        (b"", b"".join(b"<p class='%s%d'>w" % (b"com-ment ar-ticle " * 10, at) for at in range(2_000))),
+        (b"", b"".join(b"<p id='%s%d'>w" % (b"pos entry- " * 8, at) for at in range(2_000))),
+        (b"<main>" * 100 + b"<article>" * 100 + PROSE * 2_000, b"<div class=comments>w <a href=/x>y</a></div>"),
+    ],
+    ids=lambda part: part[:24].decode(),
+)
+def test_text_read_on_the_spot_holds_up_the_loop_no_longer_than_links(once: bytes, again: bytes) -> None:
+    """The largest page of each hostile shape that counts as light where text is read; most are then left to a child."""
+    low, high = 0, TEXT_TAGS + 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if is_light(once + again * middle, only_text=True) else (low, middle - 1)
+    body = once + again * low
+    assert min(_timed_ms(body, with_text=True, with_markdown=True) for _ in range(2)) < 200
+
+
+def test_an_ordinary_page_is_light_where_text_is_read_and_gives_it_on_the_spot() -> None:
+    words = b"<p>" + b'some words of an article, and a <a href="/x">link</a> ' * 6 + b"</p>"
+    page = b'<title>x</title><nav><a href="/">Home</a></nav><main><h1>Heading</h1>' + words * 300 + b"</main>"
+    assert is_light(page, only_text=True)
+    assert not is_light(page)
+    assert (here(page, with_text=True).text or "").count("some words") == 1_800
+    assert not is_light(b"<p>x</p>" * (TEXT_TAGS // 2 + 1), only_text=True)
+    assert not is_light(b" " * (TEXT_BYTES + 1), only_text=True)
+
+
 def test_an_attribute_heavy_page_is_not_light_however_few_tags_it_has() -> None:
     attributes = b" ".join(b"%s%d" % (name, at) for name in NAMES for at in range(10))
     assert not is_light(b"<p><b " + attributes + b">" + b"<p>x" * 1_000)
@@ -468,8 +515,8 @@ def test_ordinary_pages_are_light_where_only_links_are_read() -> None:
     assert not is_light(b" " * (LINKS_BYTES + 1), only_links=True)
 
 
-def _timed_ms(body: bytes) -> float:
+def _timed_ms(body: bytes, **more: bool) -> float:
     """In this thread's processor time: what else runs on the machine does not count."""
     started = time.thread_time()
-    here(body)
+    here(body, **more)
     return (time.thread_time() - started) * 1000

@@ -10,8 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from comity.extract.decode import parse_html
+from comity.extract.fetched_page import PageContent
 from comity.extract.html import read_html
-from comity.extract.main_content import MAX_CHARACTERS, PageContent, read_main_content
+from comity.extract.main_content import MAX_CHARACTERS, read_main_content
 
 LONG = "The council voted on Tuesday to keep the old bridge open for another year, after weeks of argument. "
 BODY = f"<p>{LONG}</p><p>{LONG * 2}</p><p>Residents had asked for a decision before winter, and they have one now.</p>"

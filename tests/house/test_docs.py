@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from comity.model.run import EndReason
 from comity.model.wording import Action, action
 from comity.run.remedies import in_full, in_words
 from comity.settings import Settings
+from tests.documents import commands
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = sorted(
@@ -46,15 +46,6 @@ def name_of(path: Path) -> str:
     return path.relative_to(REPOSITORY).as_posix()
 
 
-def commands(text: str) -> Iterator[list[str]]:
-    """The words of every `comity …` that stands in a block of code."""
-    for language, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-        lines = block.replace("\\\n", " ").splitlines() if language in ("", "sh") else []
-        for line in filter(re.compile(r"^[ $]*(\w+=\S+ )*comity ").match, lines):
-            words = shlex.split(line, comments=True)
-            yield words[words.index("comity") + 1 :]
-
-
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
     links = [link for link in LINK.findall(page.read_text()) if "://" not in link]
@@ -73,14 +64,14 @@ def assert_it_exists(words: list[str]) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_and_their_options_exist(page: Path) -> None:
-    for words in commands(page.read_text()):
+    for words in commands(page.read_text(), "", "sh"):
         assert_it_exists(words)
 
 
 def test_examples_of_help_exist() -> None:
     groups = [ROOT, *(command for command in ROOT.commands.values() if hasattr(command, "commands"))]
     explained = [*groups, *(command for group in groups for command in group.commands.values())]
-    examples = [words for each in explained for words in commands(f"```\n{each.epilog or ''}\n```")]
+    examples = [words for each in explained for words in commands(f"```\n{each.epilog or ''}\n```", "")]
     assert len(examples) > 80
     for words in examples:
         assert_it_exists(words)
@@ -96,7 +87,7 @@ def test_commands_that_remedies_name_exist() -> None:
 
 
 def test_there_are_commands_to_look_at() -> None:
-    assert sum(len(list(commands(page.read_text()))) for page in PAGES) > 60
+    assert sum(len(commands(page.read_text(), "", "sh")) for page in PAGES) > 60
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -119,3 +110,11 @@ def test_the_index_of_the_pages_names_every_page() -> None:
     assert listed == {page.name for page in docs.glob("*.md")} - {"README.md"} | {"decisions"}
     decisions = set(LINK.findall((docs / "decisions" / "README.md").read_text()))
     assert decisions == {page.name for page in (docs / "decisions").glob("0*.md")}
+
+
+def test_blocks_of_code_are_read_in_one_way() -> None:
+    """Two ways would disagree about which examples there are, and one of them would run fewer than the page has."""
+    own_way = re.compile(r"re\.(?:compile|find\w+)\([^)]*?```")
+    tests = sorted((REPOSITORY / "tests").rglob("*.py"))
+    found = [name_of(path) for path in tests if own_way.search(path.read_text(encoding="utf-8"))]
+    assert found == ["tests/documents.py"]

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
-from pathlib import Path
 
+from tests.documents import blocks, read_page
 from tests.doors.web.served import Served
 from tests.walk.site import Web, page
-
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "grants.md"
 
 
 def test_the_example_with_httpx_runs(server: Served, web: Web) -> None:
     site = web.site({"/": page()}, robots="User-agent: *\nDisallow: /private\n")
-    (example,) = (
-        block for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "httpx" in block
-    )
+    (example,) = (block for block in blocks(read_page("grants.md"), "python") if "httpx" in block)
     example = example.replace("http://127.0.0.1:8000", server.url).replace(
         "http://localhost:8080", site.url("").rstrip("/")
     )

@@ -38,6 +38,7 @@ RECORDS = st.lists(
         depth=NUMBER,
         data=st.none(),
         columns=st.none(),
+        content=st.none(),
         etag=TEXT,
         last_modified=TEXT,
         content_hash=TEXT,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -149,7 +151,49 @@ def test_csv_without_its_notes_has_the_columns_as_text(web: Web, place: Place) -
     crawl(place, shop(web), "--into", place.folder / "kept.csv")
     moved = place.folder / "moved.csv"
     (place.folder / "kept.csv").rename(moved)
-    assert rows(place, moved, ("price", "name", "new"))["/cup"] == ("1299.0", "Cup ☕", "true")
+    assert rows(place, moved, ("price", "name", "new", "wide"))["/cup"] == (
+        "1299.00",
+        "Cup ☕",
+        "true",
+        "-1234567890123456789012.50000",
+    )
+
+
+@pytest.mark.parametrize("name", ["kept.csv", "kept.csv.gz"])
+def test_csv_has_a_column_for_each_expression_and_keeps_its_first_line(web: Web, place: Place, name: str) -> None:
+    """As any spreadsheet or script reads it, without us."""
+    site, where = shop(web), place.folder / name
+    names = ("name", "price")
+    crawl(place, site, "--into", where, columns=("og.title AS name", "css '.price::text' AS price"))
+    first_line, (cup,) = csv_of(where)
+    assert first_line[-3:] == [*names, "extracted"]
+    assert (cup["price"], cup["extracted"]) == ("1.299,00 €", "")
+    crawl(
+        place,
+        site,
+        "--into",
+        where,
+        "--refresh",
+        columns=("css '.price::text' AS price", "css 'title::text' AS heading"),
+    )
+    assert csv_of(where)[0] == first_line
+    later = csv_of(where)[1][1]
+    assert (later["name"], later["price"]) == ("", "1.299,00 €")
+    assert list(json.loads(later["extracted"])) == ["heading"]
+    copy = place.folder / f"copy-{name}"
+    assert place.comity("pages", "export", copy, "--pages", where).code == 0
+    headings, cups = csv_of(copy)
+    assert headings[-4:] == [*names, "heading", "extracted"]
+    assert {each["extracted"] for each in cups} == {""}
+    assert sorted(each["heading"] for each in cups) == sorted(["", json.loads(later["extracted"])["heading"]])
+
+
+def csv_of(where: Path) -> tuple[list[str], list[dict[str, str]]]:
+    """The first line of a file, and its rows of one page."""
+    with gzip.open(where, "rt", newline="") if where.suffix == ".gz" else where.open(newline="") as file:
+        reader = csv.DictReader(file, strict=True)
+        found = [row for row in reader if row["url"].endswith("/cup")]
+    return list(reader.fieldnames or ()), found
 
 
 @pytest.mark.parametrize("name", ["kept", "kept.duckdb", "kept.jsonl", "kept.csv"])

@@ -13,11 +13,66 @@ from comity.extract.decode import MAX_BODY_BYTES, codec_of, decode, decode_body,
 from comity.extract.expressions.budget import Budget
 from comity.extract.expressions.page_data import PageData
 from comity.extract.html import read_html
-from comity.extract.main_content import PageContent, is_html_type
+from comity.extract.main_content import MAX_CHARACTERS, MainContent, is_html_type, page_base, read_main_content
 from comity.model.page import Extraction
 from comity.rules.canonical import resolve_link
+from comity.rules.content_type import media_type
 
 _ANY_STEPS: Final = 1 << 40  # users' code has no event loop to hold up; the size of the body is bound enough
+
+
+class PageContent:
+    """The main content of a fetched or stored page, extracted on first use and then kept.
+
+    What the crawl has read already comes with it. Plain text is its own content; other types have none.
+    """
+
+    __slots__ = ("_body", "_content_type", "_markdown", "_text", "_url")
+
+    def __init__(
+        self,
+        body: bytes,
+        content_type: str | None,
+        url: str,
+        text: str | None = None,
+        markdown: str | None = None,
+        *,
+        encoding: str | None = None,
+    ) -> None:
+        """`encoding` is that of the body, where it is known: a stored body is UTF-8, whatever its site said."""
+        if encoding is not None:
+            content_type = f"{media_type(content_type) or 'text/html'}; charset={encoding}"
+        self._body, self._content_type, self._url = body, content_type, url
+        self._text, self._markdown = text, markdown
+
+    @property
+    def text(self) -> str:
+        """As text, with its blocks on lines of their own."""
+        if self._text is None:
+            self._read()
+        return self._text or ""
+
+    @property
+    def markdown(self) -> str:
+        """As Markdown."""
+        if self._markdown is None:
+            self._read()
+        return self._markdown or ""
+
+    def _read(self) -> None:
+        kind, body = media_type(self._content_type), self._body[:MAX_BODY_BYTES]
+        if is_html_type(self._content_type) or (not kind and body[:512].lstrip()[:1] == b"<"):
+            document = parse_html(body, self._content_type)
+            base = document.select_one("base[href]")
+            base_url = page_base(self._url, base.attr("href") if base is not None else None)
+            read = read_main_content(document, text=True, markdown=True, base_url=base_url)
+        elif kind.startswith("text/"):
+            plain = decode_body(body, self._content_type)[:MAX_CHARACTERS]
+            read = MainContent(plain, plain)
+        else:
+            read = MainContent("", "")
+        self._text = read.text if self._text is None else self._text
+        self._markdown = read.markdown if self._markdown is None else self._markdown
 
 
 class ParsedPage:

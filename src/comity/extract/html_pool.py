@@ -14,6 +14,7 @@ from math import inf
 from typing import Any, Final
 
 from comity.extract.decode import MAX_BODY_BYTES
+from comity.extract.main_content import keep_freed_memory
 from comity.model.page import HtmlPage, PageLimit
 from comity.offload.child_handle import Failed, Failure
 from comity.offload.pool import ChildPool
@@ -21,6 +22,9 @@ from comity.offload.pool import ChildPool
 LIGHT_BYTES: Final = 256 * 1024
 LIGHT_TAGS: Final = 1500
 LIGHT_PRODUCT: Final = 64_000_000  # of both: the text of a page is looked at once for every element around it
+# Where text is wanted and no expressions: its reader counts what it does, and leaves what takes long to a child.
+TEXT_BYTES: Final = 512 * 1024
+TEXT_TAGS: Final = 6000
 # Links and head alone are read in time linear in the page, but for the markup that `_grows_little` looks for.
 LINKS_BYTES: Final = 1024 * 1024
 LINKS_TAGS: Final = 20_000
@@ -73,16 +77,19 @@ class TooHard:
     reason: str
 
 
-def is_light(body: bytes, *, only_links: bool = False) -> bool:
+def is_light(body: bytes, *, only_links: bool = False, only_text: bool = False) -> bool:
     """Whether a page can be read on the event loop, whatever it is made of, without holding it for a tenth of a second.
 
-    With `only_links`, neither its text nor expressions are wanted, and far larger pages are light.
+    With `only_text`, no expressions are wanted, and with `only_links`, not even text: far larger pages are light.
     """
     size = len(body)
-    if size > (LINKS_BYTES if only_links else LIGHT_BYTES):
+    if size > (LINKS_BYTES if only_links else TEXT_BYTES if only_text else LIGHT_BYTES):
         return False
     tags = body.count(b"<")
-    if tags > LINKS_TAGS if only_links else tags > LIGHT_TAGS or size * tags > LIGHT_PRODUCT:
+    if only_links or only_text:
+        if tags > (LINKS_TAGS if only_links else TEXT_TAGS):
+            return False
+    elif tags > LIGHT_TAGS or size * tags > LIGHT_PRODUCT:
         return False
     is_small = size <= _SMALL_BYTES and tags <= LIGHT_TAGS and size * tags <= _SMALL_PRODUCT
     return is_small or _grows_little(body, tags)
@@ -130,6 +137,8 @@ class HtmlPool:
         self._least_seconds = least_seconds
         self._max_seconds = max_seconds
         self._shares_core = _cores() == 1
+        if self._shares_core:
+            keep_freed_memory()  # most pages are read in this process
         self._pool = ChildPool(
             "comity.extract.html_worker",
             max_body_bytes=MAX_BODY_BYTES + 1,  # one byte more says that there was more

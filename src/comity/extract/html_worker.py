@@ -8,12 +8,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from comity.extract.html import read_html
+from comity.extract.main_content import keep_freed_memory
 from comity.offload.child import main
 
 LINKS_IN_PIECE: Final = 500
-# glibc gives freed memory back at once, until a block of some size was freed: then it keeps up to twice that size.
-# The texts of a page are large and short-lived, and each would be zeroed by the system again.
-_FREED_FIRST_BYTES: Final = 4 * 1024 * 1024
 _IN_BATCHES: Final = ("links", "nofollow")
 
 
@@ -32,5 +30,5 @@ def read(arguments: bytes, body: bytes) -> Iterator[bytes]:
 
 
 if __name__ == "__main__":
-    bytes(_FREED_FIRST_BYTES)
+    keep_freed_memory()
     main(read)

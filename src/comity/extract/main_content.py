@@ -6,7 +6,9 @@ of links from it. turbohtml renders the rest. The document is changed, so this c
 from it.
 
 All that is done in Python grows with the number of elements that have a class, an id or a role, and with the number
-of links; reading an element's text is counted and has a limit, so that nested elements do not cost their product.
+of links; reading an element's text is counted and has a limit, so that nested elements do not cost their product. Most
+questions are how large a share of the page something is. The first paragraphs and what is around the main element
+nearly always answer them, so that of most pages the whole text is read once: to render it.
 """
 
 from __future__ import annotations
@@ -15,12 +17,12 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
-from itertools import chain, islice, repeat
+from itertools import islice, repeat
 from typing import Final, NamedTuple
 
 from turbohtml import Document, Element, Markdown, Node, PlainText, Text
 
-from comity.extract.decode import MAX_BODY_BYTES, decode_body, parse_html
+from comity.extract.decode import MAX_BODY_BYTES
 from comity.rules.canonical import resolve_link
 from comity.rules.content_type import media_type
 
@@ -30,13 +32,21 @@ MAX_LINKS: Final = 5_000
 MAX_REOPENED: Final = 100_000  # elements that the parser reopens in every block (WHATWG HTML, formatting elements)
 MAX_REOPENED_ON_THE_LOOP: Final = 4_000  # a light page has fewer tags than half of this
 _CANDIDATES_MOST: Final = 200
+_FREED_FIRST_BYTES: Final = 4 * 1024 * 1024
 _LEAST_PROSE: Final = 80
 _LAID_OUT: Final = 60  # fewer characters a line than this, and blanks are no longer between words alone
 _HEADING_LEVELS: Final = 3
 _NOISE_SHARE_MOST: Final = 0.35  # of the page's prose: what has more is its content, whatever it is called
-# Characters read to weigh elements, as a multiple of the page's text: ordinary pages need two to six.
+# Characters read to weigh elements, as a multiple of the page's text: ordinary pages need at most six.
 _READ_AGAIN_MOST: Final = 24
+_READ_AGAIN_ON_THE_LOOP: Final = 6
 _READ_ANYWAY: Final = 100_000
+_CALL_ON_THE_LOOP: Final = 500  # to read even an empty element takes as long as to read so many characters
+_WORDS_ON_THE_LOOP: Final = 60_000  # characters of classes and ids that have to be looked at
+_SCORED_ON_THE_LOOP: Final = 100_000  # characters of text: turbohtml reads it once for each level of a deep page
+_CLIMB_ON_THE_LOOP: Final = 2_000  # to climb a deep page takes as long as to read so many characters
+_PARAGRAPHS_READ: Final = 50
+_AROUND_MOST: Final = 100
 
 _REOPENED: Final = ("a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u")
 _HTML_TYPES: Final = ("text/html", "application/xhtml+xml")
@@ -52,8 +62,6 @@ _NOISE_ROLES: Final = frozenset(_ROLES.split())
 _HIDING: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _ROOTS: Final = frozenset(("html", "body", "main", "article"))
 _PROSE: Final = frozenset(("p", "pre", "h1", "blockquote", "figure", "table", "code", "em", "strong", "a", "span"))
-_CHARACTERS_A_NODE: Final = 2_000  # are read in the time that it takes to look at one more node
-_WORTH_AN_ACCOUNT: Final = 16_000  # characters
 _CLIMBED_MOST: Final = 40
 _SHORT: Final = 150
 _LONGEST_WORDS: Final = 500
@@ -129,60 +137,6 @@ class MainContent(NamedTuple):
     markdown: str | None = None
 
 
-class PageContent:
-    """The main content of a fetched or stored page, extracted on first use and then kept.
-
-    What the crawl has read already comes with it. Plain text is its own content; other types have none.
-    """
-
-    __slots__ = ("_body", "_content_type", "_markdown", "_text", "_url")
-
-    def __init__(
-        self,
-        body: bytes,
-        content_type: str | None,
-        url: str,
-        text: str | None = None,
-        markdown: str | None = None,
-        *,
-        encoding: str | None = None,
-    ) -> None:
-        """`encoding` is that of the body, where it is known: a stored body is UTF-8, whatever its site said."""
-        if encoding is not None:
-            content_type = f"{media_type(content_type) or 'text/html'}; charset={encoding}"
-        self._body, self._content_type, self._url = body, content_type, url
-        self._text, self._markdown = text, markdown
-
-    @property
-    def text(self) -> str:
-        """As text, with its blocks on lines of their own."""
-        if self._text is None:
-            self._read()
-        return self._text or ""
-
-    @property
-    def markdown(self) -> str:
-        """As Markdown."""
-        if self._markdown is None:
-            self._read()
-        return self._markdown or ""
-
-    def _read(self) -> None:
-        kind, body = media_type(self._content_type), self._body[:MAX_BODY_BYTES]
-        if is_html_type(self._content_type) or (not kind and body[:512].lstrip()[:1] == b"<"):
-            document = parse_html(body, self._content_type)
-            base = document.select_one("base[href]")
-            base_url = page_base(self._url, base.attr("href") if base is not None else None)
-            read = read_main_content(document, text=True, markdown=True, base_url=base_url)
-        elif kind.startswith("text/"):
-            plain = decode_body(body, self._content_type)[:MAX_CHARACTERS]
-            read = MainContent(plain, plain)
-        else:
-            read = MainContent("", "")
-        self._text = read.text if self._text is None else self._text
-        self._markdown = read.markdown if self._markdown is None else self._markdown
-
-
 class _Kind(Enum):
     """What the class and id of an element suggest."""
 
@@ -190,6 +144,15 @@ class _Kind(Enum):
     NOISE = 1
     COMMENTS = 2
     CONTENT = 3
+
+
+def keep_freed_memory() -> None:
+    """Have glibc keep up to 8 MB of freed memory for this process.
+
+    It gives freed memory back at once, until a block of some size was freed: then it keeps up to twice that size. The
+    texts of a page are large and short-lived, and each would be zeroed by the system again.
+    """
+    bytes(_FREED_FIRST_BYTES)
 
 
 def read_main_content(
@@ -202,14 +165,18 @@ def read_main_content(
 ) -> MainContent:
     """Read the main content; links in Markdown are resolved against `base_url`. The document is changed.
 
-    On the event loop there is none of a page whose few tags became very many elements: a child process must read it.
+    On the event loop there is none of a page whose few tags became very many elements, or whose elements would have to
+    be read too often: a child process must read it.
     """
     body = _body(document)
     if body is None or _is_inflated(body, MAX_REOPENED_ON_THE_LOOP if on_the_loop else MAX_REOPENED):
         if body is not None and on_the_loop:
             return MainContent()
         return MainContent("" if text else None, "" if markdown else None)
-    root = _Finder(body).find()
+    finder = _Finder(body, on_the_loop=on_the_loop)
+    root = finder.find()
+    if on_the_loop and finder.is_spent:
+        return MainContent()
     tables = _data_tables(root)
     as_markdown = _markdown(root, base_url) if markdown else None
     if not text:
@@ -245,103 +212,123 @@ class _KindsOfClasses(dict[str | None, _Kind]):
 _kinds_of_classes: Final = _KindsOfClasses()
 
 
-class _Count(NamedTuple):
-    """Characters and line ends of an element's text, and of the links in it."""
-
-    length: int
-    line_ends: int
-    linked: int
-    link_line_ends: int
-
-
 class _Finder:
     """Finds the content of one page."""
 
-    def __init__(self, body: Element) -> None:
+    def __init__(self, body: Element, *, on_the_loop: bool = False) -> None:
         self._body = body
+        self._call_cost = _CALL_ON_THE_LOOP if on_the_loop else 0
+        self._on_the_loop = on_the_loop
+        self._words = 0  # characters of all classes
+        self._words_most = _WORDS_ON_THE_LOOP if on_the_loop else MAX_BODY_BYTES
+        self._read_again_most = _READ_AGAIN_ON_THE_LOOP if on_the_loop else _READ_AGAIN_MOST
+        self._may_read = _READ_ANYWAY  # and more once the whole page was read
         self._sizes: dict[Element, int] = {}  # of elements whose prose was counted
-        self._counts: dict[Element, _Count] = {}  # the same before blanks of layout were left out
-        self._removed: list[Node] = []  # from the body since it was counted
-        self._left: int | None = None  # prose of the body without noise, once it is needed
+        self._paragraphs: dict[Element, tuple[list[Element], int]] = {}  # yet to be read, and the prose of the others
+        self._removed: list[Element] = []
+        self._known_total: int | None = None  # prose of the body with what is removed, once it is needed
+        self._left: int | None = None  # and without
         self._marked: list[Element] = []  # by class or id as content
         self._comments: list[Element] = []
         for element in list(body.iter_elements(_NEVER_CONTENT)):
             element.decompose()
-        self._may_read = 1
-        self._total = self._prose(body)
-        self._may_read = _READ_ANYWAY + _READ_AGAIN_MOST * self._sizes[body]
-        if self._counts[body].length < _WORTH_AN_ACCOUNT:
-            del self._counts[body]  # to read it again costs less than to keep account of it
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the page has been read too often."""
+        if self._may_read <= 0 and self._known_total is None:
+            self._total()
+        return self._may_read <= 0
 
     def find(self) -> Element:
         """The element that holds the content, without what does not belong to it."""
         self._drop_noise()
+        if self._on_the_loop and self.is_spent:
+            return self._body
         root = self._choose()
         self._drop_comments(root)
         self._drop_link_blocks(root)
         return root
 
+    def _give_up(self) -> None:
+        """Nothing more is read."""
+        self._known_total, self._may_read = 0, 0
+
+    def _total(self) -> int:
+        """How much prose the page had before anything was removed."""
+        if self._known_total is None:
+            self._known_total, self._may_read = 0, 1
+            length = self._prose(self._body)
+            self._may_read = _READ_ANYWAY + self._read_again_most * self._sizes[self._body]
+            self._known_total = length + sum(map(self._prose, self._removed))
+        return self._known_total
+
     def _prose(self, element: Element) -> int:
         """How much there is to read in an element, links aside; 0 once the page has been read too often."""
-        if self._may_read <= 0:
+        if self.is_spent:
             return 0
         text = element.text
         links = "".join([link.text for link in element.iter_elements("a")])
-        self._may_read -= len(text) + len(links)
-        if element is self._body:
-            self._removed = []
-        line_ends, link_line_ends = text.count("\n"), links.count("\n")
-        self._counts[element] = _Count(len(text), line_ends, len(links), link_line_ends)
-        self._sizes[element] = size = _size(text, line_ends)
-        return size - _size(links, link_line_ends)
+        self._may_read -= len(text) + len(links) + self._call_cost
+        self._sizes[element] = size = _size(text, text.count("\n"))
+        return size - _size(links, links.count("\n"))
 
-    def _prose_within(self, inner: Element, outer: Element) -> int:
-        """The prose of an element that has most of another one, which was counted: only what is around it is read."""
-        counted = self._counts.get(outer)
-        around: list[Node] = self._removed if outer is self._body else []
-        if counted is None or self._may_read <= 0:
-            return self._prose(inner)
-        most = counted.length // _CHARACTERS_A_NODE
-        beside = _nodes_around(inner, outer, most - len(around))
-        if beside is None:
-            return self._prose(inner)
-        length, line_ends, linked, link_line_ends = counted
-        for node in chain(around, beside):
-            text = node.text
-            length -= len(text)
-            line_ends -= text.count("\n")
-            if isinstance(node, Element):
-                links = "".join([link.text for link in node.iter_elements("a", include_self=True)])
-                linked -= len(links)
-                link_line_ends -= links.count("\n")
-        self._may_read -= counted.length - length
-        if _is_laid_out(length, line_ends) or (linked and _is_laid_out(linked, link_line_ends)):
-            return self._prose(inner)  # blanks have to be counted
-        self._counts[inner] = _Count(length, line_ends, linked, link_line_ends)
-        self._sizes[inner] = length
-        return length - linked
+    def _has(self, element: Element, prose: float) -> bool:
+        """Whether an element certainly has more prose than that, by as many of its first paragraphs as it takes."""
+        known = self._paragraphs.get(element)
+        if known is None:
+            unread, least = list(islice(element.iter_elements("p"), _PARAGRAPHS_READ)), 0
+            unread.reverse()
+        else:
+            unread, least = known
+        while unread and least <= prose:
+            paragraph = unread.pop()
+            if next(paragraph.iter_elements("table"), None) is not None:
+                continue  # paragraphs in it would count twice
+            text = paragraph.text
+            self._may_read -= len(text) + self._call_cost
+            least += len(text) - text.count(" ") - text.count("\n") - text.count("\t")
+            least -= sum([len(link.text) for link in paragraph.iter_elements("a")])
+        self._paragraphs[element] = unread, least
+        return least > prose
+
+    def _is_most(self, inner: Element, outer: Element, share: float) -> bool:
+        """Whether an element certainly has more than its share of one around it, by what is around it."""
+        beside = _nodes_around(inner, outer, _AROUND_MOST)
+        if beside is None or self.is_spent:
+            return False
+        around = 0
+        for node in beside:
+            around += len(node.text)
+            self._may_read -= self._call_cost
+        self._may_read -= around
+        return self._has(inner, max(_LEAST_PROSE, around * share / (1 - share)))
 
     def _length(self, element: Element) -> int:
         """The length of an element's text as written, which costs less; 0 once the page has been read too often."""
-        if self._may_read <= 0:
+        if self.is_spent:
             return 0
         length = len(element.text)
-        self._may_read -= length
+        self._may_read -= length + self._call_cost
         return length
 
     def _drop_noise(self) -> None:
         body = self._body
         for element in [*islice(body.iter_elements(_NOISE_TAGS), MAX_EXAMINED)]:
             tag = element.tag
-            if tag == "header" and element.closest("article,main") is not None:
-                continue
+            if tag == "header":
+                self._may_read -= _CLIMB_ON_THE_LOOP if self._on_the_loop else 0
+                if self._on_the_loop and self.is_spent:
+                    return
+                if element.closest("article,main") is not None:
+                    continue
             if tag == "aside" and _NOTES.search(f"{element.attr('id')} {element.attr('class')}".lower()):
                 continue
             self._drop(element)
         for element in body.select(_NOISE_MARKUP)[:MAX_EXAMINED]:
             if element.tag not in _ROOTS and _is_marked_as_noise(element):
                 self._drop(element)
-        for element, kind in _suggested_kinds(body):
+        for element, kind in self._suggested_kinds():
             if kind is _Kind.CONTENT:
                 self._marked.append(element)
             elif kind is _Kind.COMMENTS:
@@ -349,39 +336,61 @@ class _Finder:
             elif element.tag not in _ROOTS and (element.tag not in _PROSE or self._length(element) < _SHORT):
                 self._drop(element)
 
+    def _suggested_kinds(self) -> list[tuple[Element, _Kind]]:
+        """The elements whose class or id suggests something, in document order.
+
+        Each attribute that is read is a call into turbohtml, and most elements have no id: those that do are walked
+        beside.
+        """
+        elements = self._body.select("[class],[id]")[:MAX_EXAMINED]
+        classes = list(map(Element.attr, elements, repeat("class")))
+        kinds, plain = _kinds_of_classes, _Kind.PLAIN
+        self._words = sum([len(each) for each in classes if each is not None])
+        new = sum([len(each) for each in set(classes) if each is not None and each not in kinds])
+        with_id = iter(self._body.select("[id]"))
+        next_with_id = next(with_id, None)
+        suggested = []
+        for element, written in zip(elements, classes, strict=True):
+            if element is next_with_id:
+                next_with_id = next(with_id, None)
+                named = element.attr("id")
+                new += len(named or "") + len(written or "")
+                kind = _kind_of(named, written) if new < self._words_most else plain
+            else:
+                kind = kinds[written] if new < self._words_most else plain
+            if kind is not plain:
+                suggested.append((element, kind))
+        if new >= self._words_most:
+            self._give_up()
+        return suggested
+
     def _drop(self, element: Element) -> None:
         """Drop an element, unless it has much of the page's prose and is therefore content."""
-        if self._may_read <= 0:
+        if self.is_spent:
             return
-        length, most = self._length(element), _NOISE_SHARE_MOST * self._total
-        if length <= most or self._prose(element) <= most:
-            self._remove(element)
-
-    def _remove(self, element: Element) -> None:
-        """Take an element out, and note what the body has lost."""
-        if self._body not in self._counts:
-            element.extract()
-            return
-        above = list(islice(element.ancestors, _CLIMBED_MOST))
-        if self._body not in above:
-            if len(above) < _CLIMBED_MOST:
-                return  # gone already with an element around it
-            self._counts.pop(self._body, None)  # too deep to know
-        elif "a" in [each.tag for each in above if isinstance(each, Element)]:
-            self._counts.pop(self._body, None)  # since a link loses some of its text
-        else:
-            self._removed.append(element)
+        length = self._length(element)
+        if not self._has(self._body, length / _NOISE_SHARE_MOST):
+            most = _NOISE_SHARE_MOST * self._total()
+            if length > most and self._prose(element) > most:
+                return
         element.extract()
+        self._removed.append(element)
 
     def _choose(self) -> Element:
         body = self._body
         for selector in ("[itemprop=articleBody]", "main,[role=main]", "article"):
-            chosen, length = self._largest(body.select(selector))
+            candidates = body.select(selector)
+            if len(candidates) == 1 and self._is_most(candidates[0], body, 0.3):
+                return self._narrower(candidates[0])
+            chosen, length = self._largest(candidates)
             if chosen is not None and self._is_enough(length, 0.3):
-                return self._narrower(chosen, length)
+                return self._narrower(chosen)
         marked, length = self._largest(self._marked)
         if marked is not None and not self._is_enough(length, 0.45):
             marked = None
+        if self._on_the_loop and (self._words > self._words_most or self._size_of(body) > _SCORED_ON_THE_LOOP):
+            self._give_up()
+            return body
         scored = body.main_content()
         if scored is not None and (marked is None or not _is_within(scored, marked)):
             scored = self._widened(scored)
@@ -393,7 +402,7 @@ class _Finder:
         """Whether a candidate has its share of the page's prose: of all of it, or of what is left without noise."""
         if length < _LEAST_PROSE:
             return False
-        if length >= share * self._total:
+        if length >= share * self._total():
             return True
         if self._left is None:
             self._left = self._prose(self._body)
@@ -401,9 +410,6 @@ class _Finder:
 
     def _largest(self, candidates: Sequence[Element]) -> tuple[Element | None, int]:
         """The candidate with most prose, and how much that is; of equal ones the innermost."""
-        if len(candidates) == 1 and _is_within(candidates[0], self._body):
-            length = self._prose_within(candidates[0], self._body)
-            return (candidates[0], length) if length >= 0 else (None, 0)
         best, most = None, 0
         for candidate in candidates[:_CANDIDATES_MOST]:
             length = self._prose(candidate)
@@ -411,13 +417,14 @@ class _Finder:
                 best, most = candidate, length
         return best, most
 
-    def _narrower(self, chosen: Element, length: int) -> Element:
+    def _narrower(self, chosen: Element) -> Element:
         """The article in a main element, if there is one that has nearly everything, or far more than all others."""
         articles = chosen.select("article,[itemprop=articleBody]")[:_CANDIDATES_MOST]
         if not articles:
             return chosen
-        if len(articles) == 1:
-            return articles[0] if self._prose_within(articles[0], chosen) > 0.7 * length else chosen
+        if len(articles) == 1 and self._is_most(articles[0], chosen, 0.7):
+            return articles[0]
+        length = self._prose(chosen)
         lengths = [self._length(each) for each in articles]
         best = lengths.index(max(lengths))
         first, second = self._prose(articles[best]), 0
@@ -460,51 +467,48 @@ class _Finder:
 
     def _drop_link_blocks(self, root: Element) -> None:
         """Drop blocks that are links for the most part, unless the page is such a list."""
-        length = self._sizes.get(root) or _size_of(root) or 1
-        blocks: dict[Element, int] = {}
-        linked = 0
-        for link in root.select("a")[:MAX_LINKS]:
-            above = link.parent
-            size = len(link.text)
-            linked += size
-            while above is not root and isinstance(above, Element) and above.tag not in _LINK_BLOCKS:
-                above = above.parent
-            if above is not root and isinstance(above, Element):
-                blocks[above] = blocks.get(above, 0) + size
-        if linked > 0.5 * length:
+        linked, blocks = self._link_blocks(root)
+        if not self._has(root, linked / 0.5) and linked > 0.5 * self._size_of(root):
             return
         for block, size in blocks.items():
-            if self._may_read <= 0:
+            if self.is_spent:
                 return
             text = block.text
-            self._may_read -= len(text)
+            self._may_read -= len(text) + self._call_cost
             if size < 0.2 * len(text):  # not even without the blanks of its layout
                 continue
             own = _size(text, text.count("\n"))
-            if size > 0.67 * own and own < 0.3 * length and not (block.tag == "p" and own > 200):
+            if size <= 0.67 * own or (block.tag == "p" and own > 200):
+                continue
+            if self._has(root, own / 0.3) or own < 0.3 * self._size_of(root):
                 block.decompose()
 
+    def _link_blocks(self, root: Element) -> tuple[int, dict[Element, int]]:
+        """How long the texts of all links are together, and those of the links in each block."""
+        linked, blocks = 0, dict[Element, int]()
+        block_of: dict[Node, Element | None] = {root: None}
+        for link in root.select("a")[:MAX_LINKS]:
+            size = len(link.text)
+            linked += size
+            above, passed = link.parent, list[Node]()
+            while above is not None and above not in block_of:
+                passed.append(above)
+                if isinstance(above, Element) and above.tag in _LINK_BLOCKS:
+                    block_of[above] = above
+                    break
+                above = above.parent
+            block = block_of[above] if above is not None else None
+            for each in passed:
+                block_of[each] = block
+            if block is not None:
+                blocks[block] = blocks.get(block, 0) + size
+        return linked, blocks
 
-def _suggested_kinds(body: Element) -> list[tuple[Element, _Kind]]:
-    """The elements whose class or id suggests something, in document order.
-
-    Each attribute that is read is a call into turbohtml, and most elements have no id: those that do are walked beside.
-    """
-    elements = body.select("[class],[id]")[:MAX_EXAMINED]
-    classes = map(Element.attr, elements, repeat("class"))
-    with_id = iter(body.select("[id]"))
-    next_with_id = next(with_id, None)
-    kinds, plain = _kinds_of_classes, _Kind.PLAIN
-    suggested = []
-    for element, written in zip(elements, classes, strict=True):
-        if element is next_with_id:
-            next_with_id = next(with_id, None)
-            kind = _kind_of(element.attr("id"), written)
-        else:
-            kind = kinds[written]
-        if kind is not plain:
-            suggested.append((element, kind))
-    return suggested
+    def _size_of(self, element: Element) -> int:
+        """How much there is to read in an element, with links."""
+        if element not in self._sizes:
+            self._prose(element)
+        return self._sizes.get(element) or 1
 
 
 def _is_marked_as_noise(element: Element) -> bool:
@@ -523,11 +527,11 @@ def _is_inflated(body: Element, most: int) -> bool:
 
 
 def _nodes_around(inner: Element, outer: Element, most: int) -> list[Node] | None:
-    """All that an element has besides one within it; None if that is too much, or a link is around the inner one."""
+    """All that an element has besides one within it; None if that is too much, or the inner one is elsewhere."""
     around: list[Node] = []
     within: Node = inner
     for above in islice(inner.ancestors, _CLIMBED_MOST):
-        if not isinstance(above, Element) or above.tag == "a":
+        if not isinstance(above, Element):
             return None
         children = above.children
         if len(around) + len(children) > most:
@@ -559,11 +563,6 @@ def _size(text: str, line_ends: int) -> int:
 
 def _is_laid_out(length: int, line_ends: int) -> bool:
     return line_ends * _LAID_OUT >= length
-
-
-def _size_of(element: Element) -> int:
-    text = element.text
-    return _size(text, text.count("\n"))
 
 
 def _is_within(element: Element, other: Element) -> bool:

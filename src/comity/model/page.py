@@ -54,6 +54,8 @@ class PageRecord(NamedTuple):
     text: str | None = None
     """The main content, where it was requested."""
     markdown: str | None = None
+    content: tuple[bytes | None, bytes | None] | None = None
+    """Both as UTF-8, once a store has encoded them."""
 
 
 @dataclass(frozen=True, slots=True)

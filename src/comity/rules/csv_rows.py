@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Final
 
 LINE_END: Final = "\r\n"
@@ -23,7 +24,7 @@ _needs_guard: Final = re.compile(f"'*[{_FORMULA}]").match
 _has_guard: Final = re.compile(HAS_GUARD).match
 _needs_quotes: Final = re.compile('[",\r\n]').search
 
-CsvValue = str | int | float | bool | None
+CsvValue = str | int | float | Decimal | bool | None
 
 
 def csv_line(values: Iterable[CsvValue]) -> str:
@@ -51,4 +52,6 @@ def _cell(value: CsvValue) -> str:
         return text
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     return repr(value)

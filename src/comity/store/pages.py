@@ -31,7 +31,17 @@ from comity.store.parts.manifest import (
     write_note,
 )
 from comity.store.parts.part import TEMPORARY, PartTally, PartWriter, remove_unfinished, sync_folder
-from comity.store.segment import LEFT, OPEN, Decode, SegmentGone, SegmentPage, SegmentWriter, read_records, taken_over
+from comity.store.segment import (
+    LEFT,
+    OPEN,
+    Decode,
+    SegmentGone,
+    SegmentPage,
+    SegmentWriter,
+    read_records,
+    taken_over,
+    with_content,
+)
 from comity.store.sink import is_full
 from comity.store.target import Format, Target, read_target
 
@@ -76,6 +86,7 @@ class PageStore:
             raise self._failure
         if self._waiting and self._open is not None:
             self._open.is_doubtful = True  # the outcome of those before is not known
+        records = [with_content(record) for record in records]
         try:
             places = self._opened().segment.append(records)
         except SegmentGone:

@@ -26,7 +26,7 @@ from comity.model.errors import BadInput, ComityError, NotFound, Remedy, RemedyC
 from comity.model.expression import VARCHAR, StoredColumn, TypeName, type_called
 from comity.rules.csv_rows import HAS_GUARD
 from comity.store.formats.columns import COLUMNS, NAMES, ColumnKind
-from comity.store.formats.csv_pages import EXTRACTED
+from comity.store.formats.csv_pages import EXTRACTED, agreed_columns, columns_in
 from comity.store.parts.duckdb_table import OFFLINE, Busy, attach_to_read, digest_of, has_table, one_line, quoted
 from comity.store.parts.inventory import PartFound, take_inventory
 from comity.store.parts.joining import exclusive
@@ -188,7 +188,7 @@ class PageReader:
         for name, called, *_rest in self.rows("DESCRIBE pages"):
             if name not in NAMES:
                 kind = type_called(called) or VARCHAR
-                column = '"' + name.replace('"', '""') + '"'
+                column = _label(name)
                 found.append((StoredColumn(name, kind), _STORED_FORMS.get(kind.name, "{}").format(column)))
         return found
 
@@ -320,13 +320,25 @@ def _lines(paths: Sequence[Path], further: Sequence[StoredColumn]) -> str:
 
 def _csv(connection: Any, sources: Sources) -> list[str]:
     """CSV files: those that begin with the names of the columns, and parts that wait to be joined to a file."""
-    path = sources.target.path
-    headed = [each for each in sources.lines if sources.target.is_folder or each == path]
-    plain = [each for each in sources.lines if each not in headed]
-    tables = [_csv_with(paths, has_head=paths is headed) for paths in (headed, plain) if paths]
-    further = sources.columns or _columns_in_csv(connection, tables[0])
-    values = "".join(f", {_from_json(column)}" for column in further)
-    return [f"SELECT * EXCLUDE ({EXTRACTED}){values} FROM ({table})" for table in tables]  # noqa: S608  # quoted
+    target = sources.target
+    alike: dict[tuple[tuple[str, ...], bool], list[Path]] = {}
+    for path in sources.lines:
+        has_head = target.is_folder or path == target.path
+        own = (columns_in(path, target.format) if has_head else agreed_columns(target)) or ()
+        alike.setdefault((own[:_MOST_COLUMNS], has_head), []).append(path)
+    tables = [(own, _csv_with(paths, own, has_head=has_head)) for (own, has_head), paths in alike.items()]
+    further = sources.columns
+    if not further:
+        named = {name.casefold(): StoredColumn(name, VARCHAR) for own, _has_head in alike for name in own}
+        further = tuple(named.values()) or _columns_in_csv(connection, tables[0][1])
+    order = {name: place for place, name in enumerate(tables[0][0])}  # that of the notes is by name of a part
+    further = tuple(sorted(further, key=lambda column: order.get(column.name, len(order))))
+    selects = []
+    for own, table in tables:
+        values = "".join(f", {_from_csv(column, own)}" for column in further)
+        left_out = ", ".join([EXTRACTED, *map(_label, own)])
+        selects.append(f"SELECT * EXCLUDE ({left_out}){values} FROM ({table})")  # noqa: S608  # quoted
+    return selects
 
 
 def _columns_in_csv(connection: Any, table: str) -> tuple[StoredColumn, ...]:
@@ -342,20 +354,26 @@ def _columns_in_csv(connection: Any, table: str) -> tuple[StoredColumn, ...]:
     return tuple(StoredColumn(name, VARCHAR) for name in names[:_MOST_COLUMNS])
 
 
-def _from_json(column: StoredColumn) -> str:
-    """One value of the JSON object of a page, as a column of its type."""
+def _label(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _from_csv(column: StoredColumn, own: Sequence[str]) -> str:
+    """One extracted value, as a column of its type: from the column of that name, or else from the JSON object."""
     name = column.name
     key = quoted("/" + name.replace("~", "~0").replace("/", "~1"))  # RFC 6901 §3
-    label = '"' + name.replace('"', '""') + '"'
+    label = _label(name)
+    if name in own:
+        return f"TRY_CAST({_unguarded(label)} AS {column.type}) AS {label}"
     if column.type.name is TypeName.JSON:
         return f"nullif(json_extract({EXTRACTED}, {key}), 'null') AS {label}"
     return f"TRY_CAST(json_extract_string({EXTRACTED}, {key}) AS {column.type}) AS {label}"
 
 
-def _csv_with(paths: Sequence[Path], *, has_head: bool) -> str:
+def _csv_with(paths: Sequence[Path], own: Sequence[str], *, has_head: bool) -> str:
     kinds = {column.name: "VARCHAR" if column.kind is ColumnKind.BINARY else column.kind.value for column in COLUMNS}
-    kinds[EXTRACTED] = "VARCHAR"
-    columns = ", ".join(f"{name}: {quoted(kind)}" for name, kind in kinds.items())
+    kinds |= dict.fromkeys((*own, EXTRACTED), "VARCHAR")
+    columns = ", ".join(f"{quoted(name)}: {quoted(kind)}" for name, kind in kinds.items())
     compression = "gzip" if paths[0].name.lower().endswith(".gz") else "none"
     options = (
         f"header = {str(has_head).lower()}, auto_detect = false, delim = ',', quote = '\"', escape = '\"', "

@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 from uuid import UUID
 
-from xxhash import xxh3_64_intdigest
+from xxhash import xxh3_64, xxh3_64_intdigest
 
 from comity.model.expression import VARCHAR, ExtractedValues, StoredColumn, type_called
 from comity.model.page import PageRecord
+from comity.store.formats.columns import utf8
 from comity.store.parts.part import sync_folder
 
 Decode = Callable[[bytes, str], bytes]  # a coded body and its coding; gives the body
@@ -130,22 +131,35 @@ class SegmentPage(NamedTuple):
             return record._replace(error=record.error or f"undecodable: {problem}"[:200], coding=None)
 
 
-def encode(record: PageRecord) -> tuple[bytes, bytes, bytes]:
-    """One record as it is written: header, fields, body."""
+def encode(record: PageRecord) -> tuple[bytes, ...]:
+    """One record as it is written: header, fields, main content, body."""
     body = record.coded if record.coded is not None else record.body
     coding = record.coding if record.coded is not None else None
     fields: list[Any] = [str(record.run_id), *record[1:5], *record[6:16], coding, *record[18:20]]
     if record.columns is not None:
         columns, values = record.columns
         fields.append([[column.name, str(column.type), value] for column, value in zip(columns, values, strict=True)])
-    meta = _to_json(fields).encode("utf-8", "surrogatepass")
+    meta = [_to_json(fields).encode("utf-8", "surrogatepass")]
     if record.text is not None or record.markdown is not None:
         meta += _content(record)
     data = body or b""
     # The body has its own check in `content_hash`; this one finds where a crash cut the file.
-    digest = xxh3_64_intdigest(data, seed=xxh3_64_intdigest(meta))
+    of_meta = xxh3_64()
+    for piece in meta:  # they are large, and not joined for that
+        of_meta.update(piece)
+    digest = xxh3_64_intdigest(data, seed=of_meta.intdigest())
     kind = _NO_BODY if body is None else _HAS_BODY
-    return _HEADER.pack(_MAGIC, kind, len(meta), len(data), digest), meta, data
+    return _HEADER.pack(_MAGIC, kind, sum(map(len, meta)), len(data), digest), *meta, data
+
+
+def with_content(record: PageRecord) -> PageRecord:
+    """A record with its main content encoded: once, for the segment and for the part."""
+    if record.content is not None or (record.text is None and record.markdown is None):
+        return record
+    text, markdown = record.text, record.markdown
+    return record._replace(
+        content=(utf8(text) if text is not None else None, utf8(markdown) if markdown is not None else None)
+    )
 
 
 def read_records(file: BinaryIO) -> Iterator[SegmentPage]:
@@ -171,20 +185,18 @@ def read_records(file: BinaryIO) -> Iterator[SegmentPage]:
         yield SegmentPage(record, None if kind == _NO_BODY else body)
 
 
-def _content(record: PageRecord) -> bytes:
+def _content(record: PageRecord) -> list[bytes]:
     """The main content behind the other fields, as it is: to quote it for JSON takes longer than all the rest."""
-    pieces = [
-        None if value is None else value.encode("utf-8", "surrogatepass") for value in (record.text, record.markdown)
-    ]
+    pieces = with_content(record).content or (None, None)
     lengths = [-1 if piece is None else len(piece) for piece in pieces]
-    return b"".join((b"\n", _CONTENT.pack(*lengths), *(piece or b"" for piece in pieces)))
+    return [b"\n" + _CONTENT.pack(*lengths), *(piece for piece in pieces if piece)]
 
 
 def _read_content(content: bytes) -> list[str | None]:
     found: list[str | None] = []
     at = _CONTENT.size
     for length in _CONTENT.unpack_from(content):
-        found.append(content[at : at + length].decode("utf-8", "surrogatepass") if length >= 0 else None)
+        found.append(content[at : at + length].decode() if length >= 0 else None)
         at += max(length, 0)
     return found
 

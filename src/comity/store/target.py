@@ -19,6 +19,8 @@ from comity.model.errors import BadInput, Remedy, RemedyCode
 from comity.store.segment import LEFT, OPEN
 
 _SPOOL: Final = ".spool"
+COLUMNS_NOTE: Final = "joining.columns.json"
+"""In the spool of a CSV file: the columns of extracted values that it will have, until it is there and says so."""
 _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]+):/", re.IGNORECASE)
 
 
@@ -208,9 +210,9 @@ def _check_there(target: Target) -> None:
     if head and not head.endswith(mark):
         raise BadInput(f"{path} exists, but its content does not match its extension")
     if head and target.format.is_csv:
-        from comity.store.formats.csv_pages import has_head  # late: only these files need it
+        from comity.store.formats.csv_pages import columns_in  # late: only these files need it
 
-        if not has_head(path, target.format):
+        if columns_in(path, target.format) is None:
             raise BadInput(f"{path} exists, but its first line does not name the columns of pages; name a new file")
     if not head and target.format is Format.DUCKDB:
         raise BadInput(f"{path} is empty, so it is not a DuckDB database")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from comity.rules.sql.options import OPTIONS
+from tests.documents import blocks, read_page
 from tests.doors.sql.test_crawl_statement import opened, rows
 from tests.walk.site import Site, Web, page
 
@@ -29,13 +30,13 @@ def shop() -> Iterator[Site]:
 
 
 def test_every_statement_runs(shop: Site, tmp_path: Path) -> None:
-    blocks = re.findall(r"^```sql\n(.*?)^```", DOCUMENT.read_text(), re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 5
+    statements = blocks(read_page("sql.md"), "sql")
+    assert len(statements) == 5
     results = []
     with opened(tmp_path) as connection:
         connection.execute("SET crawler_default_delay = 0")
-        for block in blocks:
-            here = block.replace("https://shop.example", shop.url(""))
+        for statement in statements:
+            here = statement.replace("https://shop.example", shop.url(""))
             connection.execute(here.replace("default_crawl_delay 0.5", "crawl_delay_ms 0"))
             results.append(connection.fetchall())
         found = rows(connection, "SELECT name, price FROM products ORDER BY url")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from comity.model.queue import BotError
+from tests.documents import blocks
 from tests.doors.web.bots_page import PAGE, described, page_with
 
 
@@ -19,7 +18,7 @@ def test_every_code_is_explained() -> None:
 
 
 def test_the_programs_of_the_page_compile() -> None:
-    programs = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    programs = blocks(PAGE.read_text(encoding="utf-8"), "python")
     assert len(programs) == 3
     for program in programs:
         compile(program, "docs/bots.md", "exec")

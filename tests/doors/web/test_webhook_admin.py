@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ import httpx
 import pytest
 
 from comity.rules.queue.webhook import is_authentic, signature
+from tests.documents import blocks
 from tests.doors.web.bots_page import PAGE
 from tests.doors.web.queueing import Queue, queue_on
 from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, Served, served
@@ -112,9 +112,10 @@ def test_a_test_calls_the_receiver_at_once(queue: Queue) -> None:
 @contextmanager
 def receiver(folder: Path, secret: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """The receiver of the page, as a process of its own."""
-    programs = re.findall(r"```python\n(# receiver\.py\n.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    programs = blocks(PAGE.read_text(encoding="utf-8"), "python")
+    (program,) = (each for each in programs if each.startswith("# receiver.py\n"))
     file = folder / "receiver.py"
-    file.write_text(programs[0], encoding="utf-8")
+    file.write_text(program, encoding="utf-8")
     command = [sys.executable, str(file), "0"]
     environment = {**os.environ, "WEBHOOK_SECRET": secret}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:

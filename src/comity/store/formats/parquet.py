@@ -256,8 +256,10 @@ class ParquetPart(PartWriter):
 
     def _add(self, file: BinaryIO, record: PageRecord) -> None:
         text, binary_body = body_as_columns(record)
-        content = utf8(record.text) if record.text is not None else None
-        markdown = utf8(record.markdown) if record.markdown is not None else None
+        content, markdown = record.content or (None, None)
+        if record.content is None:
+            content = utf8(record.text) if record.text is not None else None
+            markdown = utf8(record.markdown) if record.markdown is not None else None
         length = len(text or b"") + len(binary_body or b"") + len(content or b"") + len(markdown or b"")
         further = 0
         if record.columns is not None:

@@ -12,15 +12,15 @@ def part_writer(target: Target, segment: Path) -> PartWriter:
     """A writer for the part that a segment becomes."""
     part = target.part_of(segment)
     name = part.name if target.is_folder else target.path.name
-    return writer_of(target.format, part, name, is_joined=not target.is_folder)
+    return writer_of(target.format, part, name, joined_to=None if target.is_folder else target)
 
 
-def writer_of(kind: Format, path: Path, filename: str, *, is_joined: bool = False) -> PartWriter:
+def writer_of(kind: Format, path: Path, filename: str, *, joined_to: Target | None = None) -> PartWriter:
     """A writer of one kind; `filename` is what the file will be called in the end. Only what is needed is imported."""
     if kind.is_csv:
         from comity.store.formats.csv_pages import CsvPart
 
-        return CsvPart(path, compressed=kind is Format.CSV_GZ, has_head=not is_joined)
+        return CsvPart(path, compressed=kind is Format.CSV_GZ, joined_to=joined_to)
     if kind in (Format.JSONL, Format.JSONL_GZ):
         from comity.store.formats.json_lines import LinesPart
 

@@ -124,9 +124,10 @@ def take_inventory(target: Target, *, thorough: bool = False) -> Inventory:
     size = target.path.stat().st_size if target.path.is_file() and target.format is not Format.DUCKDB else 0
     in_file = sum(part.size for part in joined if part.condition is not Condition.MISSING)
     if size and target.format.is_csv:
-        from comity.store.formats.csv_pages import has_head, head_of
+        from comity.store.formats.csv_pages import columns_in, head_of
 
-        in_file += len(head_of(target.format)) if has_head(target.path, target.format) else 0
+        columns = columns_in(target.path, target.format)
+        in_file += len(head_of(target.format, columns)) if columns is not None else 0
     found = sorted([*joined, *own], key=lambda part: part.name)
     return Inventory(target, tuple(found), waiting, tuple(_foreign(target)), max(0, size - in_file))
 

@@ -20,7 +20,7 @@ from typing import BinaryIO, Final
 from comity.model.errors import ComityError
 from comity.store.parts.manifest import add_joined, note_path, noted_parts, read_joined, read_note
 from comity.store.parts.part import sync_folder
-from comity.store.target import Format, Target
+from comity.store.target import COLUMNS_NOTE, Format, Target
 
 _LOCK: Final = "joining.lock"
 _NOTE: Final = "joining.json"
@@ -127,9 +127,9 @@ def _cut(file: BinaryIO, size: int) -> None:
 def _gap(target: Target, size: int) -> bytes:
     """What comes before a part: the column names of a new CSV file, or a line end where the last line lacks one."""
     if target.format.is_csv and not size:
-        from comity.store.formats.csv_pages import head_of  # late: only these files need it
+        from comity.store.formats.csv_pages import agreed_columns, head_of  # late: only these files need it
 
-        return head_of(target.format)
+        return head_of(target.format, agreed_columns(target) or ())
     if target.format not in (Format.JSONL, Format.CSV) or not size:
         return b""
     with target.path.open("rb") as file:
@@ -227,7 +227,9 @@ def _is_there(descriptor: int, path: Path) -> bool:
 
 def _tidy(spool: Path) -> None:
     """Remove the folder if nothing waits in it; only the holder of the lock may."""
-    if [path.name for path in spool.iterdir()] == [_LOCK]:
+    left = {path.name for path in spool.iterdir()}
+    if left in ({_LOCK}, {_LOCK, COLUMNS_NOTE}):
+        (spool / COLUMNS_NOTE).unlink(missing_ok=True)  # the file itself says it
         (spool / _LOCK).unlink()
         with suppress(OSError):  # another process starts a segment there at this moment
             spool.rmdir()

@@ -78,7 +78,7 @@ class PartWriter:
         self._end(self._file)  # type: ignore[arg-type]
         self._file.sync_and_close()
         self.size, self.digest = self._file.size, self._file.digest.hexdigest()
-        is_ours = _put(self._temporary, self.path)
+        is_ours = put_once(self._temporary, self.path)
         self._file = None
         sync_folder(self.path.parent)
         return is_ours
@@ -153,7 +153,7 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _put(temporary: Path, path: Path) -> bool:
+def put_once(temporary: Path, path: Path) -> bool:
     """Give a finished file its name, which nothing is ever written over: a link is refused where there is one."""
     is_ours = True
     try:

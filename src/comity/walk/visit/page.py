@@ -135,9 +135,11 @@ async def _read(
 ) -> HtmlPage | None:
     """Read a page here if it is surely light, else in a child process; None, with evidence, if it cannot be read."""
     body = response.body
-    wants_more = context.reads_text or context.reads_markdown or context.columns or context.details
-    only_links = context.html_pool.shares_core and not wants_more  # on another core, a child is faster
-    if host.hard_pages == 0 and not context.reads_apart and is_light(body, only_links=only_links):
+    # On another core, a child is faster.
+    only_text = context.html_pool.shares_core and not context.columns and not context.details
+    only_links = only_text and not context.reads_content
+    is_here = host.hard_pages == 0 and not context.reads_apart
+    if is_here and is_light(body, only_links=only_links, only_text=only_text):
         began_s = thread_time()
         page = read_html(
             body,
