@@ -68,6 +68,7 @@ class DoorProfile:
     slot_timeout_s: float = inf
     retry_limit: int = 5
     max_retry_backoff_s: float = 600.0
+    max_adaptive_delay_s: float = inf  # a slow host cannot raise its own delay further
 
 
 DOOR_PROFILES: Final[Mapping[Door, DoorProfile]] = MappingProxyType(
@@ -92,6 +93,7 @@ class GateLimits:
     max_concurrency: int = 1
     max_retry_backoff_s: float = 600.0
     slot_timeout_s: float = inf
+    max_adaptive_delay_s: float = inf
 
 
 @dataclass(frozen=True, slots=True)
