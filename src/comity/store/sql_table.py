@@ -127,17 +127,23 @@ class SqlTable:
             wanted["memory_limit"] = (_MEMORY_BYTES, min)
         with suppress(duckdb.Error):  # settings may be locked; and memory that is in use cannot be taken back
             for name, (number, choose) in wanted.items():
-                ((value,),) = self._connection.execute("SELECT current_setting(?)", [name]).fetchall()
-                before = _bytes_of(str(value))
+                said = self._setting(name)
+                before = _bytes_of(said)
                 if before is not None and choose(before, number) != before:
                     self._connection.execute(f"SET {name} = '{number}B'")
-                    changed[name] = f"{before}B"
+                    changed[name] = said
         try:
             yield
         finally:
-            for name, value in changed.items():
+            for name, said in changed.items():
                 with suppress(duckdb.Error):
-                    self._connection.execute(f"SET {name} = '{value}'")
+                    self._connection.execute(f"RESET {name}")
+                    if self._setting(name) != said:
+                        self._connection.execute(f"SET {name} = '{_bytes_of(said)}B'")
+
+    def _setting(self, name: str) -> str:
+        ((value,),) = self._connection.execute("SELECT current_setting(?)", [name]).fetchall()
+        return str(value)
 
     def known(self, urls: Sequence[str]) -> dict[str, float]:
         """Which URLs had a row without an error before this statement, and when it was crawled, in UNIX seconds."""
@@ -276,10 +282,10 @@ class SqlTable:
 
 
 def _bytes_of(size: str) -> int | None:
-    """A size as DuckDB prints it: `16.0 MiB`."""
+    """A size as DuckDB prints it: `16.0 MiB`, where further digits are cut off; the middle of what that can be."""
     number, _, unit = size.partition(" ")
     try:
-        return int(float(number) * 1024 ** _UNITS.index(unit))
+        return int((float(number) + 0.05) * 1024 ** _UNITS.index(unit))
     except ValueError:
         return None
 
