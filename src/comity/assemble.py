@@ -137,10 +137,13 @@ class State:
         sink: MakeSink | None = None,
         leases: Leases | None = None,
         visits: VisitList | None = None,
+        *,
+        ignores_own_robots: bool = False,
     ) -> Crawl:
         """A whole-site crawl of some hosts, or of what the table of hosts offers; or of what a list of visits has.
 
-        `sink` may wrap the store of pages; `leases` belong to a known holder instead of a new one.
+        `sink` may wrap the store of pages; `leases` belong to a known holder instead of a new one. With
+        `ignores_own_robots`, robots.txt is not read at addresses in the allowed networks, which are the user's own.
         """
         from comity.store.images import ImageStore, image_root
         from comity.store.pages import open_sink
@@ -161,7 +164,7 @@ class State:
             fetcher,
             SessionTerms(
                 profile=terms.profile,
-                robots=self._robots_terms(),
+                robots=self._robots_terms(ignores_own=ignores_own_robots),
                 concurrency=terms.concurrency,
                 collapse_subdomains=settings.collapse_subdomains,
                 refresh_every_s=REFRESH_EVERY_S,
@@ -182,6 +185,7 @@ class State:
             tracking=self._tracking(),
             traps=self._traps(),
             sitemap_bounds=SitemapBounds(most_files=settings.max_sitemaps),
+            sitemaps_fresh_s=settings.sitemap_hours * 3600,
             limits=self._fetch_limits(settings.max_response_bytes),
             budget=Budget(pages_per_run=settings.max_pages, minutes_per_run=settings.max_minutes),
             agent=settings.identity,
@@ -554,7 +558,7 @@ class State:
         """The limits of crawls, with the operator's settings."""
         settings = self.settings
         profile = self._profile_of(Door.CRAWL, settings.delay_s, settings.retries)
-        return replace(profile, max_concurrency=settings.per_host)
+        return replace(profile, max_concurrency=settings.per_host, max_adaptive_delay_s=settings.max_delay_s)
 
     def _audit_profile(self) -> DoorProfile:
         """The limits of audits (S2); a delay or a number of requests at once that was set replaces theirs."""
@@ -568,7 +572,7 @@ class State:
         profile, most_s = DOOR_PROFILES[door], self.settings.max_retry_backoff_seconds
         return replace(profile, interval_s=interval_s, retry_limit=retries, max_retry_backoff_s=most_s)
 
-    def _robots_terms(self) -> RobotsTerms:
+    def _robots_terms(self, *, ignores_own: bool = False) -> RobotsTerms:
         from comity.walk.robots.keeper import RobotsTerms
 
         settings = self.settings
@@ -577,6 +581,7 @@ class State:
             ttl_s=settings.robots_ttl_hours * 3600,
             unreachable=RobotsUnreachable(settings.robots_unreachable),
             timeouts=self._fetch_limits(settings.max_response_bytes),
+            ignored_in=settings.allow_networks if ignores_own else (),
         )
 
     def _connections(self) -> int:
@@ -600,6 +605,8 @@ class State:
                 max_connections_per_host=max(6, settings.per_host),
                 allowed_networks=tuple(str(network) for network in settings.allow_networks),
                 proxy=self._proxy(),
+                compress=settings.compress,
+                keep_alive=settings.keep_alive,
             ),
             self.clock.seconds,
         )

@@ -155,6 +155,7 @@ class Settings(BaseSettings):
         True, "Whether to visit the canonical URL that a page names (rel=canonical).", "FOLLOW_CANONICAL"
     )
     sitemaps: bool = _set(True, "Whether to read sitemaps.", "SITEMAPS")
+    sitemap_hours: float = _set(24.0, "Hours before sitemaps are read again.", "SITEMAP_HOURS", ge=0, le=8760)
     max_sitemaps: int = _set(500, "Sitemap files to read per host.", "MAX_SITEMAPS", ge=1, le=100_000)
     strip_tracking: bool = _set(True, "Whether to remove tracking and session parameters from links.", "STRIP_TRACKING")
     tracking_parameters: Annotated[tuple[str, ...], NoDecode] = _set(
@@ -239,6 +240,9 @@ class Settings(BaseSettings):
     max_retry_backoff_seconds: float = _set(
         600.0, "Longest wait between two attempts in seconds; the host may ask for more.", *_BACKOFF, ge=1, le=86_400
     )
+    compress: bool = _set(True, "Whether to ask for compressed responses.", "COMPRESS")
+    keep_alive: bool = _set(True, "Whether to use a connection for several requests.", "KEEP_ALIVE")
+    max_delay_s: float = _set(60.0, "Seconds to which slow responses can raise a delay.", "MAX_DELAY", ge=0, le=86_400)
     max_redirects: int = _set(5, "Redirects to follow for one URL.", "MAX_REDIRECTS", ge=0, le=20)
     proxy: Annotated[tuple[str, ...], NoDecode] = _set(
         (),

@@ -8,7 +8,7 @@ import pytest
 
 from comity.store import pages as pages_module
 from comity.store.formats.columns import NAMES
-from comity.store.pages import PageStore, open_sink
+from comity.store.pages import PageStore, PartPace, open_sink
 from tests.store.light import compressed, nothing, page
 from tests.store.samples import FILES, FOLDER, HOLDER, PLACES, as_kept, json_rows, kept, left_over, sql_rows, store_all
 
@@ -183,3 +183,20 @@ def test_the_same_pages_make_the_same_file(tmp_path: Path, place: str) -> None:
         made.append([path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()])
     assert len(made[0]) == 2  # pages, and what is noted about them
     assert made[0] == made[1]
+
+
+@pytest.mark.parametrize(
+    ("pace", "rows", "body_bytes", "age_s", "is_full"),
+    [
+        (PartPace(), 19_999, 0, 0.0, False),
+        (PartPace(), 20_000, 0, 0.0, True),
+        (PartPace(), 1, 0, 300.0, True),
+        (PartPace(), 0, 0, 300.0, False),
+        (PartPace(most_bytes=10), 1, 10, 0.0, True),
+        (PartPace(least_rows=100, least_age_s=0.5), 100, 0, 0.4, False),
+        (PartPace(least_rows=100, least_age_s=0.5), 99, 0, 9.0, False),
+        (PartPace(least_rows=100, least_age_s=0.5), 100, 0, 0.5, True),
+    ],
+)
+def test_when_a_part_ends(pace: PartPace, rows: int, body_bytes: int, age_s: float, is_full: bool) -> None:
+    assert pace.is_full(rows, body_bytes, age_s) is is_full

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -98,7 +97,7 @@ def page_info(html: str | None, url: str | None) -> str | None:
         "schema": [
             {"type": kind, "keys": sorted(node)} for node in (*page.jsonld, *page.microdata) for kind in types_of(node)
         ],
-        "js": list(_variables(html)),
+        "js": [_described(name, value) for name, value in variables(html).items()],
         "links": len(page.select("a[href]")),
         "tables": len(page.select("table")),
         "readability": {
@@ -115,16 +114,33 @@ def as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
-def _variables(html: str) -> Iterator[dict[str, Any]]:
-    """The variables of a page's scripts whose values are literals: name, type, size, and how many items a list has."""
+def variables(html: str) -> dict[str, Any]:
+    """The variables of a page's scripts whose values are literals."""
     scripts = [script.text for script in _page(html).select("script:not([type*=json i])")]
     budget = Budget(_STEPS)
     names = dict.fromkeys(found[1] or found[2] for script in scripts for found in _VARIABLE.finditer(script))
+    found: dict[str, Any] = {}
     for name in list(names)[:MOST_VARIABLES]:
         for value in assigned_values(scripts, name, budget):
-            known: dict[str, Any] = {"name": name, "type": _type_of(value), "size": len(json.dumps(value))}
-            yield known | ({"items": len(value)} if isinstance(value, list | dict) else {})
+            found[name] = value
             break
+    return found
+
+
+def embedded_state(html: str) -> dict[str, Any]:
+    """The state that frameworks embed in a page: blocks of JSON by their id, and variables such as `__NUXT__`."""
+    found = {name: value for name, value in variables(html).items() if name.startswith("__")}
+    for script in _page(html).select('script[type="application/json" i][id]')[:MOST_VARIABLES]:
+        value = read_lenient(script.text)
+        if value is not None:
+            found[script.attr("id") or ""] = value
+    return found
+
+
+def _described(name: str, value: Any) -> dict[str, Any]:
+    """A variable by its name, type and size, and how many items it has."""
+    known: dict[str, Any] = {"name": name, "type": _type_of(value), "size": len(json.dumps(value))}
+    return known | ({"items": len(value)} if isinstance(value, list | dict) else {})
 
 
 def _type_of(value: object) -> str:

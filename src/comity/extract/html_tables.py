@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 from turbohtml import Element
@@ -24,10 +25,11 @@ class HtmlTable(NamedTuple):
     rows: tuple[tuple[str | None, ...], ...]
 
 
-def read_table(html: str, css: str) -> HtmlTable | None:
-    """The first table that a selector matches, or that is in what it matches; None if there is none."""
+def read_table(html: str, css: str, number: int = 0) -> HtmlTable | None:
+    """A table that a selector matches, or that is in what it matches, counted from 0; None if there is none."""
     document = parse_html(html.encode("utf-8", "replace"), "text/html; charset=utf-8")
-    found = next((table for element in document.select(css) if (table := _table_of(element)) is not None), None)
+    tables = (table for element in document.select(css) if (table := _table_of(element)) is not None)
+    found = next(islice(tables, number, None), None)
     if found is None:
         return None
     rows = list(_rows(found))

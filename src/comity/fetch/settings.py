@@ -68,6 +68,8 @@ class FetchSettings:
     proxy: ProxySettings | None = None
     ca_file: str | None = None
     max_error_body_bytes: int = 262_144  # outside 2xx only the status matters
+    compress: bool = True
+    keep_alive: bool = True
     timer_tick_s: float = 0.05  # how finely timeouts are kept
     resolve: Mapping[str, str] = field(default_factory=dict)  # host → addresses, instead of DNS
 
@@ -89,5 +91,5 @@ class FetchSettings:
         pairs.append(("Accept", self.accept))
         if self.accept_language:
             pairs.append(("Accept-Language", self.accept_language))
-        pairs.append(("Accept-Encoding", ACCEPT_ENCODING))
+        pairs.append(("Accept-Encoding", ACCEPT_ENCODING if self.compress else "identity"))
         return tuple(pairs)

@@ -400,6 +400,8 @@ def apply_settings(easy: pycurl.Curl, settings: FetchSettings, header_lines: lis
     easy.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_2TLS if settings.http2 else pycurl.CURL_HTTP_VERSION_1_1)
     easy.setopt(pycurl.DNS_CACHE_TIMEOUT, settings.dns_cache_s)
     easy.setopt(pycurl.MAXAGE_CONN, settings.idle_connection_s)
+    if not settings.keep_alive:
+        easy.setopt(pycurl.FORBID_REUSE, 1)
     easy.setopt(pycurl.BUFFERSIZE, _RECEIVE_BUFFER_BYTES)
     ca_file = settings.ca_file or default_ca_file()
     if ca_file:

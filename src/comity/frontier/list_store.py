@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from comity.database.connection import Database
 from comity.database.frontier import lists
 from comity.frontier.sql_store import KeyOf, SqlChange, SqlFrontier, SqlReads
-from comity.frontier.store import HostSettlement
+from comity.frontier.store import HostSettlement, Validators
 from comity.model.frontier import FrontierEntry
 
 Admits = Callable[[Sequence[FrontierEntry]], Sequence[bool]]
@@ -52,6 +52,7 @@ class ListFrontier(SqlFrontier):
         super().__init__(database)
         self.list_id = list_id
         self.admits: Admits | None = None
+        self.validators: Validators | None = None
         self.left_out = 0
         """URLs that were found and not admitted."""
         self.homes: Mapping[str, str] = {}

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from comity.database.connection import Database
 from comity.database.frontier import rows as frontier_table
 from comity.database.frontier.journal import FrontierPlace, frontier_place
-from comity.frontier.store import DoneUrl, FoundUrl, HostSettlement, PlacedUrl
+from comity.frontier.store import DoneUrl, FoundUrl, HostSettlement, PlacedUrl, Validators
 from comity.model.errors import BadInput
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.sitemap import ChangeFrequency, PageHints
@@ -190,6 +190,7 @@ class SqlFrontier:
     has_own_server = False
     is_selective = False
     homes: Mapping[str, str] = MappingProxyType({})
+    validators: Validators | None = None
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -7,7 +7,7 @@ store.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -198,6 +198,10 @@ class FrontierReads(Protocol):
         ...
 
 
+Validators = Callable[[Sequence[str]], Mapping[str, tuple[str | None, str | None]]]
+"""The ETag and Last-Modified of the copies that a list's owner has of URLs. Called on the database thread."""
+
+
 class FrontierStore(FrontierReads, Protocol):
     """The frontiers of all hosts. When a method raises `FrontierUnavailable`, nothing was written."""
 
@@ -209,6 +213,9 @@ class FrontierStore(FrontierReads, Protocol):
 
     homes: Mapping[str, str]
     """A URL of each host whose sitemaps are read although none of its URLs may be queued."""
+
+    validators: Validators | None
+    """What the owner of the list has of pages that are requested conditionally; None where none is."""
 
     def stop_asking(self) -> None:
         """Commit from here on without asking a server that does not answer which links are new: the run must end.

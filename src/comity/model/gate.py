@@ -70,6 +70,7 @@ class DoorProfile:
     max_retry_backoff_s: float = 600.0
     denials_kept: int = 1_000
     """Links that robots.txt forbids, of one host in one run, whose evidence is stored in full."""
+    max_adaptive_delay_s: float = inf  # a slow host cannot raise its own delay further
 
 
 DOOR_PROFILES: Final[Mapping[Door, DoorProfile]] = MappingProxyType(
@@ -97,6 +98,7 @@ class GateLimits:
     max_concurrency: int = 1
     max_retry_backoff_s: float = 600.0
     slot_timeout_s: float = inf
+    max_adaptive_delay_s: float = inf
 
 
 @dataclass(frozen=True, slots=True)

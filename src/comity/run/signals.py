@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
-from threading import Timer
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from threading import Timer, current_thread, main_thread
+from types import FrameType
 from typing import Final
 
 INTERRUPTED: Final = 130
@@ -98,3 +100,34 @@ def _suspend(hold: Callable[[bool], None]) -> None:
     hold(True)
     os.kill(os.getpid(), signal.SIGSTOP)
     hold(False)  # resumed by SIGCONT
+
+
+@dataclass(slots=True)
+class CtrlC:
+    """Whether the user pressed Ctrl-C."""
+
+    is_pressed: bool = False
+
+
+@contextmanager
+def ctrl_c_noted() -> Iterator[CtrlC]:
+    """Note the first Ctrl-C instead of raising it at any moment, as in the middle of an upsert; the second one raises.
+
+    For what runs inside a user's own program: it neither exits nor needs an event loop on this thread. Handlers of the
+    user's own stay in place, and other threads never get the signal.
+    """
+    noted = CtrlC()
+    if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield noted
+        return
+
+    def note(_number: int, _frame: FrameType | None) -> None:
+        if noted.is_pressed:
+            raise KeyboardInterrupt
+        noted.is_pressed = True
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -52,6 +52,21 @@ _DISK_FULL: Final = "No space left on device for a part; the next run writes its
 WAIT_AT_THE_END_S: Final = 10.0  # for a file that another process has
 
 
+@dataclass(frozen=True, slots=True)
+class PartPace:
+    """When a part ends: at its most rows, bytes or age, or once it has both the least rows and the least age."""
+
+    most_bytes: int = BYTES_PER_PART
+    least_rows: int = ROWS_PER_PART
+    least_age_s: float = 0.0
+
+    def is_full(self, rows: int, body_bytes: int, age_s: float) -> bool:
+        """Whether the part ends now."""
+        if rows >= ROWS_PER_PART or body_bytes >= self.most_bytes or (rows > 0 and age_s >= SECONDS_PER_PART):
+            return True
+        return rows >= self.least_rows and age_s >= self.least_age_s
+
+
 def open_sink(place: str | Path, name: str) -> PageStore:
     """A store for a named place; `BadInput` if pages cannot go there. Nothing is made yet."""
     return PageStore(read_target(place), name)
@@ -77,6 +92,11 @@ class PageStore:
         self._writes: _OpenPart | None = None  # whose pages are being written
         self._had_no_space = False  # for a part; its pages are still in their segment
         self._pulse = SegmentHeartbeat()
+        self._pace = PartPace()
+
+    def pace(self, pace: PartPace) -> None:
+        """End parts at another pace, for a reader that takes them while pages come."""
+        self._pace = pace
 
     def append(self, records: Sequence[PageRecord]) -> list[int]:
         """Put pages safely on disk; gives the places to name in `keep` once their visits are committed."""
@@ -110,8 +130,7 @@ class PageStore:
             part.body_bytes += sum(len(record.body) for record in kept if record.body is not None)
             self._writes = part
             self._write(part.writer.add, kept)
-        is_old = part.rows > 0 and monotonic() - part.since >= SECONDS_PER_PART
-        if part.rows >= ROWS_PER_PART or part.body_bytes >= BYTES_PER_PART or is_old:
+        if self._pace.is_full(part.rows, part.body_bytes, monotonic() - part.since):
             self._write(self._become_part, part)
             self._open = None
 

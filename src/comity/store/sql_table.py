@@ -5,7 +5,7 @@ It uses the caller's connection, because only one process can open a DuckDB file
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -34,7 +34,16 @@ _COLUMNS: Final[Mapping[str, str]] = {
     "redirect_count": "INTEGER",
 }
 """S4's columns, with two that its users expect besides."""
-_BATCH: Final = 2000  # rows with their bodies, in memory at once
+# Text of pages in DuckDB's own choice of compression takes eight times the processor time of zstd, and three times the
+# space, and every checkpoint compresses the newest 122,880 rows again.
+_COMPRESSED: Final = " USING COMPRESSION zstd"
+_CHECKPOINT_BYTES: Final = 128 * 1024 * 1024  # of the log, while a statement fills a table; DuckDB's default is 16 MiB
+_MEMORY_BYTES: Final = 384 * 1024 * 1024  # for DuckDB, while a statement fills a table of a file
+_GROUPS: Final = (
+    "SELECT row_group_id, any_value(row_group_num_rows) FROM parquet_metadata(?) GROUP BY ALL ORDER BY row_group_id"
+)
+_IS_IN_FILE: Final = "SELECT 1 FROM duckdb_databases() WHERE database_name = current_database() AND path IS NOT NULL"
+_UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 _FITTING: Final[Mapping[str, tuple[str, ...]]] = {
     "VARCHAR": ("VARCHAR",),
     "INTEGER": ("INTEGER", "BIGINT", "SMALLINT", "HUGEINT"),
@@ -67,17 +76,15 @@ class SqlTable:
         self._shown = shown or name
         self._extra = tuple(extra)
         self._has_key = False
+        self.had_pages = True
 
     def prepare(self) -> None:
         """Create the table, or check the existing one: `BadInput` names the column that does not fit."""
         wanted = {**_COLUMNS, **{column.name: column.type for column in self._extra}}
         found = self._columns()
         if found is None:
-            declared = [f"{_identifier(name)} {kind}" for name, kind in wanted.items()]
-            declared[0] += " PRIMARY KEY"
-            kind = "TEMP TABLE" if self.name.lower().startswith('"temp".') else "TABLE"
-            self._connection.execute(f"CREATE {kind} {self.name} ({', '.join(declared)})")
-            self._has_key = True
+            self._create(wanted)
+            self._has_key, self.had_pages = True, False
             return
         folded = {name.casefold(): kind for name, kind in found.items()}
         for name, kind in wanted.items():
@@ -91,39 +98,112 @@ class SqlTable:
             if name.casefold() not in folded:
                 self._connection.execute(f"ALTER TABLE {self.name} ADD COLUMN {_identifier(name)} {kind}")
         self._has_key = self._is_url_unique()
+        self.had_pages = bool(self._connection.execute(f"SELECT 1 FROM {self.name} LIMIT 1").fetchall())  # noqa: S608
+
+    def _create(self, columns: Mapping[str, str]) -> None:
+        kind = "TEMP TABLE" if self.name.lower().startswith('"temp".') else "TABLE"
+        for compressed in (_COMPRESSED, ""):  # a file in an older format may not know zstd
+            declared = [f"{_identifier(name)} {kind}" for name, kind in columns.items()]
+            declared[0] += " PRIMARY KEY"
+            declared[list(columns).index("body")] += compressed
+            try:
+                self._connection.execute(f"CREATE {kind} {self.name} ({', '.join(declared)})")
+            except duckdb.Error as problem:
+                if not compressed or "ompression" not in str(problem):
+                    raise
+            else:
+                return
+
+    @contextmanager
+    def filling(self) -> Iterator[None]:
+        """While a statement fills the table: fewer checkpoints, and bounded memory where the table is in a file.
+
+        Every checkpoint writes the table's newest rows again; and DuckDB would use four fifths of the machine's memory.
+        """
+        changed: dict[str, str] = {}
+        is_in_file = bool(self._connection.execute(_IS_IN_FILE).fetchall())
+        wanted = {"checkpoint_threshold": (_CHECKPOINT_BYTES, max)}
+        if is_in_file:
+            wanted["memory_limit"] = (_MEMORY_BYTES, min)
+        with suppress(duckdb.Error):  # settings may be locked; and memory that is in use cannot be taken back
+            for name, (number, choose) in wanted.items():
+                said = self._setting(name)
+                before = _bytes_of(said)
+                if before is not None and choose(before, number) != before:
+                    self._connection.execute(f"SET {name} = '{number}B'")
+                    changed[name] = said
+        try:
+            yield
+        finally:
+            for name, said in changed.items():
+                with suppress(duckdb.Error):
+                    self._connection.execute(f"RESET {name}")
+                    if self._setting(name) != said:
+                        self._connection.execute(f"SET {name} = '{_bytes_of(said)}B'")
+
+    def _setting(self, name: str) -> str:
+        ((value,),) = self._connection.execute("SELECT current_setting(?)", [name]).fetchall()
+        return str(value)
 
     def known(self, urls: Sequence[str]) -> dict[str, float]:
-        """Which URLs have a row without an error, and when it was crawled, in UNIX seconds."""
+        """Which URLs had a row without an error before this statement, and when it was crawled, in UNIX seconds."""
+        if not self.had_pages:  # what a statement stores itself is on its list of visits
+            return {}
         statement = (
             f"SELECT url, epoch(crawl_time) FROM {self.name} "  # noqa: S608  # a name that the parser quoted
             "WHERE error IS NULL AND url IN (SELECT unnest(?::VARCHAR[]))"
         )
         return dict(self._connection.execute(statement, [list(urls)]).fetchall())
 
-    def load(self, part: Path, elapsed_ms: Mapping[str, int]) -> int:
-        """Upsert the pages of a part; gives how many rows. Repeating it changes nothing."""
+    def load(self, part: Path, elapsed_ms: Callable[[Sequence[str]], Mapping[str, int]]) -> int:
+        """Upsert the pages of a part, a row group at a time; gives how many rows. Repeating it changes nothing."""
         connection = self._connection
-        source = f"read_parquet({quoted(part)})"
-        errors = [error for (error,) in connection.execute(f"SELECT DISTINCT error FROM {source}").fetchall()]  # noqa: S608
-        kinds = {error: error_type(error) for error in errors if error is not None}
+        groups = connection.execute(_GROUPS, [str(part)]).fetchall()
         plain = [name for name in _COLUMNS if name in NAMES]
         extra = [_identifier(column.name) for column in self._extra]
         columns = [*map(_identifier, plain), *extra]
-        (rows,) = connection.execute(f"SELECT count(*) FROM {source}").fetchone()  # noqa: S608
-        with self._transaction():
-            for first in range(0, rows, _BATCH):
-                # By number: the order of a query's rows is not certain (preserve_insertion_order may be off).
-                rows_of_part = (
-                    f"SELECT {', '.join(f'part.{name}' for name in columns)}, took.ms AS elapsed_ms, "  # noqa: S608
-                    f"element_at($kinds, part.error)[1] AS error_type "
-                    f"FROM read_parquet({quoted(part)}, file_row_number = true) AS part "
-                    "LEFT JOIN (SELECT unnest($urls::VARCHAR[]) AS url, unnest($times::BIGINT[]) AS ms) AS took "
-                    f"ON took.url = part.url "
-                    f"WHERE part.file_row_number >= {first} AND part.file_row_number < {first + _BATCH}"
-                )
-                values = {"kinds": _map(kinds), "urls": list(elapsed_ms), "times": list(elapsed_ms.values())}
+        first = 0
+        for _number, rows in groups:
+            # By number: the order of a query's rows is not certain (preserve_insertion_order may be off).
+            source = (
+                f"read_parquet({quoted(part)}, file_row_number = true) AS part "
+                f"WHERE part.file_row_number >= {first} AND part.file_row_number < {first + rows}"
+            )
+            found = connection.execute(f"SELECT part.url, part.error FROM {source}").fetchall()  # noqa: S608
+            took = elapsed_ms([url for url, _error in found])
+            kinds = {error: error_type(error) for error in {error for _url, error in found} if error is not None}
+            rows_of_part = (
+                f"SELECT {', '.join(f'part.{name}' for name in columns)}, took.ms AS elapsed_ms, "  # noqa: S608
+                f"element_at($kinds, part.error)[1] AS error_type "
+                f"FROM (SELECT * FROM {source}) AS part "
+                "LEFT JOIN (SELECT unnest($urls::VARCHAR[]) AS url, unnest($times::BIGINT[]) AS ms) AS took "
+                "ON took.url = part.url"
+            )
+            values = {"kinds": _map(kinds), "urls": list(took), "times": list(took.values())}
+            with self._transaction():
                 self._put(rows_of_part, values, [*columns, "elapsed_ms", "error_type"])
-        return int(rows)
+            first += rows
+        return first
+
+    def confirm(self, times: Mapping[str, float]) -> None:
+        """Pages that have not changed since their rows were written, and when they were requested again."""
+        self._connection.execute(
+            f"UPDATE {self.name} AS present SET crawl_time = to_timestamp(arriving.at) "  # noqa: S608
+            "FROM (SELECT unnest($urls::VARCHAR[]) AS url, unnest($times::DOUBLE[]) AS at) AS arriving "
+            "WHERE present.url = arriving.url",
+            {"urls": list(times), "times": list(times.values())},
+        )
+
+    def validators(self, urls: Sequence[str]) -> dict[str, tuple[str | None, str | None]]:
+        """The ETag and Last-Modified of the rows that some URLs have."""
+        if not self.had_pages or not urls:
+            return {}
+        statement = (
+            f"SELECT url, etag, last_modified FROM {self.name} "  # noqa: S608
+            "WHERE error IS NULL AND url IN (SELECT unnest(?::VARCHAR[]))"
+        )
+        rows = self._connection.execute(statement, [list(urls)]).fetchall()
+        return {url: (etag, last_modified) for url, etag, last_modified in rows}
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -140,7 +220,7 @@ class SqlTable:
     def put_refused(self, rows: Iterable[RefusedRow], at: float) -> int:
         """Give URLs that were not requested a row that says why, unless they have one."""
         found = list(rows)
-        known = self.known([row.url for row in found]) if found else {}
+        known = self.validators([row.url for row in found])
         new = [row for row in found if row.url not in known]
         if not new:
             return 0
@@ -199,6 +279,15 @@ class SqlTable:
         except duckdb.Error:
             return False
         return True
+
+
+def _bytes_of(size: str) -> int | None:
+    """A size as DuckDB prints it: `16.0 MiB`, where further digits are cut off; the middle of what that can be."""
+    number, _, unit = size.partition(" ")
+    try:
+        return int((float(number) + 0.05) * 1024 ** _UNITS.index(unit))
+    except ValueError:
+        return None
 
 
 def _map(values: Mapping[Any, Any]) -> dict[str, list[Any]]:

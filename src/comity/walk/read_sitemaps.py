@@ -31,7 +31,6 @@ from comity.walk.visit.admit import admit_site_link, record_denial
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.visit import REDIRECTS, follow
 
-SITEMAPS_FRESH_FOR_S: Final = 24 * 3600.0  # after this the whole plan is made again
 _PROTOCOL_BYTES: Final = 52_428_800
 _SMALL_BYTES: Final = 6_000_000  # most files of 50,000 entries
 _LARGE_AT_ONCE: Final = 4  # files of the protocol's largest size that are held in memory; other hosts wait

@@ -7,7 +7,7 @@ it the next run goes on with what is still queued. All functions block.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Final
@@ -87,6 +87,23 @@ def with_seen(connection: Connection, host_id: UUID, rows: Sequence[QueuedUrl], 
         if page.at >= began_at:
             seen[key] = page._replace(etag=None, last_modified=None)
     return [row._replace(seen=seen.get(row.key)) for row in rows]
+
+
+def with_same(
+    connection: Connection, rows: Sequence[QueuedUrl], kept: Mapping[str, tuple[str | None, str | None]]
+) -> list[QueuedUrl]:
+    """URLs with what their last visits found, where the caller has a copy of exactly that: the same validators.
+
+    Another door may have seen a newer page than the caller has: "not modified" would then leave the old one in place.
+    """
+    wanted = [row.key for row in rows if any(kept.get(row.url, ()))]
+    seen = last_seen(connection, wanted) if wanted else {}
+    return [
+        row._replace(seen=page)
+        if (page := seen.get(row.key)) is not None and (page.etag, page.last_modified) == kept.get(row.url)
+        else row
+        for row in rows
+    ]
 
 
 def _seen(connection: Connection, host_id: UUID, keys: Sequence[tuple[int, bool]]) -> dict[int, SeenPage]:

@@ -31,6 +31,13 @@ class NotAsked(NamedTuple):
     content: Any
 
 
+class NotVisited(NamedTuple):
+    """A URL that is still to be visited."""
+
+    place: int
+    url: str
+
+
 @dataclass(frozen=True, slots=True)
 class VisitList:
     """An open list, and whether an earlier process began it."""
@@ -118,6 +125,12 @@ def not_asked(database: Database, visits: VisitList, after: int, limit: int) -> 
     """URLs of a list that are done with and were never requested, and why, a page at a time."""
     with database.read() as connection:
         return [NotAsked(*row) for row in lists.not_asked(connection, visits.list_id, after, limit)]
+
+
+def not_visited(database: Database, visits: VisitList, host: str, after: int, limit: int) -> list[NotVisited]:
+    """URLs of a host that are still to be visited, a page at a time."""
+    with database.read() as connection:
+        return [NotVisited(*row) for row in lists.not_visited(connection, visits.list_id, host, after, limit)]
 
 
 def pages_so_far(database: Database, visits: VisitList) -> int:

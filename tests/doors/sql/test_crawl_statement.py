@@ -139,7 +139,10 @@ def test_parameters_belong_to_the_query(web: Web, connection: SqlConnection) -> 
     ("statement", "sentence"),
     [
         ("CRAWL (SELECT 'x.example') INTO pages WITH (user_agnet 'x')", "did you mean user_agent"),
-        ("CRAWL (SELECT 'x.example') INTO pages WITH (respect_robots_txt false)", "robots.txt is always obeyed"),
+        (
+            "CRAWL (SELECT 'x.example') INTO pages WITH (respect_robots_txt false)",
+            "robots.txt of x.example is always obeyed",
+        ),
         ("CRAWL (SELECT 'x.example') INTO pages WHERE nosuch = 1", "a filter may name the column url"),
         ("CRAWL (SELECT 'x.example') INTO pages EXTRACT (price FROM cs '.x')", "EXTRACT"),
         ("CRAWL (SELECT 'x.example') INTO clash", "column http_status of clash is VARCHAR"),

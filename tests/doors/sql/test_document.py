@@ -31,7 +31,7 @@ def shop() -> Iterator[Site]:
 
 def test_every_statement_runs(shop: Site, tmp_path: Path) -> None:
     statements = blocks(read_page("sql.md"), "sql")
-    assert len(statements) == 5
+    assert len(statements) == 6
     results = []
     with opened(tmp_path) as connection:
         connection.execute("SET crawler_default_delay = 0")
@@ -42,8 +42,8 @@ def test_every_statement_runs(shop: Site, tmp_path: Path) -> None:
         found = rows(connection, "SELECT name, price FROM products ORDER BY url")
         assert [(name, str(price)) for name, price in found] == [("Lamp 1", "19.50"), ("Lamp 2", "29.50")]
         assert rows(connection, "SELECT count(*) FROM site") == [(4,)]
-    assert sorted(name for _url, name, _title in results[3]) == ["Lamp 1", "Lamp 2"]
-    assert len(results[4]) == 9  # two products, four pages of the site, three by functions
+    assert sorted(name for _url, name, _title in results[4]) == ["Lamp 1", "Lamp 2"]
+    assert len(results[5]) == 9  # two products, four pages of the site, three by functions
     assert shop.pages().count("/basket") == 1  # by the statement that follows links
 
 

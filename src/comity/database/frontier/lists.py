@@ -89,6 +89,21 @@ def not_asked(connection: Connection, list_id: UUID, after: int, limit: int) -> 
     return [(row.id, row.url, row.type, row.content) for row in connection.execute(statement)]
 
 
+def not_visited(connection: Connection, list_id: UUID, host: str, after: int, limit: int) -> list[tuple[int, str]]:
+    """URLs of a host that a list still has to visit."""
+    hosts, urls = visit_list_hosts.c, domain_frontier.c
+    statement = (
+        select(urls.id, urls.url)
+        .join(visit_list_hosts, hosts.id == urls.domain_id)
+        .join(domains, domains.c.id == hosts.domain_id)
+        .where(hosts.list_id == list_id, domains.c.domain == host, urls.id > after)
+        .where(urls.state == literal_column(str(QUEUED)))
+        .order_by(urls.id)
+        .limit(limit)
+    )
+    return [(row.id, row.url) for row in connection.execute(statement)]
+
+
 def pages_so_far(connection: Connection, list_id: UUID) -> int:
     """How many pages of a list came since it began."""
     hosts, urls = visit_list_hosts.c, domain_frontier.c

@@ -64,7 +64,7 @@ def with_settings(text: str, settings: Mapping[str, Any]) -> str:
         if name not in settings:
             return None
         said = settings[name]
-        if said is None or isinstance(said, int | float):
+        if said is None or isinstance(said, int | float):  # True and False are integers
             return "NULL" if said is None else str(said)
         return "'" + str(said).replace("'", "''") + "'"
 

@@ -6,12 +6,11 @@ statement that is killed loses nothing that came, and goes on when it is issued 
 
 from __future__ import annotations
 
-import csv
-import shutil
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, suppress
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -26,20 +25,16 @@ from comity.assemble import open_existing_state
 from comity.clock import SystemClock
 from comity.doors.python.options import Place, settings_for
 from comity.doors.sql.calls import calls_of, replaced, tables_named, with_settings
-from comity.doors.sql.ctrl_c import CtrlC, ctrl_c_noted
 from comity.doors.sql.functions import add_functions
 from comity.doors.sql.network import NetworkFunctions, is_in_transaction, is_query, names_any, page_row
-from comity.extract.html_tables import read_table
 from comity.model.errors import BadAddress, BadInput, ComityError
-from comity.model.expression import ExpressionProblem, ExtractColumn
+from comity.model.expression import Coalesce, DataPath, Expression, ExpressionProblem, ExtractColumn, PathRoot
 from comity.model.frontier import FrontierEntry, SeenPage
-from comity.model.sitemap import PageHints
 from comity.model.statement import (
     CrawlerSetting,
     CrawlingMerge,
     CrawlStatement,
     PlainSql,
-    QualifiedName,
     Statement,
     StatementProblem,
     StopCrawl,
@@ -47,27 +42,32 @@ from comity.model.statement import (
 from comity.reports.state_tables import NAMES as STATE_TABLES
 from comity.reports.state_tables import write_table
 from comity.rules.expressions.parse import RESERVED_NAMES, describe, parse_columns
-from comity.rules.sql.options import SETTINGS, SqlCrawlOptions, read_options, read_setting
-from comity.rules.sql.seeds import QuerySeed, SeedKind, read_query_seed
+from comity.rules.sql.options import DUCKDB_SETTINGS, SETTINGS, SqlCrawlOptions, read_options, read_setting
+from comity.rules.sql.secrets import check_scope, read_secret_statement, secret_headers
+from comity.rules.sql.seeds import QuerySeed, read_query_seed
 from comity.rules.sql.statements import print_name, print_statement, quoted_name, read_script
 from comity.rules.stale import RefreshTerms, revisit_rank
 from comity.run.remedies import with_remedies
-from comity.run.sql.options import TIMEOUT_S, crawl_settings
-from comity.run.sql.statement import StatementPlan, StatementRun, StatementSummary
+from comity.run.sql.filling import Filling, OnProgress, fill, stop_crawls
+from comity.run.sql.function_pages import FunctionPages, PageTerms
+from comity.run.sql.options import TIMEOUT_S, check_robots_ignored, crawl_settings
+from comity.run.sql.statement import StatementPlan, StatementSummary
 from comity.store.parts.duckdb_table import quoted
 from comity.store.sql_table import ExtraColumn, SqlTable
-from comity.walk.crawl.progress import Progress
 
 MEMORY: Final = ":memory:"
 MOST_SEEDS: Final = 10_000_000
-_LOOK_EVERY_S: Final = 0.2
 _STATE: Final = "comity"
+_RELATIONS: Final = ("table", "view", "values", "table_function", "query_df")
 _STALE: Final = RefreshTerms(timedelta(days=1), only_stale=True)
 _SETTING_FIELDS: Final = {
     "crawler_user_agent": "user_agent",
     "crawler_default_delay": "delay_s",
     "crawler_timeout_ms": "timeout_s",
     "crawler_max_response_bytes": "max_response_bytes",
+    "crawler_respect_robots": "respect_robots",
+    "http_timeout": "http_timeout_s",
+    "http_keep_alive": "keep_alive",
 }
 _DUCKDB_SETTINGS: Final = {
     "http_proxy": "proxy",
@@ -79,10 +79,6 @@ _SUMMARY: Final = (
     "SELECT ?::BIGINT AS pages, ?::BIGINT AS errors, ?::BIGINT AS refused, ?::BIGINT AS left_out, "
     "?::BIGINT AS not_addresses, ?::VARCHAR AS ended_by, ?::BIGINT AS hosts_left"
 )
-_running: Final[set[str]] = set()  # the folders of the statements that this process runs
-_running_lock: Final = Lock()
-
-OnProgress = Callable[[Progress, StatementSummary], None]
 
 
 def connect(
@@ -125,14 +121,16 @@ class SqlConnection:
         self._state = state if state is not None else self._beside.with_name(f"{self._beside.name}.comity.db")
         self._options = options
         self._settings: dict[str, Any] = {}
+        self._secrets: dict[str, dict[str, Any]] = {}  # of this database, by name; in memory only
         self._on_progress = on_progress
         self._use(duckdb.connect(database, read_only=read_only, config=config or {}))
 
     def _use(self, duck: Any) -> None:
         self._duck = duck
         self._duck_lock = Lock()  # while a statement crawls, its filter runs on another thread
-        self._network = NetworkFunctions(self._pages_of, self._sitemap_of)
-        self._has_functions = add_functions(self._duck, self._network)
+        self._pages = FunctionPages(self._settings_of_functions)
+        self._network = NetworkFunctions(self._pages_of, self._pages.sitemap)
+        self._has_functions: bool | None = None  # not added yet
         self._summary_row: list[Any] = []
         self._has_unread_summary = False
         self.summary: StatementSummary | None = None
@@ -141,7 +139,16 @@ class SqlConnection:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # before `_duck` is there
             raise AttributeError(name)
+        if name in _RELATIONS or name.startswith(("read_", "from_")):
+            self._add_functions()  # a relation may call them later
         return getattr(self._duck, name)
+
+    def _add_functions(self) -> bool:
+        """Add the functions to the connection, once: most statements call none, and they need numpy."""
+        if self._has_functions is None:
+            self._duck.execute("SELECT 1").fetchall()  # DuckDB adds none beside a result that is not read
+            self._has_functions = add_functions(self._duck, self._network)
+        return self._has_functions
 
     def __enter__(self) -> Self:
         return self
@@ -161,10 +168,12 @@ class SqlConnection:
         """Run statements; the result is that of the last one. Parameters belong to the last one, too."""
         self._has_unread_summary = False
         if not isinstance(query, str):  # a statement that DuckDB has parsed
+            self._add_functions()
             self._duck.execute(query, parameters)
             return self
         statements = self._read(query)
         if len(statements) != 1 and not any(map(_is_ours, statements)):
+            self._add_functions()
             self._duck.execute(query, parameters)  # as it was written: DuckDB parses all of it before it runs any
             return self
         for number, statement in enumerate(statements, 1):
@@ -177,6 +186,7 @@ class SqlConnection:
             self._has_unread_summary = False
             self._duck.fetchall()
         statements = self._read(query) if isinstance(query, str) else []
+        self._add_functions()  # a relation is run later, and elsewhere
         if not any(map(_is_ours, statements)):
             return self._duck.sql(query, **options)
         for statement in statements[:-1]:
@@ -202,6 +212,7 @@ class SqlConnection:
         self._has_unread_summary = False
         statements = self._read(query) if isinstance(query, str) else []
         if not any(map(_is_ours, statements)):
+            self._add_functions()
             self._duck.executemany(query, parameters)
         elif len(statements) > 1:
             raise BadInput("executemany runs one statement; the text has several")
@@ -216,6 +227,7 @@ class SqlConnection:
         other._temporary = None
         other._beside, other._identity, other._state = self._beside, self._identity, self._state
         other._options, other._settings, other._on_progress = self._options, dict(self._settings), self._on_progress
+        other._secrets = self._secrets
         other._use(self._duck.cursor())
         return other
 
@@ -235,7 +247,9 @@ class SqlConnection:
             case PlainSql(text):
                 self._execute(text, parameters)
             case CrawlerSetting(name, value, is_reset):
-                if is_reset and name in SETTINGS:
+                if name in DUCKDB_SETTINGS and self._duckdb_knows(name):
+                    self._duck.execute(print_statement(statement))
+                elif is_reset and name in SETTINGS:
                     self._settings.pop(_SETTING_FIELDS[name], None)
                 else:
                     self._settings[_SETTING_FIELDS[name]] = read_setting(name, value)
@@ -244,19 +258,27 @@ class SqlConnection:
             case CrawlingMerge(merge):
                 self._execute(merge, parameters)
             case StopCrawl(target):
-                raise ComityError(
-                    f"no crawl into {print_name(target)} is running on this connection; Ctrl-C stops one that is"
-                )
+                if not stop_crawls(str(self._beside), target.parts):
+                    raise ComityError(f"no crawl into {print_name(target)} is running in this process")
 
     def _execute(self, text: str, parameters: object) -> None:
         """A statement of DuckDB's, which may call functions that request pages, also by way of a view."""
+        secret = read_secret_statement(text)
+        if secret is not None:
+            self._duck.execute(text, parameters)  # DuckDB checks and stores it
+            self._keep_secret(secret.name, secret.values)
+            return
         text = self._prepared(text)
-        if self._has_functions and names_any(text):
+        if names_any(text) and self._add_functions():
             self._network.run(self._duck, text, parameters)
             return
         self._network.was_called = False
         try:
             self._duck.execute(text, parameters)
+        except duckdb.CatalogException:  # of a function that is not added yet, by a view or a macro as well
+            if self._has_functions is not None or not self._add_functions():
+                raise
+            self._execute(text, parameters)
         except duckdb.Error:
             if not self._network.was_called:
                 raise
@@ -293,88 +315,72 @@ class SqlConnection:
             "crawler_default_delay": chosen.get("delay_s", SqlCrawlOptions().default_crawl_delay),
             "crawler_timeout_ms": round(timeout_s * 1000),
             "crawler_max_response_bytes": chosen.get("max_response_bytes", SqlCrawlOptions().max_response_bytes),
+            "crawler_respect_robots": chosen.get("respect_robots", True),
+            **(
+                {}
+                if self._duckdb_knows("http_timeout")
+                else {"http_timeout": round(chosen.get("http_timeout_s", TIMEOUT_S))}
+            ),
+            **({} if self._duckdb_knows("http_keep_alive") else {"http_keep_alive": chosen.get("keep_alive", True)}),
         }
 
     def _table_of(self, arguments: str) -> str:
         """A table of a page, as a temporary table whose types DuckDB infers; gives its name."""
         found = self._duck.execute(f"SELECT {arguments}").fetchall()  # the user's own arguments
         row: Sequence[Any] = found[0] if len(found) == 1 else ()
-        if len(row) != 2 or not all(isinstance(value, str) for value in row):
-            raise BadInput("read_html", "it takes a URL and a selector: read_html('https://example.com/', 'table')")
-        url, css = row
-        (page,) = self._pages_of([url])
-        if page is None or page["error"] is not None or not page["body"]:
-            why = page["error"] if page is not None else "it is not a URL, or it was not requested"
-            raise ComityError(f"{url} could not be read: {why}")
-        try:
-            table = read_table(page["body"], css)
-        except ValueError as problem:  # of the selector
-            raise BadInput("read_html", str(problem)) from None
-        if table is None or not table.names:
-            raise ComityError(f"{url} has no table that {css!r} matches")
+        url, css, number = (*row, 0, 0, 0)[:3] if len(row) in (2, 3) else (None, None, 0)
+        if not isinstance(url, str) or not isinstance(css, str) or not isinstance(number, int) or number < 0:
+            raise BadInput(
+                "read_html",
+                "it takes a URL, a selector and optionally the number of the table among those that match, from 0: "
+                "read_html('https://example.com/', 'table')",
+            )
         name = f"html_table_{uuid4().hex}"
-        with TemporaryDirectory(prefix="comity-sql-") as folder:
-            path = Path(folder) / "table.csv"
-            with path.open("w", encoding="utf-8", newline="") as file:
-                writer = csv.writer(file)
-                writer.writerow(table.names)
-                writer.writerows(table.rows)
+        with self._pages.html_table(url, css, number) as path:
             columns = "all_varchar = false, header = true, delim = ',', quote = '\"', escape = '\"', sample_size = -1"
             self._duck.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM read_csv({quoted(path)}, {columns})")  # noqa: S608
         return name
 
-    def _pages_of(self, urls: Sequence[str]) -> list[dict[str, Any] | None]:
-        """The pages of URLs, each with a row, crawled together."""
-        if not urls:
-            return []
-        name = f"functions_{uuid4().hex}"
-        seeds = {url: _seed_of(url) for url in urls}
-        wanted = tuple(QuerySeed(SeedKind.PAGE, *seed[1:]) for seed in seeds.values() if seed is not None)
-        plan = StatementPlan(
-            self._settings_of_functions(name),
-            name,
-            wanted,
-            lambda entries: [True] * len(entries),
-            is_forgotten=True,
-        )
-        with closing(duckdb.connect(MEMORY)) as apart:
-            table = SqlTable(apart, "pages")
-            table.prepare()
-            self._fill(plan, table)
-            result = apart.execute("SELECT * FROM pages")
-            names = [column[0] for column in result.description]
-            found = {row[0]: page_row(dict(zip(names, row, strict=True))) for row in result.fetchall()}
-        return [found.get(seed.address.url) if (seed := seeds[url]) is not None else None for url in urls]
+    def _pages_of(self, urls: Sequence[str], terms: PageTerms) -> list[dict[str, Any] | None]:
+        return [None if row is None else page_row(row) for row in self._pages.rows(urls, terms)]
 
-    def _sitemap_of(self, address: str) -> list[dict[str, Any]]:
-        """What a sitemap, or the sitemaps of a site, name; no page is requested."""
-        found: dict[str, dict[str, Any]] = {}
+    def _settings_of_functions(self, name: str, terms: PageTerms, seeds: Sequence[QuerySeed]) -> Any:
+        options = SqlCrawlOptions(user_agent=terms.user_agent, timeout_seconds=terms.timeout_s)
+        named = ("timeout_seconds",) if terms.timeout_s is not None else ()
+        return self._settings_of(options, named, name, seeds)
 
-        def note(entries: Sequence[FrontierEntry]) -> Sequence[bool]:
-            for entry in entries:
-                if entry.depth:
-                    hints = entry.hints or PageHints(None, None, None)
-                    changefreq = str(hints.changefreq) if hints.changefreq is not None else None
-                    row = {
-                        "url": entry.url,
-                        "lastmod": hints.lastmod,
-                        "changefreq": changefreq,
-                        "priority": hints.priority,
-                    }
-                    found.setdefault(entry.url, row)
-            return [False] * len(entries)
+    def _keep_secret(self, name: str, values: Any) -> None:
+        """Remember the values of a secret, which DuckDB does not show; they stay in memory."""
+        if values is None:
+            self._secrets.pop(name, None)
+            return
+        kept: dict[str, Any] = {}
+        with closing(self._duck.cursor()) as cursor:
+            for key in ("bearer_token", "extra_http_headers"):
+                if key in values:
+                    ((kept[key],),) = cursor.execute(f"SELECT {values[key]}").fetchall()
+        self._secrets[name] = kept
 
-        seed = _seed_of(address)
-        if seed is None:
-            return []
-        kind = SeedKind.SITEMAP if seed.kind is SeedKind.PAGE else seed.kind
-        name = f"functions_{uuid4().hex}"
-        seeds = (QuerySeed(kind, *seed[1:]),)
-        self._fill(StatementPlan(self._settings_of_functions(name), name, seeds, note, is_forgotten=True), None)
-        return list(found.values())
-
-    def _settings_of_functions(self, name: str) -> Any:
-        return self._settings_of(CrawlStatement(name, QualifiedName((name,))), SqlCrawlOptions(), name)
+    def _headers_for(self, seeds: Sequence[QuerySeed]) -> tuple[str, ...]:
+        """Headers of secrets for the origins of the query: no other host gets any of them, whatever leads there."""
+        asked = "SELECT name, scope FROM duckdb_secrets() WHERE type = 'http'"
+        scopes = dict(self._duck.execute(asked).fetchall())
+        if not scopes:
+            return ()
+        for name, listed in scopes.items():
+            check_scope(name, [scope for scope in listed if any(seed.address.url.startswith(scope) for seed in seeds)])
+        found: list[str] = []
+        for origin in dict.fromkeys(seed.address.origin for seed in seeds):
+            chosen = self._duck.execute("SELECT name FROM which_secret(?, 'http')", [f"{origin}/"]).fetchall()
+            for (name,) in chosen:
+                if name.lower() not in self._secrets:
+                    raise BadInput(
+                        f"the secret {name}", "its values are not known here; create it again in this session"
+                    )
+                found += [
+                    f"{origin}: {key}: {value}" for key, value in secret_headers(name, self._secrets[name.lower()])
+                ]
+        return tuple(found)
 
     def _crawl(self, statement: CrawlStatement, parameters: object) -> None:
         """Crawl, and fill the table; the result is one row about it."""
@@ -384,23 +390,32 @@ class SqlConnection:
                 "run it before BEGIN or after COMMIT"
             )
         options = read_options(statement.options)
-        columns = self._columns(statement.extract)
+        columns = self._columns(statement.extract, reads_js=options.extract_js)
         extra = [ExtraColumn(column.name, str(column.type)) for column in columns]
         table = SqlTable(self._duck, quoted_name(statement.target), extra, print_name(statement.target))
         seeds, unreadable = self._seeds(statement, parameters)
         where = self._filter_of(statement.where)
         name = self._name_of(statement, seeds)
-        settings = self._settings_of(statement, options, name)
+        named = [option for option, _value in statement.options]
+        settings = self._settings_of(options, named, name, seeds, statement.extract or "")
+        ignores_robots = not (options.respect_robots_txt and self._settings.get("respect_robots", True))
+        if ignores_robots:
+            check_robots_ignored(seeds, settings.allow_networks)
         table.prepare()
         plan = StatementPlan(
             settings=settings,
             name=name,
             seeds=seeds if statement.limit != 0 else (),
             admits=self._admission(where, options, table),
+            database=str(self._beside),
+            target=statement.target.parts,
+            validators=self._validators(table) if options.update_stale else None,
+            batch_size=options.batch_size,
+            ignores_own_robots=ignores_robots,
             most_pages=min((most for most in (statement.limit, options.max_crawl_pages) if most), default=0),
             lists_refused=options.log_skipped,
         )
-        self.summary = summary = self._fill(plan, table)
+        self.summary = summary = fill(plan, Filling(table, self._duck_lock, self._on_progress))
         self._summary_row = [
             summary.pages,
             summary.errors,
@@ -419,61 +434,15 @@ class SqlConnection:
         urls = sorted(seed.address.url for seed in seeds)
         return _digest(f"{self._identity}\n{place}\n{print_statement(statement)}\n{urls}")
 
-    def _fill(self, plan: StatementPlan, table: SqlTable | None) -> StatementSummary:
-        """Run the crawl on a thread of its own, and fill the table with what comes meanwhile."""
-        run = StatementRun(plan)
-        with _alone(plan.settings.pages), ctrl_c_noted() as ctrl_c:
-            run.start()
-            try:
-                self._follow(run, table, ctrl_c)
-                if run.summary.refused and table is not None:
-                    table.put_refused(run.summary.refused, SystemClock().seconds())
-                run.end()
-            finally:
-                run.stop()
-                summary = run.close()
-            if run.is_complete or plan.is_forgotten:
-                shutil.rmtree(plan.settings.pages, ignore_errors=True)
-                with suppress(OSError):  # other statements have pages there
-                    Path(plan.settings.pages).parent.rmdir()
-        if ctrl_c.is_pressed:
-            raise KeyboardInterrupt
-        return summary
-
-    def _follow(self, run: StatementRun, table: SqlTable | None, ctrl_c: CtrlC) -> None:
-        """Store what comes until the run ends; Ctrl-C ends it early, a second one at once."""
-        is_done = is_stopped = False
-        while not is_done:
-            try:
-                is_done = run.wait(_LOOK_EVERY_S)
-            except KeyboardInterrupt:  # by a handler of the user's
-                if ctrl_c.is_pressed:
-                    raise
-                ctrl_c.is_pressed = True
-            if ctrl_c.is_pressed and not is_stopped:
-                run.stop()
-                is_stopped = True
-            if table is not None:
-                self._load(run, table)
-            if self._on_progress is not None:
-                self._on_progress(run.progress, run.summary)
-
-    def _load(self, run: StatementRun, table: SqlTable) -> None:
-        for part in run.finished_parts():
-            with self._duck_lock:
-                found = self._duck.execute("SELECT url FROM read_parquet(?)", [str(part)]).fetchall()
-            elapsed_ms = run.elapsed_ms([url for (url,) in found])
-            with self._duck_lock:
-                table.load(part, elapsed_ms)
-            run.forget_part(part)
-
-    def _columns(self, extract: str | None) -> tuple[ExtractColumn, ...]:
+    def _columns(self, extract: str | None, *, reads_js: bool) -> tuple[ExtractColumn, ...]:
         if extract is None:
             return ()
         taken = [name for name in RESERVED_NAMES if name not in ("title", "text", "markdown", "data")]
         found = parse_columns(extract, [*taken, "elapsed_ms", "error_type"])
         if isinstance(found, ExpressionProblem):
             raise BadInput("EXTRACT", describe(extract, found))
+        if not reads_js and (column := next(filter(_reads_scripts, found), None)) is not None:
+            raise BadInput("EXTRACT", f"the column {column.name} reads js.…, but extract_js is false")
         return found
 
     def _seeds(self, statement: CrawlStatement, parameters: object) -> tuple[tuple[QuerySeed, ...], int]:
@@ -520,6 +489,8 @@ class SqlConnection:
         """
 
         def admits(entries: Sequence[FrontierEntry]) -> Sequence[bool]:
+            if where is None and not table.had_pages:
+                return [True] * len(entries)
             urls = [entry.url for entry in entries]
             wanted = set(range(len(urls)))
             with self._duck_lock:
@@ -534,6 +505,13 @@ class SqlConnection:
 
         return admits
 
+    def _validators(self, table: SqlTable) -> Callable[[Sequence[str]], dict[str, tuple[str | None, str | None]]]:
+        def validators(urls: Sequence[str]) -> dict[str, tuple[str | None, str | None]]:
+            with self._duck_lock:
+                return table.validators(urls)
+
+        return validators
+
     def _admitted(self, where: str, urls: Sequence[str]) -> Iterator[int]:
         try:
             found = self._duck.execute(_filtered(where), [urls, urls]).fetchall()
@@ -542,21 +520,49 @@ class SqlConnection:
         return (place for (place,) in found)
 
     @with_remedies()
-    def _settings_of(self, statement: CrawlStatement, options: SqlCrawlOptions, name: str) -> Any:
-        connection = {**self._duckdb_settings(), **self._settings}
-        named = [name for name, _value in statement.options]
-        chosen = crawl_settings(options, named, connection)
+    def _settings_of(
+        self,
+        options: SqlCrawlOptions,
+        named: Sequence[str],
+        name: str,
+        seeds: Sequence[QuerySeed],
+        extract: str = "",
+    ) -> Any:
+        chosen = crawl_settings(options, named, {**self._duckdb_settings(), **self._settings})
         spool = self._beside.with_name(f"{self._beside.name}.comity.pages") / name
-        return settings_for(self._state, pages=str(spool), extract=statement.extract or "", **chosen, **self._options)
+        headers = self._headers_for(seeds)
+        most_bytes = chosen.pop("max_response_bytes")  # may be less than a crawl needs for whole pages
+        settings = settings_for(
+            self._state, pages=str(spool), extract=extract, headers=headers, **chosen, **self._options
+        )
+        return settings.model_copy(update={"max_response_bytes": most_bytes})
 
     def _duckdb_settings(self) -> dict[str, Any]:
+        """What DuckDB's own settings say about crawls; `threads` counts once it is not DuckDB's default."""
         found: dict[str, Any] = {}
         for name, field in _DUCKDB_SETTINGS.items():
             with suppress(duckdb.Error):
                 ((value,),) = self._duck.execute("SELECT current_setting(?)", [name]).fetchall()
                 if value:
-                    found[field] = value
+                    found[field] = value if field != "proxy" or "://" in value else f"http://{value}"
+        for name in DUCKDB_SETTINGS:
+            if self._duckdb_knows(name):
+                ((value,),) = self._duck.execute("SELECT current_setting(?)", [name]).fetchall()
+                found[_SETTING_FIELDS[name]] = value
+        ((threads,),) = self._duck.execute("SELECT current_setting('threads')").fetchall()
+        if threads != _default_threads():
+            found["threads"] = threads
         return found
+
+    def _duckdb_knows(self, name: str) -> bool:
+        return bool(self._duck.execute("SELECT 1 FROM duckdb_settings() WHERE name = ?", [name]).fetchall())
+
+
+@cache
+def _default_threads() -> int:
+    with closing(duckdb.connect(MEMORY)) as apart:
+        ((threads,),) = apart.execute("SELECT current_setting('threads')").fetchall()
+    return int(threads)
 
 
 def _is_ours(statement: Statement) -> bool:
@@ -586,27 +592,6 @@ def _has_state_database(cursor: Any) -> bool:
     return True
 
 
-@contextmanager
-def _alone(folder: str) -> Iterator[None]:
-    """Refuse a statement that this process is running on another connection."""
-    with _running_lock:
-        if folder in _running:
-            raise ComityError("the same statement is running on another connection; wait for its end")
-        _running.add(folder)
-    try:
-        yield
-    finally:
-        with _running_lock:
-            _running.discard(folder)
-
-
-def _seed_of(text: str) -> QuerySeed | None:
-    try:
-        return read_query_seed(text)
-    except BadAddress:
-        return None
-
-
 def _filtered(where: str) -> str:
     """The places of the URLs that a filter admits."""
     numbered = "SELECT unnest(?::VARCHAR[]) AS url, unnest(range(len(?::VARCHAR[]))) AS place"
@@ -617,6 +602,18 @@ def _is_stale(entry: FrontierEntry, crawled_at: float) -> bool:
     """Whether a page is visited again: by what its sitemap says, or by its age."""
     seen = SeenPage(crawled_at, is_gone=False)
     return revisit_rank(entry.hints, seen, SystemClock().now(), _STALE) is not None
+
+
+def _reads_scripts(column: ExtractColumn) -> bool:
+    """Whether a column is read from a variable of a script."""
+
+    def reads(expression: Expression) -> bool:
+        source = expression.source
+        if isinstance(source, Coalesce):
+            return any(map(reads, source.options))
+        return isinstance(source, DataPath) and source.root is PathRoot.JAVASCRIPT
+
+    return reads(column.expression)
 
 
 def _digest(text: str) -> str:

@@ -6,6 +6,7 @@ DuckDB needs numpy to call Python. Without numpy a connection has none of these 
 from __future__ import annotations
 
 from contextlib import suppress
+from importlib.util import find_spec
 from typing import Any, Final
 
 import duckdb
@@ -25,9 +26,7 @@ _MACROS: Final = (
 
 def add_functions(connection: Any, network: NetworkFunctions | None = None) -> bool:
     """Add the functions to a connection; False without numpy."""
-    try:
-        import numpy  # noqa: F401  # DuckDB asks for it when a function is called
-    except ImportError:
+    if find_spec("numpy") is None:  # DuckDB asks for it when a function is called
         return False
     text = "VARCHAR"
     for name, function, takes, gives in (

@@ -10,20 +10,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count, pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import duckdb
 
-from comity.extract.html_functions import as_json, page_info
+from comity.extract.html_functions import as_json, embedded_state, page_info, variables
 from comity.model.errors import ComityError
 from comity.rules.sql.tokens import TokenKind, tokens
+from comity.run.sql.function_pages import PageTerms
 
 NAMES: Final = ("CRAWL", "CRAWL_URL", "SITEMAP")
 MOST_ROUNDS: Final = 10  # lateral joins that feed each other
 MOST_PAGES: Final = 100_000
 
-_READABLE: Final = "STRUCT(title VARCHAR, excerpt VARCHAR, text_content VARCHAR)"
-_DATA: Final = '"schema" MAP(VARCHAR, JSON), opengraph JSON, meta JSON'
+_READABLE: Final = "STRUCT(title VARCHAR, excerpt VARCHAR, text_content VARCHAR, content VARCHAR)"
+_DATA: Final = '"schema" MAP(VARCHAR, JSON), opengraph JSON, meta JSON, js JSON, hydration MAP(VARCHAR, JSON)'
 _HTML: Final = f"STRUCT(document VARCHAR, readability {_READABLE}, {_DATA})"
 _COLUMNS: Final[Mapping[str, str]] = {
     "url": "VARCHAR",
@@ -47,20 +48,42 @@ _EACH: Final = (
     "unnest(from_json(CASE WHEN json_type(to_json(wanted)) = 'ARRAY' THEN to_json(wanted) "
     "ELSE json_array(wanted) END, '[\"VARCHAR\"]'))"
 )
-_PAGES: Final = f"SELECT comity_page(each_url) AS page FROM (SELECT {_EACH} AS each_url LIMIT max_results)"  # noqa: S608
+_TERMS: Final = "timeout, user_agent"
+_PAGES: Final = f"SELECT comity_page(each_url, {_TERMS}) AS page FROM (SELECT {_EACH} AS each_url LIMIT max_results)"  # noqa: S608
 # `comity_page` and `comity_sitemap` become functions of one connection. Macros are its own already (TEMP).
 _MACROS: Final = (
-    "CREATE OR REPLACE TEMP MACRO crawl_url(wanted, timeout := 30) AS TABLE "
-    "SELECT page.* FROM (SELECT comity_page(wanted) AS page) WHERE page IS NOT NULL",
-    f"CREATE OR REPLACE TEMP MACRO crawl(wanted, max_results := {MOST_PAGES}, timeout := 30) AS TABLE "  # noqa: S608
-    f"SELECT page.* FROM ({_PAGES}) WHERE page IS NOT NULL",
-    "CREATE OR REPLACE TEMP MACRO sitemap(wanted, recursive := true) AS TABLE "
-    "SELECT listed.* FROM (SELECT unnest(comity_sitemap(wanted)) AS listed)",
+    "CREATE OR REPLACE TEMP MACRO crawl_url(wanted, timeout := NULL, user_agent := NULL) AS TABLE "  # noqa: S608
+    f"SELECT page.* FROM (SELECT comity_page(wanted, {_TERMS}) AS page) WHERE page IS NOT NULL",
+    f"CREATE OR REPLACE TEMP MACRO crawl(wanted, max_results := {MOST_PAGES}, timeout := NULL, user_agent := NULL) "  # noqa: S608
+    f"AS TABLE SELECT page.* FROM ({_PAGES}) WHERE page IS NOT NULL",
+    "CREATE OR REPLACE TEMP MACRO sitemap(wanted, recursive := true, timeout := NULL, user_agent := NULL) AS TABLE "  # noqa: S608
+    f"SELECT listed.* FROM (SELECT unnest(comity_sitemap(wanted, {_TERMS}, recursive)) AS listed)",
 )
 _NUMBERS: Final = count(1)  # DuckDB shares functions between all connections of a process to one database
 _READING: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
 
 Row = dict[str, Any]
+
+
+class ReadsSitemap(Protocol):
+    """Lists what a sitemap names."""
+
+    def __call__(self, address: str, terms: PageTerms, *, is_recursive: bool = True) -> list[Row]:
+        """The rows of a sitemap."""
+
+
+class _Page(NamedTuple):
+    url: str
+    terms: PageTerms
+
+
+class _Sitemap(NamedTuple):
+    url: str
+    terms: PageTerms
+    is_recursive: bool
+
+
+_Wanted = TypeVar("_Wanted", _Page, _Sitemap)
 
 
 def is_in_transaction(connection: Any) -> bool:
@@ -87,14 +110,16 @@ class NetworkFunctions:
     """The pages and sitemaps that the functions of one connection know, and those that they still need."""
 
     def __init__(
-        self, crawl: Callable[[Sequence[str]], Iterable[Row | None]], read_sitemap: Callable[[str], list[Row]]
+        self,
+        crawl: Callable[[Sequence[str], PageTerms], Iterable[Row | None]],
+        read_sitemap: ReadsSitemap,
     ) -> None:
         self._crawl = crawl
         self._read_sitemap = read_sitemap
-        self._pages: dict[str, Row | None] = {}
-        self._sitemaps: dict[str, list[Row]] = {}
-        self._wanted_pages: dict[str, None] = {}
-        self._wanted_sitemaps: dict[str, None] = {}
+        self._pages: dict[_Page, Row | None] = {}
+        self._sitemaps: dict[_Sitemap, list[Row]] = {}
+        self._wanted_pages: dict[_Page, None] = {}
+        self._wanted_sitemaps: dict[_Sitemap, None] = {}
         self._is_trial = False
         self.was_called = False
         """Whether a statement called one of these although its text does not show it: by a view, a macro, EXECUTE."""
@@ -102,9 +127,13 @@ class NetworkFunctions:
     def add_to(self, connection: Any) -> None:
         """Put the functions on a connection that can call Python."""
         number = next(_NUMBERS)
-        for name, function, gives in (("comity_page", self._page, _PAGE), ("comity_sitemap", self._sitemap, _LISTED)):
+        terms = ["VARCHAR", "DOUBLE", "VARCHAR"]
+        for name, function, takes, gives in (
+            ("comity_page", self._page, terms, _PAGE),
+            ("comity_sitemap", self._sitemap, [*terms, "BOOLEAN"], _LISTED),
+        ):
             connection.create_function(
-                f"{name}_{number}", function, ["VARCHAR"], gives, null_handling="special", side_effects=True
+                f"{name}_{number}", function, takes, gives, null_handling="special", side_effects=True
             )
         for macro in _MACROS:
             mine = macro.replace("comity_page(", f"comity_page_{number}(")
@@ -149,34 +178,39 @@ class NetworkFunctions:
     def _obtain(self) -> None:
         if len(self._pages) + len(self._wanted_pages) > MOST_PAGES:
             raise ComityError(f"the statement asks for more than {MOST_PAGES:,} pages; use CRAWL (SELECT …) INTO table")
-        for address in list(self._wanted_sitemaps):
-            self._sitemaps[address] = self._read_sitemap(address)
-        wanted = list(self._wanted_pages)
-        for address, row in zip(wanted, self._crawl(wanted), strict=True):
-            self._pages[address] = row
+        for wanted in list(self._wanted_sitemaps):
+            self._sitemaps[wanted] = self._read_sitemap(wanted.url, wanted.terms, is_recursive=wanted.is_recursive)
+        for terms in dict.fromkeys(page.terms for page in self._wanted_pages):
+            pages = [page for page in self._wanted_pages if page.terms == terms]
+            for page, row in zip(pages, self._crawl([page.url for page in pages], terms), strict=True):
+                self._pages[page] = row
 
-    def _page(self, address: str | None) -> Row | None:
+    def _page(self, address: str | None, timeout_s: float | None, user_agent: str | None) -> Row | None:
         if address is None:
             return None
-        if address not in self._pages:
-            self._note(self._wanted_pages, address)
+        page = _Page(address, PageTerms(timeout_s, user_agent))
+        if page not in self._pages:
+            self._note(self._wanted_pages, page)
             return None
-        return self._pages[address]
+        return self._pages[page]
 
-    def _sitemap(self, address: str | None) -> list[Row]:
+    def _sitemap(
+        self, address: str | None, timeout_s: float | None, user_agent: str | None, is_recursive: bool | None
+    ) -> list[Row]:
         if address is None:
             return []
-        if address not in self._sitemaps:
-            self._note(self._wanted_sitemaps, address)
+        sitemap = _Sitemap(address, PageTerms(timeout_s, user_agent), is_recursive is not False)
+        if sitemap not in self._sitemaps:
+            self._note(self._wanted_sitemaps, sitemap)
             return []
-        return self._sitemaps[address]
+        return self._sitemaps[sitemap]
 
-    def _note(self, wanted: dict[str, None], address: str) -> None:
+    def _note(self, wanted: dict[_Wanted, None], asked: _Wanted) -> None:
         """Remember what a trial asks for; no other run may ask for more."""
         self.was_called = True
         if not self._is_trial:
-            raise ComityError(f"{address[:200]} was not requested; run the statement with execute()")
-        wanted[address] = None
+            raise ComityError(f"{asked.url[:200]} was not requested; run the statement with execute()")
+        wanted[asked] = None
 
 
 def page_row(stored: Mapping[str, Any]) -> Row:
@@ -204,8 +238,11 @@ def _html(body: str | None, url: str) -> Row | None:
             "title": readable.get("title"),
             "excerpt": readable.get("excerpt"),
             "text_content": page.text,
+            "content": page.markdown,
         },
         "schema": schema,
         "opengraph": as_json(page.opengraph),
         "meta": as_json(page.meta),
+        "js": as_json(variables(body)),
+        "hydration": {name: as_json(value) for name, value in embedded_state(body).items()},
     }

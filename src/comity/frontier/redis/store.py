@@ -35,7 +35,7 @@ from comity.frontier.redis.layout import (
 )
 from comity.frontier.redis.link import RedisLink, RedisTerms, info_of
 from comity.frontier.redis.replication import LISTED, Replication, is_up_to
-from comity.frontier.store import DoneUrl, FoundUrl, FrontierUnavailable, FrontierUnfit, PlacedUrl
+from comity.frontier.store import DoneUrl, FoundUrl, FrontierUnavailable, FrontierUnfit, PlacedUrl, Validators
 from comity.model.frontier import FrontierEntry, QueuedUrl
 
 Arguments = ParamSpec("Arguments")
@@ -65,6 +65,7 @@ class RedisFrontier:
     has_own_server = True
     is_selective = False
     homes: Mapping[str, str] = MappingProxyType({})
+    validators: Validators | None = None
 
     def __init__(self, database: Database, url: str, clock: Clock, terms: RedisTerms | None = None) -> None:
         self._database = database

@@ -86,6 +86,7 @@ def limits_for(
         max_concurrency=max(1, concurrency),
         max_retry_backoff_s=profile.max_retry_backoff_s,
         slot_timeout_s=profile.slot_timeout_s,
+        max_adaptive_delay_s=profile.max_adaptive_delay_s,
     )
 
 
@@ -331,6 +332,7 @@ def _floor(limits: GateLimits) -> DelayInForce:
 
 
 def _in_force(limits: GateLimits, floor: DelayInForce, adaptive_s: float, jitter: float) -> DelayInForce:
+    adaptive_s = min(adaptive_s, limits.max_adaptive_delay_s)
     if limits.random_delay_s is not None:
         least_s, most_s = limits.random_delay_s
         random_s = least_s + (most_s - least_s) * jitter

@@ -15,8 +15,11 @@ The last status of the redirect chain, or the name of a failure, enters; a readi
 | 5xx, other statuses, no answer | disallow, or allow by setting | §2.3.1.4: unreachable |
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
+from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Final
+from urllib.parse import urlsplit
 
 from comity.model.fetch import FailureKind
 from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsUnreachable
@@ -24,8 +27,23 @@ from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsU
 MAX_ROBOTS_REDIRECTS: Final = 5
 REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 
+Network = IPv4Network | IPv6Network
+IGNORED: Final = RobotsReading(
+    RobotsAccess.ALLOW_ALL, Confidence.HIGH, "the user asked not to read it in a network of their own"
+)
+
 _TOO_MANY_REQUESTS: Final = 429
 _NOT_MODIFIED: Final = 304
+
+
+def is_in_networks(origin: str, networks: Iterable[Network]) -> bool:
+    """Whether an origin is an address in one of some networks. A name may lead anywhere, except `localhost`."""
+    host = urlsplit(origin).hostname or ""
+    try:
+        address = ip_address("127.0.0.1" if host == "localhost" else host)
+    except ValueError:
+        return False
+    return any(address in network for network in networks)
 
 
 def may_follow_redirect(http_status: int, redirects_followed: int) -> bool:

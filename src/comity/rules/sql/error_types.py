@@ -8,6 +8,9 @@ from typing import Final
 _KINDS: Final[Mapping[str, str]] = {
     "dns_failure": "network_dns_failure",
     "connect_failure": "network_connection_refused",
+    "connection_failure": "network_connection_refused",
+    "server_errors": "http_server_error",
+    "forbidden": "http_client_error",
     "reset": "network_connection_reset",
     "tls_failure": "network_ssl_error",
     "certificate_refused": "network_ssl_error",

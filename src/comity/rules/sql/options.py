@@ -85,24 +85,13 @@ def read_options(options: Iterable[tuple[str, OptionValue]]) -> SqlCrawlOptions:
     return chosen
 
 
-_SETTINGS: Final[dict[str, str]] = {
-    "crawler_user_agent": "user_agent",
-    "crawler_default_delay": "default_crawl_delay",
-    "crawler_timeout_ms": "timeout_seconds",
-    "crawler_max_response_bytes": "max_response_bytes",
-}
-SETTINGS: Final = tuple(_SETTINGS)
-"""What `SET` takes beside DuckDB's own settings."""
-
-
 def read_setting(name: str, value: OptionValue) -> Any:
     """The value of a setting of the connection, in the unit of its option; `BadInput` says what it takes."""
-    option = _SETTINGS.get(name)
-    if option is None:
+    rule = _SETTINGS.get(name)
+    if rule is None:
         meant = nearest(name, _SETTINGS)
         remedy = f"did you mean {meant}?" if meant is not None else f"the settings are {', '.join(_SETTINGS)}"
         raise BadInput(name, f"the setting is not known; {remedy}")
-    rule = OPTIONS[option]
     in_ms = name.endswith("_ms")
     try:
         if in_ms and isinstance(value, int | Decimal) and not isinstance(value, bool):
@@ -176,7 +165,9 @@ def _boolean(meaning: str) -> OptionRule:
 
 OPTIONS: Final[dict[str, OptionRule]] = {
     "user_agent": OptionRule(_text, "a text", "the User-Agent of every request; robots.txt is read for its bot's name"),
-    "threads": _bounded(1, MOST_THREADS, "an upper limit of max_total_connections"),
+    "threads": _bounded(
+        1, MOST_THREADS, "an upper limit of max_total_connections; DuckDB's setting, if it was changed"
+    ),
     "timeout_seconds": OptionRule(
         _number(0.1, 3600), "a number of seconds from 0.1 to 3,600", "the time limit of a request"
     ),
@@ -199,7 +190,7 @@ OPTIONS: Final[dict[str, OptionRule]] = {
     "follow_links": _boolean("follow links from page to page"),
     "respect_nofollow": _boolean("do not follow links with rel=nofollow"),
     "follow_canonical": _boolean("visit the page that rel=canonical names"),
-    "respect_robots_txt": _boolean("obey robots.txt"),
+    "respect_robots_txt": _boolean("obey robots.txt; false is accepted for addresses in allowed networks"),
     "accept_content_types": OptionRule(
         _texts, "a list of types, such as text/html or text/*", "store only these bodies"
     ),
@@ -207,12 +198,28 @@ OPTIONS: Final[dict[str, OptionRule]] = {
     "max_response_bytes": _bounded(1, 2**31 - 1, "the largest body, after decompression"),
     "max_retries": _bounded(0, 100, "how often a failed request is repeated"),
     "max_retry_backoff_seconds": _bounded(1, _DAY_S, "the longest wait before a retry"),
-    "batch_size": _bounded(1, 100_000, "rows that are written to the table together"),
+    "batch_size": _bounded(1, 100_000, "rows that are written to the table together, at least; at most twice a second"),
     "update_stale": _boolean("request pages again that changed according to their sitemap, or that are a day old"),
     "sitemap_cache_hours": OptionRule(
-        _number(0, 24 * 365), "a number of hours from 0 to 8,760", "how long a sitemap is used before it is read again"
+        _number(0, 24 * 365),
+        "a number of hours from 0 to 8,760",
+        "how long a resumed statement uses the sitemaps that it has read",
     ),
-    "extract_js": _boolean("read the variables of scripts"),
+    "extract_js": _boolean("allow js.… in EXTRACT"),
     "log_skipped": _boolean("store a row for each URL that was not requested, with the reason"),
 }
 """Every option, with the other spellings that users of the extension know."""
+
+_SETTINGS: Final[dict[str, OptionRule]] = {
+    "crawler_user_agent": OPTIONS["user_agent"],
+    "crawler_default_delay": OPTIONS["default_crawl_delay"],
+    "crawler_timeout_ms": OPTIONS["timeout_seconds"],
+    "crawler_max_response_bytes": OPTIONS["max_response_bytes"],
+    "crawler_respect_robots": OPTIONS["respect_robots_txt"],
+    "http_timeout": OPTIONS["timeout_seconds"],
+    "http_keep_alive": _boolean("use a connection for several requests"),
+}
+SETTINGS: Final = tuple(_SETTINGS)
+"""What `SET` takes beside DuckDB's own settings."""
+DUCKDB_SETTINGS: Final = ("http_timeout", "http_keep_alive")
+"""Settings that DuckDB has with its extension for HTTP; without it, the connection keeps them."""

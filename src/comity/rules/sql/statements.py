@@ -37,7 +37,7 @@ _WORD_VALUES: Final[dict[str, bool | None]] = {
     "NULL": None,
 }
 _SCOPES: Final = ("SESSION", "GLOBAL", "LOCAL")
-_OWN_SETTINGS: Final = "crawler_"
+_OWN_SETTINGS: Final = ("crawler_", "http_timeout", "http_keep_alive")
 _PLAIN_NAME: Final = re.compile(r"[a-z_][a-z0-9_]*")
 
 
@@ -193,8 +193,22 @@ class _Reader:
         return CrawlStatement(query, target, extract, where, options, limit)
 
     def merge(self) -> CrawlingMerge:
-        """`CRAWLING MERGE INTO …`: the rest is DuckDB's to read."""
-        return CrawlingMerge(self._text[self._pieces[1].start : self._pieces[-1].end])
+        """`CRAWLING MERGE INTO … USING (query) … [LIMIT n]`: DuckDB reads the rest. The limit is one of the query."""
+        first, last = self._pieces[1], self._pieces[-1]
+        if len(self._pieces) < 4 or not self._pieces[-2].is_word("LIMIT") or last.kind is not TokenKind.NUMBER:
+            return CrawlingMerge(self._text[first.start : last.end])
+        self._at = len(self._pieces) - 1
+        limit = self._limit()
+        self._at = next((at for at, piece in enumerate(self._pieces) if piece.is_word("USING")), len(self._pieces)) + 1
+        opening = self._peek()
+        if opening is None or not opening.is_symbol("("):
+            self._fail("LIMIT needs a query in parentheses after USING", self._pieces[-2])
+        self._at += 1
+        closing = self._closing(opening)
+        query = self._text[opening.end : closing.start].strip()
+        rest = self._text[closing.start : self._pieces[-3].end]
+        limited = f"SELECT * FROM ({query}\n) LIMIT {limit}"  # noqa: S608  # the user's own query
+        return CrawlingMerge(f"{self._text[first.start : opening.end]}{limited}\n{rest}")
 
     def stop(self) -> StopCrawl:
         """`STOP CRAWL INTO name`."""

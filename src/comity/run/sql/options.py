@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from comity.model.errors import BadInput
-from comity.rules.sql.options import SqlCrawlOptions
+from comity.rules.robots.access import Network, is_in_networks
+from comity.rules.sql.options import MOST_THREADS, SqlCrawlOptions
+from comity.rules.sql.seeds import QuerySeed
 
 TIMEOUT_S: Final = 30.0
 """S4's time limit of a request."""
@@ -14,14 +16,13 @@ TIMEOUT_S: Final = 30.0
 
 def crawl_settings(options: SqlCrawlOptions, named: Collection[str], connection: Mapping[str, Any]) -> dict[str, Any]:
     """Settings by name. `named` are the options that the statement has; `connection` is what `SET` said."""
-    if not options.respect_robots_txt:
-        raise BadInput(
-            "respect_robots_txt", "robots.txt is always obeyed; ask the site's owner to allow your bot's name in it"
-        )
-    concurrency = options.max_total_connections
-    if options.threads is not None:
-        concurrency = min(concurrency, options.threads)
-    timeout_s = options.timeout_seconds if "timeout_seconds" in named else connection.get("timeout_s", TIMEOUT_S)
+    concurrency = min(1024, options.max_total_connections)
+    threads = options.threads if options.threads is not None else connection.get("threads")
+    if threads is not None:
+        concurrency = min(concurrency, max(1, min(MOST_THREADS, threads)))
+    timeout_s = options.timeout_seconds if "timeout_seconds" in named else connection.get("timeout_s")
+    if timeout_s is None:
+        timeout_s = connection.get("http_timeout_s", TIMEOUT_S)
     bytes_most = connection.get("max_response_bytes") if "max_response_bytes" not in named else None
     delay_named = {"default_crawl_delay", "crawl_delay_ms"} & set(named)
     delay_s = options.default_crawl_delay if delay_named else connection.get("delay_s", options.default_crawl_delay)
@@ -29,6 +30,7 @@ def crawl_settings(options: SqlCrawlOptions, named: Collection[str], connection:
         "concurrency": concurrency,
         "per_host": min(64, options.max_parallel_per_domain),
         "delay_s": max(delay_s, options.min_crawl_delay),
+        "max_delay_s": options.max_crawl_delay,
         "max_depth": options.max_crawl_depth,
         "pages_per_host": 0,
         "subdomains": options.allow_subdomains,
@@ -42,8 +44,22 @@ def crawl_settings(options: SqlCrawlOptions, named: Collection[str], connection:
         "max_retry_backoff_seconds": options.max_retry_backoff_seconds,
         "user_agent": options.user_agent or connection.get("user_agent"),
         "fetch_timeout_s": timeout_s,
+        "compress": options.compress,
+        "keep_alive": connection.get("keep_alive"),
+        "sitemap_hours": options.sitemap_cache_hours,
         "proxy": (connection["proxy"],) if connection.get("proxy") else None,
         "proxy_user": connection.get("proxy_user"),
         "proxy_password": connection.get("proxy_password"),
     }
     return {name: value for name, value in settings.items() if value is not None}
+
+
+def check_robots_ignored(seeds: Sequence[QuerySeed], networks: Sequence[Network]) -> None:
+    """Refuse `respect_robots_txt false` for hosts that are not the user's own: only allowed networks are."""
+    for seed in seeds:
+        if not is_in_networks(seed.address.origin, networks):
+            raise BadInput(
+                "respect_robots_txt",
+                f"robots.txt of {seed.address.host} is always obeyed; false is only for addresses in networks that you "
+                "allow (allow_networks), and elsewhere the owner of a site can allow your bot by its name",
+            )

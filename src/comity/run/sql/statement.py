@@ -7,7 +7,7 @@ the same words starts afresh.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,14 +16,18 @@ from time import monotonic
 from typing import Any, Final
 
 from comity.assemble import State, open_state
+from comity.frontier.store import Validators
 from comity.model.frontier import FrontierEntry
+from comity.model.outcome import Fetched, NotModified, Outcome
 from comity.model.run import EndReason
 from comity.rules.canonical import web_address
 from comity.rules.sql.seeds import QuerySeed, SeedKind
 from comity.rules.surt import surt_key
 from comity.run.runtime import event_loop_runner
 from comity.settings import Settings
+from comity.store.pages import PageStore, PartPace
 from comity.store.parts.manifest import note_path
+from comity.store.sink import PageSink
 from comity.store.sql_table import RefusedRow
 from comity.store.target import Target
 from comity.walk.crawl.crawl import Crawl
@@ -37,6 +41,7 @@ from comity.walk.visit_list import (
     forget_list,
     hosts_to_visit,
     not_asked,
+    not_visited,
     open_list,
     pages_so_far,
     plan_sitemaps,
@@ -48,6 +53,20 @@ WAIT_FOR_HOSTS_S: Final = 1800.0  # for hosts that other workers hold
 _LOOK_EVERY_S: Final = 1.0
 _LISTED: Final = 1000
 _STOP_S: Final = 40.0
+
+_PART_BYTES: Final = 64 * 1024 * 1024  # of bodies
+_PART_AGE_S: Final = 0.5  # so many parts a second are more than a table can take
+_UNREACHABLE: Final = frozenset(
+    {
+        EndReason.DNS_FAILURE,
+        EndReason.CONNECTION_FAILURE,
+        EndReason.ADDRESS_REFUSED,
+        EndReason.ROBOTS_UNREACHABLE,
+        EndReason.SERVER_ERRORS,
+        EndReason.FORBIDDEN,
+    }
+)
+"""Hosts that the same statement does not go on with: each of their URLs gets a row that says why."""
 
 Admits = Callable[[Sequence[FrontierEntry]], Sequence[bool]]
 
@@ -66,6 +85,15 @@ class StatementPlan:
     lists_refused: bool = True
     is_forgotten: bool = False
     """Whether its list of visits is deleted at its end, because no statement ever goes on with it."""
+    database: str = ""
+    target: tuple[str, ...] = ()
+    """The table that it fills, and the database that has it: `STOP CRAWL` names them."""
+    validators: Validators | None = None
+    """The ETag and Last-Modified that the table has of URLs, if pages that it has are requested conditionally."""
+    batch_size: int = 100
+    """Rows that are written to the table together, at least."""
+    ignores_own_robots: bool = False
+    """Whether robots.txt is ignored at addresses in the allowed networks."""
 
 
 @dataclass(slots=True)
@@ -86,7 +114,7 @@ class StatementRun:
     """One run of a statement."""
 
     def __init__(self, plan: StatementPlan) -> None:
-        self._plan = plan
+        self.plan = self._plan = plan
         self._thread = Thread(target=self._run, name="comity-sql", daemon=True)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._crawl: Crawl | None = None
@@ -97,6 +125,9 @@ class StatementRun:
         self._is_done = Event()
         self._opened: list[VisitList] = []
         self._visited: list[VisitList] = []  # lists of which nothing is left to do
+        self._elapsed_ms: dict[str, int] = {}  # of pages whose parts are not in the table yet
+        self._unchanged: dict[str, float] = {}  # pages that answered 304, and when they were requested
+        self._dead: dict[str, str] = {}  # hosts that could not be reached, and why
         self.is_complete = False
         """Whether nothing is left for the same statement to go on with."""
         self.summary = StatementSummary()
@@ -148,11 +179,28 @@ class StatementRun:
         note_path(part).unlink(missing_ok=True)
 
     def elapsed_ms(self, urls: Sequence[str]) -> dict[str, int]:
-        """How long the last visits of URLs took."""
-        if self._state is None:
-            return {}
-        keys = {web_address(url).key: url for url in urls}
-        return {keys[key]: took for key, took in durations(self._state.database, list(keys)).items()}
+        """How long the last visits of URLs took, each given once; the state knows those of dead processes."""
+        found = {url: took for url in urls if (took := self._elapsed_ms.pop(url, None)) is not None}
+        if len(found) < len(urls) and self._state is not None:
+            keys = {web_address(url).key: url for url in urls if url not in found}
+            found |= {keys[key]: took for key, took in durations(self._state.database, list(keys)).items()}
+        return found
+
+    def take_unchanged(self) -> dict[str, float]:
+        """Pages that have not changed since the table's rows, with the times of their requests; each once."""
+        taken = {}
+        while self._unchanged:  # outcomes may arrive meanwhile
+            url, at = self._unchanged.popitem()
+            taken[url] = at
+        return taken
+
+    def _note(self, outcomes: Sequence[Outcome]) -> None:
+        """Called on the event loop once outcomes are committed."""
+        for outcome in outcomes:
+            if isinstance(outcome, Fetched):
+                self._elapsed_ms[outcome.entry.url] = round(outcome.answer.elapsed_s * 1000)
+            elif isinstance(outcome, NotModified):
+                self._unchanged[outcome.entry.url] = outcome.answer.at
 
     def _run(self) -> None:
         try:
@@ -192,6 +240,7 @@ class StatementRun:
         visits = open_list(database, clock, DOOR, f"{self._plan.name}:{kind}")
         self._opened.append(visits)
         visits.frontier.admits = self._plan.admits
+        visits.frontier.validators = self._plan.validators
         if not visits.is_resumed:
             guessed = {seed.address for seed in seeds if not seed.names_scheme}
             wanted = [seed.address for seed in seeds if seed.kind is not SeedKind.SITEMAP]
@@ -211,6 +260,9 @@ class StatementRun:
                 settings = state.settings.model_copy(update={"sitemaps": False})
                 left = await self._crawl_until_done(State(database, clock, settings), visits, wanted_hosts)
         self.summary.left_out += visits.frontier.left_out
+        if self._plan.lists_refused:
+            self.summary.refused += _unreachable(state, visits, left & self._dead.keys(), self._dead)
+        left -= self._dead.keys()
         # One that was stopped may not have read its sitemaps: nothing queued does not mean that nothing is left.
         if (not left and not self._is_stopping.is_set()) or self._is_full():
             if self._plan.lists_refused:
@@ -245,7 +297,14 @@ class StatementRun:
             settings = settings.model_copy(update={"max_pages": max(1, most - self.summary.pages)})  # 0: no limit
         async with state.fetcher() as fetcher:
             limited = State(state.database, state.clock, settings)
-            self._crawl = crawl = limited.crawl(fetcher, sorted(hosts), CrawlHooks(), visits=visits)
+            self._crawl = crawl = limited.crawl(
+                fetcher,
+                sorted(hosts),
+                CrawlHooks(on_settled=self._note),
+                self._paced,
+                visits=visits,
+                ignores_own_robots=self._plan.ignores_own_robots,
+            )
             self.progress = crawl.progress
             if self._is_stopping.is_set():
                 crawl.stop()
@@ -255,7 +314,17 @@ class StatementRun:
                 self._crawl = None
         self.summary.pages += summary.pages
         self.summary.errors += summary.errors
+        for line in summary.hosts:
+            if line.code in _UNREACHABLE:
+                self._dead[line.host] = f"{line.code}: {line.reason or EndReason(line.code).sentence}"
         return summary
+
+    def _paced(self, open_store: Callable[[], PageSink]) -> PageSink:
+        """A store whose parts come while the crawl goes on."""
+        store = open_store()
+        if isinstance(store, PageStore):
+            store.pace(PartPace(_PART_BYTES, self._plan.batch_size, _PART_AGE_S))
+        return store
 
 
 def _is_held(summary: RunSummary, left: set[str]) -> bool:
@@ -272,6 +341,19 @@ def _refused(state: State, visits: VisitList) -> list[RefusedRow]:
     while rows := not_asked(state.database, visits, after, _LISTED):
         after = rows[-1].place
         found += [RefusedRow(row.url, surt_key(row.url), f"{row.code}: {_reason(row.content)}") for row in rows]
+    return found
+
+
+def _unreachable(
+    state: State, visits: VisitList, hosts: Collection[str], reasons: Mapping[str, str]
+) -> list[RefusedRow]:
+    """The URLs of hosts that could not be reached, each with the reason."""
+    found: list[RefusedRow] = []
+    for host in sorted(hosts):
+        after = 0
+        while rows := not_visited(state.database, visits, host, after, _LISTED):
+            after = rows[-1].place
+            found += [RefusedRow(row.url, surt_key(row.url), reasons[host]) for row in rows]
     return found
 
 

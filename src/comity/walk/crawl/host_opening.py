@@ -29,8 +29,7 @@ from comity.rules.sitemap_plan import has_seeded_pages
 from comity.rules.traps.watch import TrapWatch
 from comity.walk.crawl.terms import CrawlTerms
 from comity.walk.left_out import queue_left_out
-from comity.walk.read_sitemaps import SITEMAPS_FRESH_FOR_S
-from comity.walk.refresh import plan_round, requeue_planned, with_seen
+from comity.walk.refresh import plan_round, requeue_planned, with_same, with_seen
 from comity.walk.session.leased_host import LeasedHost
 
 _LINKS_LEAST: Final = 2_500  # remembered of each host, however many are open
@@ -63,6 +62,7 @@ class HostOpener:
         self._track = terms.track and not terms.has_own_list
         self._traps = terms.traps
         self._sitemaps = terms.reads_sitemaps
+        self._sitemaps_fresh_s = terms.sitemaps_fresh_s
         self._max_depth = terms.scope.max_depth
         self._refresh = terms.refresh
         self._images = terms.images
@@ -262,7 +262,7 @@ class HostOpener:
         """What is known of a host's sitemaps, if some are still to be read; after a day they are all planned anew."""
         if not rows:
             return []
-        oldest = self._clock.seconds() - SITEMAPS_FRESH_FOR_S
+        oldest = self._clock.seconds() - self._sitemaps_fresh_s
         if any(row.asked_at is not None and row.asked_at < oldest for row in rows):
             sitemaps_table.forget(connection, self._frontier.key_of(lease.host_id))
             return []
@@ -277,6 +277,10 @@ class HostOpener:
 
     def _peek(self, reads: FrontierReads, host: LeasedHost) -> list[QueuedUrl]:
         urls = reads.peek(host.lease.host_id, self.window + len(host.work.out), self._clock.now())
+        validators = self._frontier.validators
+        if validators is not None and urls:
+            with self._database.read() as connection:
+                return with_same(connection, urls, validators([row.url for row in urls]))
         if host.refresh_began_at is None:
             return urls
         with self._database.read() as connection:

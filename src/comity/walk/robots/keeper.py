@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import Any, Final
 from uuid import UUID
 
@@ -23,7 +24,15 @@ from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
 from comity.rules.first_contact import NO_TLS, lacks_tls
 from comity.rules.politeness.backoff import retry_delay
-from comity.rules.robots.access import MAX_ROBOTS_REDIRECTS, may_follow_redirect, read_failure, read_status
+from comity.rules.robots.access import (
+    IGNORED,
+    MAX_ROBOTS_REDIRECTS,
+    Network,
+    is_in_networks,
+    may_follow_redirect,
+    read_failure,
+    read_status,
+)
 from comity.rules.robots.parse import MAX_BYTES
 from comity.rules.robots.verdict import RobotsFile, parse_robots
 from comity.rules.takedown import Takedowns
@@ -79,6 +88,8 @@ class RobotsTerms:
     unreachable: RobotsUnreachable = RobotsUnreachable.DISALLOW
     timeouts: FetchLimits = DEFAULT_LIMITS
     """The limits of any request; only the times apply here."""
+    ignored_in: tuple[Network, ...] = ()
+    """Networks of the user's own where robots.txt is neither read nor obeyed."""
 
     @property
     def limits(self) -> FetchLimits:
@@ -134,6 +145,10 @@ class RobotsKeeper:
             return known
         if origin in host.refused:
             return RobotsRefused(host.refused[origin])
+        if self._terms.ignored_in and is_in_networks(origin, self._terms.ignored_in):
+            found = RobotsInForce(origin, IGNORED, None, None, inf)
+            host.robots[origin] = found
+            return found
         key = (host.lease.host_id, origin)
         task = self._under_way.get(key)
         if task is None:

@@ -1,0 +1,120 @@
+"""What the functions of SQL request: pages, sitemaps and tables of pages, each crawled as a statement is."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import duckdb
+
+from comity.extract.html_tables import read_table
+from comity.model.errors import BadAddress, BadInput, ComityError
+from comity.model.frontier import FrontierEntry
+from comity.model.sitemap import PageHints
+from comity.rules.sql.seeds import QuerySeed, SeedKind, read_query_seed
+from comity.run.sql.filling import Filling, fill
+from comity.run.sql.statement import StatementPlan
+from comity.settings import Settings
+from comity.store.sql_table import SqlTable
+
+Row = dict[str, Any]
+
+
+class PageTerms(NamedTuple):
+    """How a call requests its pages, where it says so itself. `timeout_s` and `user_agent` replace those of `SET`."""
+
+    timeout_s: float | None = None
+    user_agent: str | None = None
+
+
+class FunctionPages:
+    """Crawls for the functions of one connection. `settings_of` gives the settings of a run by its name and terms."""
+
+    def __init__(self, settings_of: Callable[[str, PageTerms, Sequence[QuerySeed]], Settings]) -> None:
+        self._settings_of = settings_of
+
+    def rows(self, urls: Sequence[str], terms: PageTerms) -> list[Row | None]:
+        """The rows of URLs as a table has them, crawled together; None for what is not a URL."""
+        if not urls:
+            return []
+        seeds = {url: _seed_of(url) for url in urls}
+        wanted = tuple(QuerySeed(SeedKind.PAGE, *seed[1:]) for seed in seeds.values() if seed is not None)
+        plan = self._plan(wanted, terms, lambda entries: [True] * len(entries))
+        with closing(duckdb.connect(":memory:")) as apart:
+            table = SqlTable(apart, "pages")
+            table.prepare()
+            fill(plan, Filling(table, Lock()))
+            result = apart.execute("SELECT * FROM pages")
+            names = [column[0] for column in result.description]
+            found = {row[0]: dict(zip(names, row, strict=True)) for row in result.fetchall()}
+        return [found.get(seed.address.url) if (seed := seeds[url]) is not None else None for url in urls]
+
+    def sitemap(self, address: str, terms: PageTerms, *, is_recursive: bool = True) -> list[Row]:
+        """What a sitemap, or the sitemaps of a site, name; no page is requested."""
+        found: dict[str, Row] = {}
+
+        def note(entries: Sequence[FrontierEntry]) -> Sequence[bool]:
+            for entry in entries:
+                if entry.depth:
+                    found.setdefault(entry.url, _listed(entry))
+            return [False] * len(entries)
+
+        seed = _seed_of(address)
+        if seed is None:
+            return []
+        kind = SeedKind.SITEMAP if seed.kind is SeedKind.PAGE else seed.kind
+        plan = self._plan((QuerySeed(kind, *seed[1:]),), terms, note)
+        if not is_recursive and kind is SeedKind.SITEMAP:
+            plan = replace(plan, settings=plan.settings.model_copy(update={"max_sitemaps": 1}))
+        fill(plan, Filling(None, Lock()))
+        return list(found.values())
+
+    def _plan(
+        self,
+        seeds: tuple[QuerySeed, ...],
+        terms: PageTerms,
+        admits: Callable[[Sequence[FrontierEntry]], Sequence[bool]],
+    ) -> StatementPlan:
+        name = f"functions_{uuid4().hex}"
+        return StatementPlan(self._settings_of(name, terms, seeds), name, seeds, admits, is_forgotten=True)
+
+    @contextmanager
+    def html_table(self, url: str, css: str, number: int) -> Iterator[Path]:
+        """A table of a page as a CSV file, which is deleted at the end; `ComityError` if there is none."""
+        (page,) = self.rows([url], PageTerms())
+        if page is None or page["error"] is not None or not page["body"]:
+            why = page["error"] if page is not None else "it is not a URL, or it was not requested"
+            raise ComityError(f"{url} could not be read: {why}")
+        try:
+            table = read_table(page["body"], css, number)
+        except ValueError as problem:  # of the selector
+            raise BadInput("read_html", str(problem)) from None
+        if table is None or not table.names:
+            raise ComityError(f"{url} has no table that {css!r} matches")
+        with TemporaryDirectory(prefix="comity-sql-") as folder:
+            path = Path(folder) / "table.csv"
+            with path.open("w", encoding="utf-8", newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow(table.names)
+                writer.writerows(table.rows)
+            yield path
+
+
+def _listed(entry: FrontierEntry) -> Row:
+    hints = entry.hints or PageHints(None, None, None)
+    changefreq = str(hints.changefreq) if hints.changefreq is not None else None
+    return {"url": entry.url, "lastmod": hints.lastmod, "changefreq": changefreq, "priority": hints.priority}
+
+
+def _seed_of(text: str) -> QuerySeed | None:
+    try:
+        return read_query_seed(text)
+    except BadAddress:
+        return None

@@ -1,0 +1,136 @@
+"""Statements as users of the crawler extension for DuckDB write them, against a loopback web."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import comity
+from comity.doors.sql import SqlConnection
+from tests.walk.site import Answer, Site, Web, page
+
+JOB = (
+    '<script type="application/ld+json">{"@type":"JobPosting","title":"Engineer","hiringOrganization":{"name":"Acme"},'
+    '"datePosted":"2026-01-02"}</script>'
+)
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with Web() as web:
+        found = web.site(
+            {
+                "/": page("/jobs/1"),
+                "/jobs": page(body='<a class="job-link" href="/jobs/1">1</a><a class="job-link" href="/jobs/2">2</a>'),
+                "/jobs/1": page(head=JOB, body='<h1 class="job-title">Engineer</h1><p data-job-id="7">x</p>'),
+                "/jobs/2": page(head=JOB.replace("Engineer", "Cook")),
+                "/two": page(
+                    body="<table class=w><tr><th>A</th><th>A</th></tr><tr><td>1</td><td>2</td></tr></table>"
+                    "<table class=w><tr><th>B</th><th>B</th></tr><tr><td>x</td><td>4</td></tr></table>"
+                ),
+                "/state": page(
+                    body='<script id="__NEXT_DATA__" type="application/json">{"props":{"a":1}}</script>'
+                    "<script>var jobs = [{id: 1}];</script>"
+                ),
+            }
+        )
+        for name in ("/sitemap.xml", "/map.xml"):
+            listed = "".join(f"<url><loc>{found.url(path)}</loc></url>" for path in ("/jobs/1", "/jobs/2"))
+            found.routes[name] = Answer(body=f"<urlset>{listed}</urlset>", type="application/xml")
+        yield found
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[SqlConnection]:
+    with comity.sql.connect(allow_networks=["127.0.0.0/8"], contact="bot@example.org") as opened:
+        opened.execute("SET crawler_default_delay = 0; SET crawler_user_agent = 'TestBot/1.0'")
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT count(*) FROM crawl('{}/')", [(1,)]),
+        ("SELECT status FROM crawl('{}/')", [(200,)]),
+        ("SELECT count(*) FROM crawl(['{}/', '{}/jobs'])", [(2,)]),
+        ("SELECT count(*) FROM crawl(['{}/', '{}/jobs'], 1)", [(1,)]),
+        ("SELECT count(*) FROM (VALUES ('{}/'), ('{}/')) t(u), LATERAL crawl(t.u) c", [(2,)]),
+        ("SELECT count(*) FROM crawl_url('{}/')", [(1,)]),
+        ("SELECT count(*) FROM (VALUES ('{}/'), ('{}/')) t(u), LATERAL crawl_url(t.u) c", [(2,)]),
+        ("SELECT count(*) FROM crawl('{}/', user_agent := 'Bot/1.0', timeout := 30, max_results := 50)", [(1,)]),
+        ("SELECT count(*) FROM crawl('{}/') LIMIT 50", [(1,)]),
+        ("SELECT count(*) FROM sitemap('{}/map.xml')", [(2,)]),
+        ("SELECT count(*) FROM sitemap('{}/map.xml', recursive := false)", [(2,)]),
+        ("SELECT * FROM read_html('{}/two', 'table.w')", [(1, 2)]),
+        ("SELECT * FROM read_html('{}/two', 'table.w', 1)", [("x", 4)]),
+        (
+            "SELECT count(column_name) = count(DISTINCT column_name) FROM "
+            "(DESCRIBE SELECT * FROM read_html('{}/two', 'table.w', 1))",
+            [(True,)],
+        ),
+        (
+            "SELECT json_extract_string(c.html.schema['JobPosting'], '$.hiringOrganization.name'), "
+            "jq(c.html.document, '[data-job-id]', 'data-job-id') FROM crawl(['{}/jobs/1']) AS c WHERE c.status = 200",
+            [("Acme", "7")],
+        ),
+        ("SELECT map_keys(html.hydration) FROM crawl(['{}/state'])", [(["__NEXT_DATA__"],)]),
+        ("SELECT html.hydration['__NEXT_DATA__']->'props'->>'a' FROM crawl(['{}/state'])", [("1",)]),
+        ("SELECT html.js->'jobs'->0->>'id' FROM crawl(['{}/state'])", [("1",)]),
+        (
+            "SELECT html.readability.title, html.readability.content IS NOT NULL FROM crawl('{}/jobs/1')",
+            [("page", True)],
+        ),
+    ],
+)
+def test_functions(site: Site, connection: SqlConnection, query: str, expected: list[tuple[object, ...]]) -> None:
+    assert connection.execute(query.replace("{}", site.url(""))).fetchall() == expected
+
+
+def test_merge_by_links_of_a_listing_with_a_limit(site: Site, connection: SqlConnection) -> None:
+    connection.execute(
+        "CREATE TABLE job_listings (url VARCHAR PRIMARY KEY, title VARCHAR, posted_at TIMESTAMP, "
+        "crawled_at TIMESTAMP DEFAULT current_timestamp, is_deleted BOOLEAN DEFAULT false)"
+    )
+    connection.execute(f"INSERT INTO job_listings VALUES ('{site.url('/jobs/9')}', 'Old', NULL, now(), false)")
+    merge = f"""
+    CRAWLING MERGE INTO job_listings USING (
+        SELECT c.final_url AS url,
+               htmlpath(c.html.document, 'script[type="application/ld+json"]@text.title')::VARCHAR AS title,
+               try_cast(c.html.schema['JobPosting']->>'datePosted' AS TIMESTAMP) AS posted_at,
+               current_timestamp AS crawled_at, false AS is_deleted
+        FROM crawl(['{site.url("/jobs")}']) AS listing,
+        LATERAL unnest(cast(htmlpath(listing.html.document, 'a.job-link@href[*]') AS VARCHAR[])) AS t(job_url),
+        LATERAL crawl('{site.url("")}' || job_url) AS c
+        WHERE c.status = 200
+    ) AS src ON (job_listings.url = src.url)
+    WHEN MATCHED AND age(job_listings.crawled_at) > INTERVAL '24 hours' THEN UPDATE BY NAME
+    WHEN NOT MATCHED BY TARGET THEN INSERT BY NAME
+    WHEN NOT MATCHED BY SOURCE AND is_deleted = false THEN UPDATE SET is_deleted = true
+    LIMIT """
+    connection.execute(f"{merge} 100;")
+    found = connection.execute("SELECT title, is_deleted FROM job_listings ORDER BY title").fetchall()
+    assert found == [('"Cook"', False), ('"Engineer"', False), ("Old", True)]
+    connection.execute("DELETE FROM job_listings")
+    connection.execute(f"{merge} 1")
+    assert connection.execute("SELECT count(*) FROM job_listings").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CRAWL (SELECT '{}/jobs/1') INTO {} WITH (max_crawl_pages 10)",
+        "CRAWL (SELECT i FROM (VALUES ('{}/map.xml'), ('{}/jobs?page=1')) t(i)) INTO {} WITH (follow_links true)",
+        "CRAWL (SELECT u FROM (VALUES ('{}/'), ('{}/jobs')) t(u)) INTO {} WITH (user_agent 'MyBot/1.0')",
+        "CRAWL SITES (SELECT '{}') INTO {} WHERE url LIKE '%/jobs/%' WITH (sitemap_cache_hours 24, update_stale true)",
+        "CRAWL (SELECT '{}/') INTO {} WHERE url LIKE '%/jobs/%' WITH (user_agent 'X/1.0', default_crawl_delay 0, "
+        "max_crawl_delay 10.0, timeout_seconds 30, max_parallel_per_domain 4, accept_content_types 'text/html', "
+        "compress true)",
+        "CRAWL (SELECT '{}/') INTO {} WITH (follow_links true, max_crawl_depth 5, allow_subdomains false) LIMIT 3",
+    ],
+)
+def test_statements(site: Site, connection: SqlConnection, statement: str) -> None:
+    text = statement.replace("INTO {}", "INTO results").replace("{}", site.url(""))
+    connection.execute("DROP TABLE IF EXISTS results")
+    connection.execute(text)
+    assert connection.execute("SELECT count(*) > 0 FROM results WHERE http_status = 200").fetchall() == [(True,)]

@@ -1,0 +1,109 @@
+"""Statements about HTTP secrets: what is read from them, and which headers they mean."""
+
+from __future__ import annotations
+
+from ipaddress import ip_network
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comity.model.errors import BadInput
+from comity.rules.robots.access import is_in_networks
+from comity.rules.sql.secrets import SecretStatement, check_scope, read_secret_statement, secret_headers
+from comity.rules.sql.statements import read_script
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("CREATE SECRET (TYPE http, BEARER_TOKEN 'x')", ("__default_http", {"type": "http", "bearer_token": "'x'"})),
+        (
+            'create or replace temporary secret if not exists "My Key" in memory (TYPE HTTP, '
+            "EXTRA_HTTP_HEADERS MAP {'a, b': ');'}, SCOPE 'https://e.example')",
+            (
+                "my key",
+                {"type": "HTTP", "extra_http_headers": "MAP {'a, b': ');'}", "scope": "'https://e.example'"},
+            ),
+        ),
+        ("CREATE PERSISTENT SECRET p (TYPE 'http', PROVIDER config)", ("p", {"type": "'http'", "provider": "config"})),
+        ("DROP SECRET IF EXISTS p", ("p", None)),
+        ("CREATE SECRET (TYPE s3, KEY_ID 'x')", None),
+        ("CREATE TABLE secret (type INTEGER)", None),
+        ("CREATE SECRET", None),
+        ("CREATE SECRET x (TYPE http", None),
+        ("SELECT 'CREATE SECRET (TYPE http)'", None),
+    ],
+)
+def test_statements_about_secrets(text: str, found: tuple[str, dict[str, str] | None] | None) -> None:
+    assert read_secret_statement(text) == (None if found is None else SecretStatement(*found))
+
+
+@given(st.text())
+def test_no_text_breaks_the_reader(text: str) -> None:
+    for head in ("", "CREATE SECRET ", "CREATE SECRET a (TYPE http, ", "DROP SECRET "):
+        read_secret_statement(head + text)
+
+
+def test_headers_of_a_secret() -> None:
+    assert secret_headers("s", {"bearer_token": "t", "extra_http_headers": {"X-A": "b"}}) == [
+        ("X-A", "b"),
+        ("Authorization", "Bearer t"),
+    ]
+    assert secret_headers("s", {}) == []
+    for values in (
+        {"bearer_token": "a\nb"},
+        {"extra_http_headers": {"X": "file:/etc/passwd"}},
+        {"extra_http_headers": 1},
+    ):
+        with pytest.raises(BadInput, match="the secret s") as refused:
+            secret_headers("s", values)
+        assert "passwd" not in str(refused.value)
+
+
+@pytest.mark.parametrize("scope", ["https://e.example", "https://e.example/", "e.example", "https://e.example:8443/"])
+def test_scopes_that_are_whole_hosts(scope: str) -> None:
+    check_scope("s", [scope])
+
+
+def test_a_scope_with_a_path_is_refused() -> None:
+    with pytest.raises(BadInput, match="has a path"):
+        check_scope("s", ["https://e.example/api"])
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_own"),
+    [
+        ("http://127.0.0.1:8000", True),
+        ("http://localhost", True),
+        ("http://10.0.0.1", False),
+        ("https://localhost.example", False),
+        ("https://127.0.0.1.example", False),
+        ("", False),
+    ],
+)
+def test_only_addresses_are_in_a_network_of_ones_own(origin: str, is_own: bool) -> None:
+    assert is_in_networks(origin, [ip_network("127.0.0.0/8")]) is is_own
+
+
+@pytest.mark.parametrize(
+    ("text", "merge"),
+    [
+        (
+            "CRAWLING MERGE INTO t USING u ON a WHEN MATCHED THEN DELETE",
+            "MERGE INTO t USING u ON a WHEN MATCHED THEN DELETE",
+        ),
+        (
+            "CRAWLING MERGE INTO t USING (SELECT 1 LIMIT 5) AS s ON a WHEN MATCHED THEN DELETE LIMIT 7;",
+            "MERGE INTO t USING (SELECT * FROM (SELECT 1 LIMIT 5\n) LIMIT 7\n) AS s ON a WHEN MATCHED THEN DELETE",
+        ),
+    ],
+)
+def test_the_limit_of_a_merge_is_that_of_its_query(text: str, merge: str) -> None:
+    (found,) = read_script(text)
+    assert getattr(found, "merge", found) == merge
+
+
+def test_the_limit_of_a_merge_needs_a_query() -> None:
+    (found,) = read_script("CRAWLING MERGE INTO t USING u ON a WHEN MATCHED THEN DELETE LIMIT 7")
+    assert "LIMIT needs a query in parentheses after USING" in str(found)

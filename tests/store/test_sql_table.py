@@ -1,0 +1,58 @@
+"""The table that a CRAWL statement fills: what DuckDB is set to meanwhile."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from comity.store.sql_table import SqlTable
+
+NAMES = ("memory_limit", "checkpoint_threshold")
+
+
+@pytest.mark.parametrize("chosen", [None, "2.5GB", "100MB"])
+def test_memory_is_bounded_while_a_table_is_filled_and_the_users_settings_return(
+    tmp_path: Path, chosen: str | None
+) -> None:
+    with closing(duckdb.connect(str(tmp_path / "a.duckdb"))) as connection:
+        if chosen is not None:
+            connection.execute(f"SET memory_limit = '{chosen}'; SET checkpoint_threshold = '{chosen}'")
+        table = SqlTable(connection, "pages")
+        table.prepare()
+
+        def said() -> list[str]:
+            return [connection.execute("SELECT current_setting(?)", [name]).fetchall()[0][0] for name in NAMES]
+
+        before = said()
+        for _time in range(3):
+            with table.filling():
+                memory, threshold = said()
+                assert memory == ("384.0 MiB" if chosen != "100MB" else before[0])
+                assert threshold == ("128.0 MiB" if chosen != "2.5GB" else before[1])
+            assert said() == before
+
+
+def test_the_memory_of_a_database_in_memory_is_the_users() -> None:
+    with closing(duckdb.connect()) as connection:
+        table = SqlTable(connection, "pages")
+        table.prepare()
+        before = connection.execute("SELECT current_setting('memory_limit')").fetchall()
+        with table.filling():
+            assert connection.execute("SELECT current_setting('memory_limit')").fetchall() == before
+
+
+def test_bodies_are_compressed_by_zstd(tmp_path: Path) -> None:
+    with closing(duckdb.connect(str(tmp_path / "a.duckdb"))) as connection:
+        table = SqlTable(connection, "pages")
+        table.prepare()
+        connection.execute(
+            "INSERT INTO pages (url, body) SELECT 'u' || i, repeat('text ', 900) || i FROM range(3000) t(i); CHECKPOINT"
+        )
+        kinds = connection.execute(
+            "SELECT DISTINCT compression FROM pragma_storage_info('pages') WHERE column_name = 'body' "
+            "AND segment_type = 'VARCHAR'"
+        ).fetchall()
+        assert kinds == [("ZSTD",)]
