@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from comity.model.audit import AuditData, AuditedPage, Finding, PageFacts
 from comity.rules.csv_rows import HAS_GUARD, CsvValue, csv_line
 
-_MEMORY_LIMIT: Final = "64MB"
+_MEMORY_LIMIT: Final = "32MB"
 _LONGEST_LINE: Final = 1_000_000
 _BUFFER_BYTES: Final = 4_000_000
 _MOST_JOINED: Final = 20
