@@ -11,6 +11,7 @@ from sqlalchemy import delete, insert, select, text, update
 from sqlalchemy.exc import IntegrityError, StatementError
 
 from comity.database import hosts, priorities
+from comity.database.bulk import array_text
 from comity.database.connection import Database
 from comity.database.leases import leasing
 from comity.database.tables import crawl_runs, domain_frontier, domain_policies, domains, evidence, fetches
@@ -298,3 +299,30 @@ def test_scoring_says_when_it_was_done(state: State) -> None:
     with state.database.write() as connection:
         assert priorities.rescore(connection, PriorityWeights(), state.clock.now(), None) is None
     assert state.row("host.example")["priority_computed_at"] == state.clock.now()
+
+
+def test_arrays_that_are_written_as_text_are_read_as_they_were(shared_database: Database) -> None:
+    now = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+    texts = [
+        "",
+        "NULL",
+        None,
+        'a "quoted" one',
+        "back\\slash",
+        "{a,b}",
+        " blank ",
+        "new\nline",
+        '{"json": [1, "\\u00e9"]}',
+        "é",
+    ]
+    arrays = {
+        "text[]": texts,
+        "uuid[]": [UUID(int=1), None],
+        "timestamptz[]": [now, None],
+        "bigint[]": [1, None, -(2**62)],
+        "float8[]": [0.1, None, 1e-7],
+    }
+    with shared_database.read() as connection:
+        for kind, values in arrays.items():
+            found = connection.exec_driver_sql(f"SELECT %s::{kind}", (array_text(values),)).scalar_one()
+            assert found == values

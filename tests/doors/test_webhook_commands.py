@@ -80,6 +80,12 @@ def test_a_worker_sends_what_is_due_also_while_there_is_nothing_to_crawl(with_st
         assert with_state("work", "--idle-exit", "--allow-network", "127.0.0.0/8").code == 0
         assert len(site.log) == 1
     assert with_state.rows("SELECT status, attempts FROM webhook_deliveries") == [("delivered", 1)]
+    (delivery,) = with_state.json("queue", "webhooks", "deliveries")
+    again = with_state.json("queue", "webhooks", "resend", delivery["id"])
+    assert (again["id"], again["status"], again["attempts"]) == (delivery["id"], "pending", 0)
+    refused = with_state("queue", "webhooks", "resend", delivery["id"])
+    assert (refused.code, refused.out) == (1, "")
+    assert "has not ended" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -92,6 +98,7 @@ def test_a_worker_sends_what_is_due_also_while_there_is_nothing_to_crawl(with_st
         (("edit", MISSING), "nothing to change"),
         (("edit", MISSING, "--url", "x"), "--url: must be"),
         (("show", "x"), "is not the id of a webhook"),
+        (("resend", "x"), "is not the id of a delivery"),
         (("deliveries", "--status", "sent"), "--status"),
         (("deliveries", "--event", "job.dne"), "job.done"),
         (("deliveries", "--limit", "0"), "--limit"),

@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from comity.model.errors import BadAddress
+from comity.rules import canonical
 from comity.rules.canonical import (
     LONGEST_URL,
     address_of_host,
@@ -548,3 +549,45 @@ def test_another_scheme_is_named_before_a_user_name_is_suspected(text: str) -> N
 def test_a_name_and_password_without_a_scheme_are_refused_as_such() -> None:
     with pytest.raises(BadAddress, match="user name or password"):
         web_address("name:secret@example.org")
+
+
+_WRITTEN_HOSTS = (
+    *(
+        "example.com",
+        "EXAMPLE.com",
+        "www.example.co.uk",
+        "www.com",
+        "1.2.3.4",
+        "127.1",
+        "a..b",
+        "-a.b",
+        "a.b.",
+        "a_b.com",
+    ),
+    *("xn--bcher-kva.de", "bücher.de", "example.com:80", "example.com:443", "example.com:8080", "example.com:0"),
+    *("example.com:99999", "user@example.com", "[::1]", f"{'a' * 70}.com", ".com", "localhost", "www.www.example.com"),
+)
+
+
+def _outcome(text: str, collapse: bool) -> object:
+    try:
+        return web_address(text, collapse=collapse)
+    except BadAddress as error:
+        return str(error)
+
+
+@settings(max_examples=sized(300, 20_000))
+@given(
+    st.sampled_from(["http://", "https://", "HTTPS://", "ftp://", ""]),
+    st.one_of(st.sampled_from(_WRITTEN_HOSTS), st.text("abwW01.:-_@", min_size=1, max_size=12)),
+    st.text("ab/.?#%2e&;=~ @:\\é\t+,!'()|[]\"<>$", max_size=12),
+    st.booleans(),
+)
+def test_an_address_that_needs_no_parser_is_read_as_the_parser_reads_it(
+    scheme: str, host: str, rest: str, collapse: bool
+) -> None:
+    text = f"{scheme}{host}/{rest}"
+    quickly = _outcome(text, collapse)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(canonical, "_join_plain", lambda _href, _base: None)
+        assert quickly == _outcome(text, collapse)

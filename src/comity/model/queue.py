@@ -15,6 +15,8 @@ LOCK_TTL_S: Final = 600
 MAX_RETRIES: Final = 3
 RETRY_BACKOFF_MINUTES: Final = 5
 LARGEST_PULL: Final = 100
+LONGEST_ERROR: Final = 4000
+"""Characters of a job's `error_msg`."""
 OWN_BOT: Final = "comity"
 """Who has the jobs that Comity's own worker does."""
 QUEUE_PROFILE: Final = DoorProfile(interval_s=1.0, random_delay_s=None, max_concurrency=1)

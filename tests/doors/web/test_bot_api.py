@@ -161,6 +161,19 @@ def test_every_code_of_s3(queue: Queue) -> None:
     assert queue.refusal(queue.submit("not-an-id")) == (400, "validation_error")
 
 
+def test_a_url_that_was_taken_down_meanwhile_is_answered_451_and_not_stored(queue: Queue) -> None:
+    [job] = queue.pulled()
+    assert queue.admin.post("/admin/takedowns", json={"entries": [job["domain"]]}).status_code == 201
+    body = {"bot_id": "shop-1", "job_id": job["job_id"], "success": True, "title": "A lamp"}
+    for path in ("/api/crawl/submit/", "/api/crawl/submit"):
+        answer = queue.bot.post(path, json=body)
+        assert (answer.status_code, answer.json()["error"]) == (451, "taken_down")
+        assert answer.json()["details"] == {"job_id": job["job_id"], "takedown": job["domain"]}
+    assert queue.admin.get("/admin/crawl_results").json()["results"] == []
+    shown = queue.admin.get(f"/admin/crawl_jobs/{job['job_id']}").json()
+    assert (shown["status"], shown["error_msg"]) == ("failed", f"taken down: {job['domain']}")
+
+
 def test_internal_error_is_masked_in_the_same_envelope(one: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     from comity.walk.bots.pull import Puller
 

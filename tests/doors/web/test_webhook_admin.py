@@ -55,6 +55,7 @@ def test_a_webhook_from_adding_to_deleting(queue: Queue) -> None:
     assert admin.delete(where).json()["url"] == "https://hook.example/a"
     assert admin.get(where).status_code == 404
     assert admin.get(f"/admin/webhooks/deliveries/{uuid4()}").status_code == 404
+    assert admin.post(f"/admin/webhooks/deliveries/{uuid4()}/resend").status_code == 404
 
 
 REFUSED: list[dict[str, object]] = [

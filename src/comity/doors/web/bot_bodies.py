@@ -20,18 +20,15 @@ from pydantic.json_schema import WithJsonSchema
 from comity.doors.schemas.exact_json import ExactFloat, read_exact
 from comity.doors.web.errors import invalid_request
 from comity.model.bot import BOT_ID_PATTERN
-from comity.model.queue import LARGEST_PULL, BotError, BotRefused, Submission
+from comity.model.queue import LARGEST_PULL, LONGEST_ERROR, BotError, BotRefused, Submission
 from comity.rules.queue.document import MOST_DEPTH, document_problem
+from comity.rules.queue.product import LONGEST_TITLE, PRICE_DIGITS, PRICE_SCALE
 from comity.rules.suggestions import nearest
 from comity.telemetry.meter import Meter
 from comity.telemetry.metrics import QUEUE_ERRORS
 
 MOST_IDS: Final = 1000
 MOST_PARSED_BYTES: Final = 262_144
-LONGEST_ERROR: Final = 4000
-LONGEST_TITLE: Final = 500
-PRICE_DIGITS: Final = 14
-PRICE_SCALE: Final = 4
 _LONGEST_RETRY_AFTER_S: Final = 30 * 86_400.0
 _SHORTEST_TYPO: Final = 4
 _EXAMPLE_ID: Final = "0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f"

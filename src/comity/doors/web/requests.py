@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal, TypeVar
 from uuid import UUID
 
@@ -22,12 +23,19 @@ async def refuse_unknown_parameters(request: Request) -> None:
     sent = Counter(name for name, _ in request.query_params.multi_items())
     if not sent:
         return
-    known = {each.alias: each.field_info for each in request.scope["route"].dependant.query_params}
+    known = {each.alias: each.field_info for each in _query_parameters(request.scope["route"].dependant)}
     for name, times in sent.items():
         if name not in known:
             raise _bad_parameter(name, "unknown query parameter")
         if times > 1 and "list[" not in str(known[name].annotation):
             raise _bad_parameter(name, "this query parameter must not be repeated")
+
+
+def _query_parameters(dependant: Any) -> Iterator[Any]:
+    """The query parameters of a route, with those that its dependencies declare."""
+    yield from dependant.query_params
+    for each in dependant.dependencies:
+        yield from _query_parameters(each)
 
 
 def _bad_parameter(name: str, message: str) -> ApiError:

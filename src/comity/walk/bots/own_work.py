@@ -29,7 +29,7 @@ from comity.model.errors import BadInput, ComityError, StateUnavailable
 from comity.model.evidence import Evidence
 from comity.model.fetch import FetchLimits
 from comity.model.gate import DoorProfile
-from comity.model.queue import OWN_BOT, BotRefused, JobStatus, Submission
+from comity.model.queue import LONGEST_ERROR, OWN_BOT, BotRefused, JobStatus, Submission
 from comity.model.run import CrawlScope
 from comity.model.source import Obstacle, Reading, Trouble
 from comity.rules.canonical import WebAddress, web_address
@@ -476,7 +476,7 @@ def _failure(
         OWN_BOT,
         job_id,
         success=False,
-        error_msg=reason.replace("\0", " ")[:4000],
+        error_msg=reason.replace("\0", " ")[:LONGEST_ERROR],
         http_status=http_status,
         retry_after_s=retry_after_s,
     )

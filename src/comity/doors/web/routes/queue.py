@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
-from fastapi import Path, Query, Request, Response
+from fastapi import Depends, Path, Query, Request, Response
 
 from comity.doors.schemas.queue import (
     BulkReport,
@@ -139,8 +139,10 @@ def _aware(value: datetime | None) -> datetime | None:
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value
 
 
-@policies_router.get("", operation_id="list_crawl_policies", response_model=CrawlPolicyList)
-def list_policies(
+# What a list can be narrowed down by, once for each noun: its list and its export take the same.
+
+
+async def _policy_filters(
     services: Services,
     enabled: Enabled = None,
     domain: Domain = None,
@@ -150,26 +152,76 @@ def list_policies(
     failing: Failing = False,
     created_after: Since = None,
     search: Containing = None,
+) -> dict[str, Any]:
+    return {
+        "enabled": enabled,
+        "domain": domain or None,
+        "priority": priority,
+        "schedule": schedule,
+        "due_by": services.state.clock.now() if due else None,
+        "failing": failing,
+        "created_after": _aware(created_after),
+        "containing": search or None,
+    }
+
+
+async def _job_filters(
+    status: Status = None,
+    bot_id: OfBot = None,
+    policy_id: OfPolicy = None,
+    domain: Domain = None,
+    priority: Priority = None,
+    created_after: Since = None,
+    created_before: Before = None,
+    search: Containing = None,
+) -> dict[str, Any]:
+    return {
+        "status": status,
+        "bot_id": bot_id or None,
+        "policy_id": policy_id,
+        "domain": domain or None,
+        "priority": priority,
+        "created_after": _aware(created_after),
+        "created_before": _aware(created_before),
+        "containing": search or None,
+    }
+
+
+async def _result_filters(
+    policy_id: OfPolicy = None,
+    currency: Currency = None,
+    in_stock: InStock = None,
+    bot_id: OfBot = None,
+    created_after: Since = None,
+    created_before: Before = None,
+    search: Containing = None,
+) -> dict[str, Any]:
+    return {
+        "policy_id": policy_id,
+        "currency": currency.upper() if currency else None,
+        "in_stock": in_stock,
+        "bot_id": bot_id or None,
+        "created_after": _aware(created_after),
+        "created_before": _aware(created_before),
+        "containing": search or None,
+    }
+
+
+PolicyFilters = Annotated[dict[str, Any], Depends(_policy_filters)]
+JobFilters = Annotated[dict[str, Any], Depends(_job_filters)]
+ResultFilters = Annotated[dict[str, Any], Depends(_result_filters)]
+
+
+@policies_router.get("", operation_id="list_crawl_policies", response_model=CrawlPolicyList)
+def list_policies(
+    services: Services,
+    filters: PolicyFilters,
     sort: Sort = "next_run_at",
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
     """List policies, the next to run first. `sort`: created_at, url, priority, next_run_at, failure_count, …"""
-    state = services.state
-    page = POLICIES.page(
-        state.database,
-        sort=sort,
-        limit=limit,
-        cursor=cursor,
-        enabled=enabled,
-        domain=domain or None,
-        priority=priority,
-        schedule=schedule,
-        due_by=state.clock.now() if due else None,
-        failing=failing,
-        created_after=_aware(created_after),
-        containing=search or None,
-    )
+    page = POLICIES.page(services.state.database, sort=sort, limit=limit, cursor=cursor, **filters)
     found = CrawlPolicyView.list_of(page.items)
     return exact(CrawlPolicyList(policies=found, limit=limit, next_cursor=page.cursor))
 
@@ -207,17 +259,13 @@ def act_on_some_policies(services: Services, body: PoliciesAction) -> BulkReport
 @policies_router.get("/export", operation_id="export_crawl_policies", response_class=Response, responses=EXPORTED)
 def export_policies(
     services: Services,
+    filters: PolicyFilters,
     format: Format = "csv",  # noqa: A002  # the parameter's name
-    enabled: Enabled = None,
-    domain: Domain = None,
-    search: Containing = None,
     sort: Sort = "url",
 ) -> Response:
     """Export policies. The file can be imported again."""
     POLICIES.order(sort)
-    rows = POLICIES.each(
-        services.state.database, sort=sort, enabled=enabled, domain=domain or None, containing=search or None
-    )
+    rows = POLICIES.each(services.state.database, sort=sort, **filters)
     return stream("crawl_policies", format, CrawlPolicyView, rows)
 
 
@@ -315,34 +363,10 @@ def prices(
 
 @jobs_router.get("", operation_id="list_crawl_jobs", response_model=CrawlJobList)
 def list_jobs(
-    services: Services,
-    status: Status = None,
-    bot_id: OfBot = None,
-    policy_id: OfPolicy = None,
-    domain: Domain = None,
-    priority: Priority = None,
-    created_after: Since = None,
-    created_before: Before = None,
-    search: Containing = None,
-    sort: Sort = "-created_at",
-    limit: Limit = 50,
-    cursor: Cursor = None,
+    services: Services, filters: JobFilters, sort: Sort = "-created_at", limit: Limit = 50, cursor: Cursor = None
 ) -> CrawlJobList:
     """List jobs, the newest first. `sort`: created_at, priority, url, locked_at, retry_count."""
-    page = JOBS.page(
-        services.state.database,
-        sort=sort,
-        limit=limit,
-        cursor=cursor,
-        status=status,
-        bot_id=bot_id or None,
-        policy_id=policy_id,
-        domain=domain or None,
-        priority=priority,
-        created_after=_aware(created_after),
-        created_before=_aware(created_before),
-        containing=search or None,
-    )
+    page = JOBS.page(services.state.database, sort=sort, limit=limit, cursor=cursor, **filters)
     return CrawlJobList(jobs=CrawlJobView.list_of(page.items), limit=limit, next_cursor=page.cursor)
 
 
@@ -368,17 +392,13 @@ def act_on_some_jobs(services: Services, body: JobsAction) -> BulkReport:
 @jobs_router.get("/export", operation_id="export_crawl_jobs", response_class=Response, responses=EXPORTED)
 def export_jobs(
     services: Services,
+    filters: JobFilters,
     format: Format = "csv",  # noqa: A002
-    status: Status = None,
-    policy_id: OfPolicy = None,
-    domain: Domain = None,
-    search: Containing = None,
     sort: Sort = "created_at",
 ) -> Response:
     """Export jobs."""
     JOBS.order(sort)
-    wanted = {"status": status, "policy_id": policy_id, "domain": domain or None, "containing": search or None}
-    return stream("crawl_jobs", format, CrawlJobView, JOBS.each(services.state.database, sort=sort, **wanted))
+    return stream("crawl_jobs", format, CrawlJobView, JOBS.each(services.state.database, sort=sort, **filters))
 
 
 @jobs_router.get(
@@ -400,32 +420,10 @@ def show_job(services: Services, job_id: JobId) -> Response:
 
 @results_router.get("", operation_id="list_crawl_results", response_model=CrawlResultList)
 def list_results(
-    services: Services,
-    policy_id: OfPolicy = None,
-    currency: Currency = None,
-    in_stock: InStock = None,
-    bot_id: OfBot = None,
-    created_after: Since = None,
-    created_before: Before = None,
-    search: Containing = None,
-    sort: Sort = "-created_at",
-    limit: Limit = 50,
-    cursor: Cursor = None,
+    services: Services, filters: ResultFilters, sort: Sort = "-created_at", limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
     """List results, the newest first. Results are made by bots and cannot be changed."""
-    page = RESULTS.page(
-        services.state.database,
-        sort=sort,
-        limit=limit,
-        cursor=cursor,
-        policy_id=policy_id,
-        currency=currency.upper() if currency else None,
-        in_stock=in_stock,
-        bot_id=bot_id or None,
-        created_after=_aware(created_after),
-        created_before=_aware(created_before),
-        containing=search or None,
-    )
+    page = RESULTS.page(services.state.database, sort=sort, limit=limit, cursor=cursor, **filters)
     found = CrawlResultView.list_of(page.items)
     return exact(CrawlResultList(results=found, limit=limit, next_cursor=page.cursor))
 
@@ -433,25 +431,13 @@ def list_results(
 @results_router.get("/export", operation_id="export_crawl_results", response_class=Response, responses=EXPORTED)
 def export_results(
     services: Services,
+    filters: ResultFilters,
     format: Format = "csv",  # noqa: A002
-    policy_id: OfPolicy = None,
-    currency: Currency = None,
-    in_stock: InStock = None,
-    created_after: Since = None,
-    search: Containing = None,
     sort: Sort = "created_at",
 ) -> Response:
     """Export results, without their HTML."""
     RESULTS.order(sort)
-    rows = RESULTS.each(
-        services.state.database,
-        sort=sort,
-        policy_id=policy_id,
-        currency=currency.upper() if currency else None,
-        in_stock=in_stock,
-        created_after=_aware(created_after),
-        containing=search or None,
-    )
+    rows = RESULTS.each(services.state.database, sort=sort, **filters)
     return stream("crawl_results", format, CrawlResultView, rows)
 
 
