@@ -494,13 +494,13 @@ def test_headers_of_a_secret_go_to_its_scope_and_nowhere_else(
 def test_a_secret_without_a_scope_goes_to_the_hosts_of_the_query(web: Web, connection: SqlConnection) -> None:
     other = web.site({"/there": page()}, address="127.0.0.2")
     site = web.site({"/away": Answer(302, headers={"Location": other.url("/there")})})
-    connection.execute("CREATE SECRET (TYPE HTTP, EXTRA_HTTP_HEADERS MAP {'X-Key': 'value'})")
+    connection.execute("SELECT 1; CREATE SECRET (TYPE HTTP, EXTRA_HTTP_HEADERS MAP {'X-Key': 'value'}); SELECT 2")
     crawl(connection, site.url("/away"))
     assert {seen.headers.get("x-key") for seen in site.log} == {"value"}
     assert {seen.headers.get("x-key") for seen in other.log} == {None}
     assert rows(connection, f"SELECT status FROM crawl('{site.url('/away')}')") == [(200,)]
     assert site.log[-1].headers.get("x-key") == "value"
-    connection.execute("DROP SECRET __default_http")
+    connection.sql("DROP SECRET __default_http")
     crawl(connection, site.url("/away"), "", "WHERE true")
     assert site.log[-1].headers.get("x-key") is None
 

@@ -192,7 +192,7 @@ class SqlConnection:
         for statement in statements[:-1]:
             self._run(statement, None)
         last, parameters = statements[-1], options.get("params")
-        if isinstance(last, PlainSql) and not names_any(last.text):
+        if isinstance(last, PlainSql) and not names_any(last.text) and read_secret_statement(last.text) is None:
             return self._duck.sql(self._prepared(last.text), **options)
         if isinstance(last, PlainSql) and is_query(self._duck, last.text):
             name = f"comity_result_{uuid4().hex}"  # a relation may be read again, and later
@@ -575,6 +575,7 @@ def _is_ours(statement: Statement) -> bool:
         or tables_named(text, _STATE, STATE_TABLES)
         or calls_of(text, "READ_HTML")
         or calls_of(text, "CURRENT_SETTING")
+        or read_secret_statement(text) is not None
     )
 
 
