@@ -536,9 +536,7 @@ class State:
         from comity.fetch.settings import ProxySettings
 
         proxies = read_request_options(self.settings, self.clock.seconds).proxies
-        if len(proxies) != 1:
-            return None
-        return ProxySettings(*proxies[0])
+        return ProxySettings(*proxies[0]) if len(proxies) == 1 else None
 
     async def read_robots(self, fetcher: CurlFetcher, address: WebAddress) -> RobotsInForce:
         """The robots.txt in force for an address."""
