@@ -84,8 +84,12 @@ def agree_on_columns(target: Target, own: Sequence[str]) -> tuple[str, ...]:
         if known is not None:
             return known
         new = target.spool / f".{COLUMNS_NOTE}.{secrets.token_hex(4)}{TEMPORARY}"
-        new.write_text(json.dumps(list(own)), encoding="utf-8")
-        put_once(new, target.spool / COLUMNS_NOTE)
+        try:
+            new.write_text(json.dumps(list(own)), encoding="utf-8")
+            with suppress(FileNotFoundError):  # another process has cleaned up, and took it for one of the dead
+                put_once(new, target.spool / COLUMNS_NOTE)
+        finally:
+            new.unlink(missing_ok=True)
     raise FileNotFoundError(f"{target.spool / COLUMNS_NOTE} is removed again and again")
 
 

@@ -227,9 +227,10 @@ def _is_there(descriptor: int, path: Path) -> bool:
 
 def _tidy(spool: Path) -> None:
     """Remove the folder if nothing waits in it; only the holder of the lock may."""
-    left = {path.name for path in spool.iterdir()}
-    if left in ({_LOCK}, {_LOCK, COLUMNS_NOTE}):
-        (spool / COLUMNS_NOTE).unlink(missing_ok=True)  # the file itself says it
+    left = {path.name for path in spool.iterdir()} - {_LOCK}
+    if all(name == COLUMNS_NOTE or name.startswith(f".{COLUMNS_NOTE}.") for name in left):
+        for name in left:
+            (spool / name).unlink(missing_ok=True)  # the file itself says it
         (spool / _LOCK).unlink()
         with suppress(OSError):  # another process starts a segment there at this moment
             spool.rmdir()
