@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from comity.model.expression import ColumnType, ExtractedValues, StoredColumn, TypeName
 from comity.model.page import PageRecord
 from comity.store.formats import parquet
 from comity.store.formats.columns import NAMES
@@ -144,3 +145,16 @@ def test_a_part_is_not_there_before_it_is_finished(tmp_path: Path) -> None:
     assert not (tmp_path / "part.parquet").exists()
     part.abandon()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_long_extracted_values_make_small_row_groups_and_pages(tmp_path: Path) -> None:
+    columns = (StoredColumn("links", ColumnType(TypeName.JSON)), StoredColumn("depth", ColumnType(TypeName.INTEGER)))
+    text = '"' + "x" * 99_998 + '"'
+    records = [page(number)._replace(columns=ExtractedValues(columns, [text, number])) for number in range(100)]
+    path = written(tmp_path / "p.parquet", records)
+    groups = pq.ParquetFile(path).metadata
+    assert groups.num_row_groups >= 100 * 100_000 // parquet.FURTHER_BYTES_PER_GROUP
+    assert max(groups.row_group(number).num_rows for number in range(groups.num_row_groups)) <= 42
+    table = pq.read_table(path)
+    assert table.column("links").to_pylist() == [text] * 100
+    assert table.column("depth").to_pylist() == list(range(100))

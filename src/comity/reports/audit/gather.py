@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -28,18 +29,19 @@ PAGES: Final = "pages"
 TABLES: Final = "tables"
 LISTED: Final = "listed.jsonl"
 """What sitemaps list, a line for each, as it is found; lines may repeat."""
-MEMORY_LIMIT: Final = "64MB"
+_MEMORY_LIMITS: Final = ("48MB", "256MB", "2GB")
 _ROWS_AT_ONCE: Final = 500
 _MOST_LEVELS: Final = 1_000
 _ROW_GROUP: Final = 2_048  # rows; DuckDB's least
-_BUCKET_BYTES: Final = 4_000_000  # of a table that are sorted at once
+_LINES_AT_ONCE: Final = 2_000
+_BUCKET_BYTES: Final = 2_000_000  # of a table that are sorted at once
 _PAGE_COLUMNS: Final = """
     url VARCHAR, http_status INTEGER, error VARCHAR, depth INTEGER, final_url VARCHAR, content_type VARCHAR,
     content_hash VARCHAR, headers VARCHAR, hops VARCHAR, first_byte_ms DOUBLE, elapsed_ms DOUBLE, wire_bytes BIGINT,
     body_size BIGINT, facts VARCHAR, links VARCHAR
 """
 _LISTED_TABLE: Final = """
-SELECT DISTINCT url, sitemap FROM listed_lines WHERE url IS NOT NULL ORDER BY url, sitemap
+SELECT DISTINCT url, sitemap FROM listed_lines ORDER BY url, sitemap
 """
 # Links that lead to a page of the site, whether or not it was visited; a redirect is a link to where it leads.
 _WAYS: Final = """
@@ -55,8 +57,8 @@ WHERE target NOT IN (SELECT key FROM depths)
 # Long rows are sorted a few megabytes at a time: first only what they are sorted by, and how long each is.
 _LINK_PLAN: Final = """
 CREATE TABLE link_plan AS
-SELECT url, (sum(length(links)) OVER (ORDER BY url) // getvariable('bucket_bytes'))::BIGINT AS bucket
-FROM raw WHERE links IS NOT NULL
+SELECT url, (sum(size) OVER (ORDER BY url) // getvariable('bucket_bytes'))::BIGINT AS bucket
+FROM (SELECT url, length(links) AS size FROM raw WHERE links IS NOT NULL)
 """
 # One row for each link, page by page, in the order of the page.
 _SOME_LINKS: Final = """
@@ -202,32 +204,49 @@ def _write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
 
 
 def _write_tables(made: Path, folder: Path, parts: Sequence[Path], start: str) -> None:
-    with closing(duckdb.connect(":memory:", config=_settings(made))) as connection:
-        if parts:
-            files = [str(part.absolute()) for part in parts]
-            connection.read_parquet(files, union_by_name=True).create_view("raw")
+    """Write the large tables, with more memory if a site needs it."""
+    for number, limit in enumerate(_MEMORY_LIMITS):
+        try:
+            with closing(duckdb.connect(":memory:", config=_settings(made, limit))) as connection:
+                _write_large(connection, made, folder, parts, start)
+        except duckdb.OutOfMemoryException:
+            if number == len(_MEMORY_LIMITS) - 1:
+                raise
+            for name in ("links", "pages"):
+                shutil.rmtree(made / name, ignore_errors=True)
         else:
-            connection.execute(f"CREATE TABLE raw ({_PAGE_COLUMNS})")
-        _view_lines(connection, made / "refused.jsonl", "refused", ("url", "error"))
-        (folder / LISTED).touch()
-        _view_lines(connection, folder / LISTED, "listed_lines", ("url", "sitemap"))
-        connection.execute(f"SET VARIABLE bucket_bytes = {_BUCKET_BYTES}")
-        _write(connection, _LISTED_TABLE, made / "listed.parquet")
-        _view(connection, made / "listed.parquet", "listed")
-        connection.execute(_LINK_PLAN)
-        _write_buckets(connection, "link_plan", _SOME_LINKS, made / "links")
-        _view(connection, made / "links", "links")
-        _find_depths(connection, start)
-        connection.execute(_PAGE_PLAN)
-        _write_buckets(connection, "page_plan", _SOME_PAGES, made / "pages")
+            break
     shutil.rmtree(made / "overflow", ignore_errors=True)
 
 
-def _settings(made: Path) -> dict[str, Any]:
+def _write_large(connection: Any, made: Path, folder: Path, parts: Sequence[Path], start: str) -> None:
+    if parts:
+        files = [str(part.absolute()) for part in parts]
+        connection.read_parquet(files, union_by_name=True).create_view("raw")
+    else:
+        connection.execute(f"CREATE TABLE raw ({_PAGE_COLUMNS})")
+    connection.execute("CREATE TABLE refused (url VARCHAR, error VARCHAR)")
+    _load_lines(connection, made / "refused.jsonl", ("url", "error"), "INSERT INTO refused SELECT unnest(?), unnest(?)")
+    connection.execute("CREATE TABLE listed_lines (url VARCHAR, sitemap VARCHAR)")
+    rows = "INSERT INTO listed_lines SELECT unnest(?), unnest(?)"
+    _load_lines(connection, folder / LISTED, ("url", "sitemap"), rows)
+    connection.execute(f"SET VARIABLE bucket_bytes = {_BUCKET_BYTES}")
+    _write(connection, _LISTED_TABLE, made / "listed.parquet")
+    connection.execute("DROP TABLE listed_lines")
+    _view(connection, made / "listed.parquet", "listed")
+    connection.execute(_LINK_PLAN)
+    _write_buckets(connection, "link_plan", _SOME_LINKS, made / "links")
+    _view(connection, made / "links", "links")
+    _find_depths(connection, start)
+    connection.execute(_PAGE_PLAN)
+    _write_buckets(connection, "page_plan", _SOME_PAGES, made / "pages")
+
+
+def _settings(made: Path, memory_limit: str) -> dict[str, Any]:
     """One thread and little memory: what does not fit goes to disk."""
     return {
         "threads": 1,
-        "memory_limit": MEMORY_LIMIT,
+        "memory_limit": memory_limit,
         "temp_directory": str(made / "overflow"),
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
@@ -266,7 +285,19 @@ def _view(connection: Any, path: Path, name: str) -> None:
     connection.read_parquet([str(file.absolute()) for file in files]).create_view(name)
 
 
-def _view_lines(connection: Any, path: Path, name: str, columns: Sequence[str]) -> None:
-    kinds = dict.fromkeys(columns, "VARCHAR")
-    lines = connection.read_json(str(path.absolute()), columns=kinds, format="newline_delimited", ignore_errors=True)
-    lines.create_view(name)
+def _load_lines(connection: Any, path: Path, names: tuple[str, str], insert: str) -> None:
+    """Load a file of JSON lines, some at a time; a line that a kill cut is left out."""
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8", errors="replace") as file:
+        while lines := list(islice(file, _LINES_AT_ONCE)):
+            found = [row for line in lines if (row := _parsed(line)) is not None]
+            connection.execute(insert, [[str(row.get(name)) for row in found] for name in names])
+
+
+def _parsed(line: str) -> dict[str, Any] | None:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) and row.get("url") else None

@@ -116,6 +116,7 @@ def _zigzag(value: int) -> bytes:
 
 # A reader holds a row group of bodies in memory, and so does a vector of DuckDB's.
 BYTES_PER_GROUP: Final = 32 * 1024 * 1024
+FURTHER_BYTES_PER_GROUP: Final = 4 * 1024 * 1024  # of extracted values: links and facts of pages can be long
 ROWS_PER_GROUP: Final = 2000
 BYTES_PER_PAGE: Final = 1024 * 1024
 WAITING_BYTES: Final = 4 * 1024 * 1024  # compressed pages of other large columns that wait for `body` to end
@@ -250,6 +251,7 @@ class ParquetPart(PartWriter):
         self._text, self._markdown = (_ColumnPages(COLUMNS[NAMES.index(name)], self._compressor) for name in CONTENT)
         self._bodies_at = 0
         self._body_bytes = 0
+        self._further_bytes = 0
         self._extracted: list[ExtractedValues | None] = []
 
     def _add(self, file: BinaryIO, record: PageRecord) -> None:
@@ -257,15 +259,18 @@ class ParquetPart(PartWriter):
         content = utf8(record.text) if record.text is not None else None
         markdown = utf8(record.markdown) if record.markdown is not None else None
         length = len(text or b"") + len(binary_body or b"") + len(content or b"") + len(markdown or b"")
+        further = 0
         if record.columns is not None:
-            length += sum(len(value) for value in record.columns.values if isinstance(value, str))
+            further = sum(len(value) for value in record.columns.values if isinstance(value, str))
         if self._rows and (
             self._body_bytes + length > BYTES_PER_GROUP
+            or self._further_bytes + further > FURTHER_BYTES_PER_GROUP
             or len(self._rows) >= ROWS_PER_GROUP
             or self._binary.done_bytes + self._text.done_bytes + self._markdown.done_bytes > WAITING_BYTES
         ):
             self._end_group(file)
         self._body_bytes += length
+        self._further_bytes += further
         self._rows.append(_small_values(record))
         self._extracted.append(record.columns)
         self._binary.add(binary_body)
@@ -311,9 +316,9 @@ class ParquetPart(PartWriter):
     ) -> _Chunk:
         """Write one column of what was extracted."""
         pages = _ColumnPages(column, self._compressor)
-        values = values_of(column, extracted)
-        pages.add_encoded([value is not None for value in values], plain_values(values, column.type))
-        pages.end_page()
+        for values in _pages_of(values_of(column, extracted)):
+            pages.add_encoded([value is not None for value in values], plain_values(values, column.type))
+            pages.end_page()
         offset = self._at
         for piece in pages.take():
             self._write(file, piece)
@@ -330,6 +335,18 @@ class ParquetPart(PartWriter):
     def _write(self, file: BinaryIO, data: bytes) -> None:
         file.write(data)
         self._at += len(data)
+
+
+def _pages_of(values: list[Any]) -> Iterator[list[Any]]:
+    """The values of a column, as many at a time as fit into a data page: a reader holds a whole page in memory."""
+    first = size = 0
+    for number, value in enumerate(values):
+        size += len(value) if isinstance(value, str) else 8
+        if size >= BYTES_PER_PAGE:
+            yield values[first : number + 1]
+            first, size = number + 1, 0
+    if first < len(values):
+        yield values[first:]
 
 
 def _add_small(pages: _ColumnPages, column: PageColumn, values: tuple[Any, ...]) -> None:
