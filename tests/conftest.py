@@ -132,6 +132,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Note the names of tests that fail, where the Makefile wants them: it repeats them when the others are done."""
+    _note_failure(report)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """The same for modules that cannot be imported."""
+    _note_failure(report)
+
+
+def _note_failure(report: pytest.TestReport | pytest.CollectReport) -> None:
     if report.failed and (notes := os.environ.get("COMITY_TEST_FAILURES")) and "PYTEST_XDIST_WORKER" not in os.environ:
         with Path(notes).open("a", encoding="utf-8") as file:
             file.write(f"{report.nodeid}\n")

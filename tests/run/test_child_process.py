@@ -20,6 +20,7 @@ CHANGED: dict[str, Any] = {
     "redis_url": "redis://:secret@127.0.0.1:1/0",
     "seeds_redis_url": "redis://127.0.0.1:1/1",
     "pages": "elsewhere",
+    "audits": "elsewhere",
     "meili_url": "http://127.0.0.1:1",
     "meili_key": "a key",
     "meili_index": "other",
