@@ -523,6 +523,45 @@ def test_a_secret_that_cannot_be_honoured_is_refused(
     assert site.log == []
 
 
+def test_a_scope_that_only_begins_like_a_host_does_not_cover_it(web: Web, connection: SqlConnection) -> None:
+    site = web.site({"/a": page()})
+    connection.execute(f"CREATE SECRET near (TYPE http, BEARER_TOKEN 'x', SCOPE '{site.url('/')[:-2]}')")
+    crawl(connection, site.url("/a"))
+    assert {seen.headers.get("authorization") for seen in site.log} == {None}
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["CREATE SECRET IF NOT EXISTS s (TYPE http, BEARER_TOKEN 'for b', SCOPE '{b}')"],
+        ["BEGIN", "CREATE OR REPLACE SECRET s (TYPE http, BEARER_TOKEN 'for b', SCOPE '{b}')", "ROLLBACK"],
+    ],
+)
+def test_a_host_gets_no_values_of_a_secret_that_duckdb_did_not_keep(
+    web: Web, connection: SqlConnection, statements: list[str]
+) -> None:
+    a, b = web.site({"/a": page()}), web.site({"/b": page()}, address="127.0.0.2")
+    connection.execute(f"CREATE SECRET s (TYPE http, BEARER_TOKEN 'for a', SCOPE '{a.url('/')}')")
+    for statement in statements:
+        connection.execute(statement.format(b=b.url("/")))
+    if len(statements) == 1:
+        crawl(connection, [a.url("/a"), b.url("/b")])
+        assert {seen.headers.get("authorization") for seen in a.log} == {"Bearer for a"}
+    else:
+        with pytest.raises(BadInput, match="create it again"):
+            crawl(connection, [a.url("/a"), b.url("/b")])
+    assert {seen.headers.get("authorization") for seen in b.log} <= {None}
+
+
+def test_the_values_of_a_secret_may_be_parameters(web: Web, connection: SqlConnection) -> None:
+    site = web.site({"/a": page()})
+    statement = "CREATE SECRET s (TYPE http, SCOPE ?, BEARER_TOKEN ?, EXTRA_HTTP_HEADERS MAP {'X-Key': 'value'})"
+    connection.execute(statement, [site.url("/"), "token"])
+    crawl(connection, site.url("/a"))
+    sent = {(seen.headers.get("authorization"), seen.headers.get("x-key")) for seen in site.log}
+    assert sent == {("Bearer token", "value")}
+
+
 def test_extract_js_and_the_longest_delay(connection: SqlConnection) -> None:
     with pytest.raises(BadInput, match="extract_js is false"):
         crawl(connection, "http://127.0.0.1/", "extract_js false", "EXTRACT (js.state.name AS name)")
