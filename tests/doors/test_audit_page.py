@@ -9,8 +9,8 @@ import pytest
 
 from comity.model.audit import FindingCode
 from comity.rules.audit.catalogue import CATALOGUE
+from tests.documents import blocks
 from tests.doors.command_line import CommandLine
-from tests.doors.documents import blocks
 from tests.walk.site import Answer, Site, Web
 
 PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
