@@ -63,6 +63,12 @@ def read_secret_statement(text: str) -> SecretStatement | None:
     return SecretStatement(name or DEFAULT_NAME, values, keeps_existing)
 
 
+def may_hold_secret(text: str) -> bool:
+    """Whether what was typed may contain a secret or a password, also if it is not a whole statement."""
+    words = (piece.text.upper() for piece in tokens(text) if piece.kind is TokenKind.WORD)
+    return any(word == "SECRET" or word.endswith(("_PASSWORD", "_TOKEN", "_HEADERS")) for word in words)
+
+
 def has_parameters(expression: str) -> bool:
     """Whether an expression needs parameters of its statement."""
     return any(piece.kind is TokenKind.PARAMETER for piece in tokens(expression))
