@@ -436,6 +436,27 @@ def test_rows_come_in_batches_while_a_statement_crawls_and_it_can_be_stopped(
     other.close()
 
 
+def test_a_crawl_is_stopped_by_a_connection_that_opened_the_file_by_another_path(
+    web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    site = web.site({f"/{number}": page() for number in range(50)})
+    terms: dict[str, Any] = {"allow_networks": ["127.0.0.0/8"], "contact": "b@example.org"}
+    urls = ", ".join(f"'{site.url(f'/{number}')}'" for number in range(50))
+    statement = f"CRAWL (SELECT unnest([{urls}])) INTO main.pages WITH (default_crawl_delay 5)"
+    with (
+        comity.sql.connect(tmp_path / "a.duckdb", **terms) as crawling,
+        comity.sql.connect("a.duckdb", **terms) as other,
+    ):
+        thread = Thread(target=lambda: crawling.execute(statement))
+        thread.start()
+        wait_until(site.pages, LIMIT_S, "a request")
+        other.execute("STOP CRAWL INTO pages")
+        thread.join(LIMIT_S)
+        assert crawling.summary is not None
+        assert crawling.summary.ended_by == "stopped"
+
+
 # Settings of DuckDB
 
 

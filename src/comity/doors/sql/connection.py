@@ -122,11 +122,12 @@ class SqlConnection:
         self._temporary: TemporaryDirectory[str] | None = None
         if not database or database.startswith(MEMORY):
             self._temporary = TemporaryDirectory(prefix="comity-sql-")
-            self._beside = Path(self._temporary.name) / "memory"
+            self._beside = self._place = Path(self._temporary.name) / "memory"
             self._identity = uuid4().hex  # its rows are gone with it
         else:
             self._beside = Path(database).with_suffix("")
-            self._identity = Path(database).name if state is None else str(Path(database).resolve())
+            self._place = Path(database).resolve()  # the same for all who opened the file, by whatever path
+            self._identity = Path(database).name if state is None else str(self._place)
         self._state = state if state is not None else self._beside.with_name(f"{self._beside.name}.comity.db")
         self._options = options
         self._settings: dict[str, Any] = {}
@@ -235,6 +236,7 @@ class SqlConnection:
         other = object.__new__(SqlConnection)
         other._temporary = None
         other._beside, other._identity, other._state = self._beside, self._identity, self._state
+        other._place = self._place
         other._options, other._settings, other._on_progress = self._options, dict(self._settings), self._on_progress
         other._secrets = self._secrets
         other._use(self._duck.cursor())
@@ -267,7 +269,7 @@ class SqlConnection:
             case CrawlingMerge(merge):
                 self._execute(merge, parameters)
             case StopCrawl(target):
-                if not stop_crawls(str(self._beside), target.parts):
+                if not stop_crawls(str(self._place), target.parts):
                     raise ComityError(f"no crawl into {print_name(target)} is running in this process")
 
     def _execute(self, text: str, parameters: object) -> None:
@@ -421,7 +423,7 @@ class SqlConnection:
             name=name,
             seeds=seeds if statement.limit != 0 else (),
             admits=self._admission(where, options, table),
-            database=str(self._beside),
+            database=str(self._place),
             target=statement.target.parts,
             validators=self._validators(table) if options.update_stale else None,
             batch_size=options.batch_size,
