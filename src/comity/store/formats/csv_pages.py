@@ -142,8 +142,10 @@ def _extracted(extracted: ExtractedValues | None, columns: Sequence[str]) -> lis
             exact[name] = value
         elif kind.name is TypeName.DECIMAL and value is not None:
             exact[name] = Decimal(value)
+    folded = {name.casefold(): name for name in rest}
     cells: list[CsvValue] = []
-    for name in columns:
+    for column in columns:
+        name = folded.get(column.casefold(), column)
         value = rest.pop(name, None)
         cells.append(exact.get(name, value))
     return [*cells, _to_json(rest) if rest else None]
