@@ -388,14 +388,14 @@ class SqlConnection:
             check_scope(name, [scope for scope in listed if any(seed.address.url.startswith(scope) for seed in seeds)])
         found: list[str] = []
         for origin in dict.fromkeys(seed.address.origin for seed in seeds) if scopes else ():
-            name = secret_for(origin, scopes)
-            if name is None:
+            chosen = secret_for(origin, scopes)
+            if chosen is None:
                 continue
-            kept = self._secrets.get(name)
+            kept = self._secrets.get(chosen)
             # A rollback, for example, brings back a secret with another scope.
-            if kept is None or kept.description != described[name][0]:
-                raise BadInput(f"the secret {name}", "its values are not known here; create it again in this session")
-            found += [f"{origin}: {key}: {value}" for key, value in secret_headers(name, kept.values)]
+            if kept is None or kept.description != described[chosen][0]:
+                raise BadInput(f"the secret {chosen}", "its values are not known here; create it again in this session")
+            found += [f"{origin}: {key}: {value}" for key, value in secret_headers(chosen, kept.values)]
         return tuple(found)
 
     def _crawl(self, statement: CrawlStatement, parameters: object) -> None:
