@@ -436,6 +436,16 @@ def test_rows_come_in_batches_while_a_statement_crawls_and_it_can_be_stopped(
     other.close()
 
 
+def test_a_page_that_the_query_and_a_sitemap_name_is_requested_once(web: Web, connection: SqlConnection) -> None:
+    site = web.site({"/a": page(), "/b": page()})
+    site.routes["/list.xml"] = xml(*(f"<loc>{site.url(path)}</loc>" for path in ("/a", "/b")))
+    table = crawl(connection, urls_of(site, "/a", "/list.xml"))
+    assert site.pages() == ["/a", "/list.xml", "/b"]
+    assert rows(connection, f"SELECT count(*) FROM {table}") == [(2,)]
+    assert connection.summary is not None
+    assert connection.summary.pages == 2
+
+
 def test_a_crawl_is_stopped_by_a_connection_that_opened_the_file_by_another_path(
     web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
