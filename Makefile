@@ -62,7 +62,7 @@ test: dev ## Linters, types, import rules, then every test (choose some: ARGS="-
 	[ $$beside -le $$failed ] || failed=$$beside
 	[ $$failed -eq 1 ] || exit $$failed  # 0: all passed; above 1: pytest itself failed
 	sort -u -o "$$COMITY_TEST_FAILURES" "$$COMITY_TEST_FAILURES"
-	[ "$$(wc -l <"$$COMITY_TEST_FAILURES")" -le 5 ] || exit 1
+	[ -s "$$COMITY_TEST_FAILURES" ] && [ "$$(wc -l <"$$COMITY_TEST_FAILURES")" -le 5 ] || exit 1  # none: pytest would run all
 	echo "These tests failed beside others. Each is repeated three times by itself:"
 	cat "$$COMITY_TEST_FAILURES"
 	for turn in 1 2 3; do COMITY_TEST_FAILURES= .venv/bin/pytest @"$$COMITY_TEST_FAILURES"; done

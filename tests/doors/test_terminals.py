@@ -23,7 +23,12 @@ ANY_CODE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def at_terminal(
-    comity: CommandLine, *arguments: str, columns: int = 100, typed: bytes = b"", **environment: str
+    comity: CommandLine,
+    *arguments: str,
+    columns: int = 100,
+    typed: bytes = b"",
+    prompt: bytes = b"[y/N]: ",
+    **environment: str,
 ) -> tuple[int, str]:
     """Run a command with a terminal on all its streams; gives the exit code and what the terminal received."""
     ours, theirs = os.openpty()
@@ -43,7 +48,7 @@ def at_terminal(
             if not (piece := _read(ours)):
                 break
             received += piece
-            if typed and not is_typed and b"[y/N]: " in received:  # nobody types before being asked
+            if typed and not is_typed and prompt in received:  # not before it is asked for
                 os.write(ours, typed)
                 is_typed = True
         return process.wait(PATIENCE_S), received.decode().replace("\r\n", "\n")
@@ -135,3 +140,20 @@ def test_a_crawl_shows_which_hosts_hold_it_up_and_how_long_it_takes(
     assert re.search(r"(at least|about) \d+ s to go", joined)
     assert "slowest" not in frames[-1]  # it is gone when the summary comes
     assert "18 pages in " in frames[-1]
+
+
+def test_the_history_of_the_sql_prompt_has_no_secrets(comity: CommandLine) -> None:
+    lines = [
+        "SELECT 1 AS before;",
+        "CREATE SECRET s (TYPE http,",
+        "BEARER_TOKEN 'hush');",
+        "SET http_proxy_password = 'hush';",
+        "SELECT 2 AS after;",
+        ".quit",
+    ]
+    typed = "".join(f"{line}\n" for line in lines).encode()
+    code, text = at_terminal(comity, "sql", "shop.duckdb", typed=typed, prompt=b"comity> ")
+    assert (code, "after" in text) == (0, True), text
+    kept = Path("shop.comity.history").read_text().splitlines()
+    assert [line for line in kept if line.startswith("SELECT")] == [lines[0], lines[4]]
+    assert not any(b"hush" in path.read_bytes() for path in Path().rglob("*") if path.is_file())

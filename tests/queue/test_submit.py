@@ -336,6 +336,25 @@ def test_nothing_is_stored_of_a_url_that_was_taken_down_meanwhile(service: Servi
         assert connection.execute(select(bots.c.jobs_failed, bots.c.consecutive_failures)).one() == (0, 0)
 
 
+def test_a_repeated_submit_is_answered_as_the_first_one_whatever_takedowns_do_meanwhile(service: Service) -> None:
+    state = service.state
+    service.job()
+    job = service.pull_one()
+    with state.database.write() as connection:
+        takedowns_table.add(connection, "shop.example", None)
+    assert service.refusal("bot-1", job.job_id, title="A lamp")[0] is BotError.TAKEN_DOWN
+    with state.database.write() as connection:
+        takedowns_table.remove(connection, "shop.example")
+    assert service.refusal("bot-1", job.job_id, title="A lamp")[0] is BotError.TAKEN_DOWN
+    state.clock.advance(seconds=60)
+    service.job()
+    job = service.pull_one()
+    accepted = service.submit("bot-1", job.job_id, title="A lamp")
+    with state.database.write() as connection:
+        takedowns_table.add(connection, "shop.example", None)
+    assert service.submit("bot-1", job.job_id, title="A lamp") == accepted
+
+
 def test_a_late_submit_of_a_url_that_was_taken_down_is_not_kept(service: Service) -> None:
     state = service.state
     service.job()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import os
 from pathlib import Path
 
 import pytest
 
+from comity.model.expression import VARCHAR, ExtractedValues, StoredColumn
 from comity.store import pages as pages_module
 from comity.store.formats.columns import NAMES
 from comity.store.pages import PageStore, PartPace, open_sink
+from comity.store.target import COLUMNS_NOTE
 from tests.store.light import compressed, nothing, page
 from tests.store.samples import FILES, FOLDER, HOLDER, PLACES, as_kept, json_rows, kept, left_over, sql_rows, store_all
 
@@ -200,3 +204,24 @@ def test_the_same_pages_make_the_same_file(tmp_path: Path, place: str) -> None:
 )
 def test_when_a_part_ends(pace: PartPace, rows: int, body_bytes: int, age_s: float, is_full: bool) -> None:
     assert pace.is_full(rows, body_bytes, age_s) is is_full
+
+
+def test_a_csv_file_that_is_moved_away_meanwhile_is_begun_again_with_the_same_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where, columns = tmp_path / "pages.csv", (StoredColumn("price", VARCHAR),)
+    pages = [page(number)._replace(columns=ExtractedValues(columns, [f"€ {number}"])) for number in range(3)]
+    synced: set[int] = set()
+    sync = os.fsync
+    monkeypatch.setattr("os.fsync", lambda descriptor: (synced.add(os.fstat(descriptor).st_ino), sync(descriptor)))
+    store_all(where, pages[:1])
+    store = open_sink(where, HOLDER)
+    for one in pages[1:]:
+        store.keep(store.append([one]))  # waits until the one before is written
+    (note,) = tmp_path.rglob(COLUMNS_NOTE)
+    assert note.stat().st_ino in synced, "a power cut must not leave it empty"
+    where.rename(tmp_path / "old.csv")
+    store.close()
+    with where.open(newline="", encoding="utf-8") as file:
+        rows = [(row["url"], row["price"], row["extracted"]) for row in csv.DictReader(file, strict=True)]
+    assert rows == [(pages[1].url, "€ 1", ""), (pages[2].url, "€ 2", "")]

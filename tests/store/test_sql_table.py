@@ -1,4 +1,4 @@
-"""The table that a CRAWL statement fills: what DuckDB is set to meanwhile."""
+"""The table that a CRAWL statement fills: what DuckDB is set to meanwhile, and which rows are written over."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from comity.store.sql_table import SqlTable
+from comity.store.sql_table import RefusedRow, SqlTable
 
 NAMES = ("memory_limit", "checkpoint_threshold")
 
@@ -56,3 +56,15 @@ def test_bodies_are_compressed_by_zstd(tmp_path: Path) -> None:
             "AND segment_type = 'VARCHAR'"
         ).fetchall()
         assert kinds == [("ZSTD",)]
+
+
+def test_a_refusal_does_not_replace_a_page_that_the_same_statement_stored() -> None:
+    with closing(duckdb.connect()) as connection:
+        table = SqlTable(connection, "pages")
+        table.prepare()
+        connection.execute("INSERT INTO pages (url, http_status, error) VALUES ('a', 200, NULL), ('b', 500, 'failed')")
+        refused = [RefusedRow(url, url, "server_errors: it fails") for url in ("a", "b", "c")]
+        assert table.put_refused(refused, 0.0) == 2
+        found = connection.execute("SELECT url, http_status FROM pages ORDER BY url").fetchall()
+        assert found == [("a", 200), ("b", -1), ("c", -1)]
+        assert table.put_refused([], 0.0) == 0

@@ -159,6 +159,26 @@ def test_csv_without_its_notes_has_the_columns_as_text(web: Web, place: Place) -
     )
 
 
+def test_csv_without_its_notes_has_what_later_runs_extracted(web: Web, place: Place) -> None:
+    site, where = shop(web), place.folder / "kept.csv"
+    crawl(place, site, "--into", where, columns=("css '.price::text' AS Price",))
+    crawl(
+        place,
+        site,
+        "--into",
+        where,
+        "--refresh",
+        columns=("css 'title::text' AS heading", "css '.price::text' AS price"),
+    )
+    _first_line, (first, second) = csv_of(where)
+    assert (first["Price"], second["Price"]) == ("1.299,00 €", "1.299,00 €")
+    (place.folder / "kept.csv.manifest.jsonl").unlink()
+    statement = "SELECT price, heading IS NULL AS h FROM pages WHERE url LIKE '%/cup' ORDER BY crawl_time"
+    answer = place.comity("pages", "query", statement, "--pages", where, "--json")
+    found = [tuple(row.values()) for row in json.loads(answer.out)["rows"]]
+    assert found == [("1.299,00 €", True), ("1.299,00 €", False)]
+
+
 @pytest.mark.parametrize("name", ["kept.csv", "kept.csv.gz"])
 def test_csv_has_a_column_for_each_expression_and_keeps_its_first_line(web: Web, place: Place, name: str) -> None:
     """As any spreadsheet or script reads it, without us."""

@@ -108,7 +108,7 @@ class Database:
     def copy_log(self) -> None:
         """Copy what is in the write-ahead log of an embedded state to its file, while others read and write.
 
-        Otherwise the commit that finds the log full does it, and whoever waits for that commit waits for many.
+        Otherwise the commit that finds the log full does it, and its request waits until the whole log is copied.
         """
         if not self.is_shared:
             with _clear_errors(self), self.engine.connect() as connection:

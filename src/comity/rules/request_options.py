@@ -181,13 +181,18 @@ def read_header(field: str, text: str) -> HeaderOption:
     found = _HEADER.fullmatch(rest)
     if found is None and origin is not None:  # the name of a header may have a dot
         origin, found = None, _HEADER.fullmatch(text)
-    if found is None or not _TOKEN.fullmatch(found["name"]):
+    if found is None or not is_header_name(found["name"]):
         raise BadInput(field, "a header is written as 'Name: value', or for one host as 'example.com: Name: value'")
     name = found["name"]
     reason = refusal_of_header(name)
     if reason is not None:
         raise BadInput(field, reason)
     return HeaderOption(origin, name, read_value(field, found["value"].rstrip(" \t")))
+
+
+def is_header_name(text: str) -> bool:
+    """Whether a text can be the name of a header."""
+    return _TOKEN.fullmatch(text) is not None
 
 
 def refusal_of_header(name: str) -> str | None:

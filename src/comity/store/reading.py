@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from time import monotonic
 from typing import Any, BinaryIO, Final
@@ -51,7 +52,6 @@ _ROWS_AT_ONCE: Final = 256
 _LOOK_EVERY_S: Final = 0.05
 
 _MOST_COLUMNS: Final = 200
-_PAGES_LOOKED_AT: Final = 100  # for columns that no note names
 _STORED_FORMS: Final = {
     TypeName.VARCHAR: "{}::VARCHAR",
     TypeName.JSON: "{}::VARCHAR",
@@ -329,10 +329,14 @@ def _csv(connection: Any, sources: Sources) -> list[str]:
     tables = [(own, _csv_with(paths, own, has_head=has_head)) for (own, has_head), paths in alike.items()]
     further = sources.columns
     if not further:
-        named = {name.casefold(): StoredColumn(name, VARCHAR) for own, _has_head in alike for name in own}
-        further = tuple(named.values()) or _columns_in_csv(connection, tables[0][1])
-    order = {name: place for place, name in enumerate(tables[0][0])}  # that of the notes is by name of a part
-    further = tuple(sorted(further, key=lambda column: order.get(column.name, len(order))))
+        in_json = (name for _own, table in tables for name in _names_in_json(connection, table))
+        named: dict[str, str] = {}
+        for name in chain((name for own, _has_head in alike for name in own), in_json):
+            named.setdefault(name.casefold(), name)
+        further = tuple(StoredColumn(name, VARCHAR) for name in named.values())[:_MOST_COLUMNS]
+    # That of the notes is by name of a part.
+    order = {name.casefold(): place for place, name in enumerate(tables[0][0])}
+    further = tuple(sorted(further, key=lambda column: order.get(column.name.casefold(), len(order))))
     selects = []
     for own, table in tables:
         values = "".join(f", {_from_csv(column, own)}" for column in further)
@@ -341,17 +345,11 @@ def _csv(connection: Any, sources: Sources) -> list[str]:
     return selects
 
 
-def _columns_in_csv(connection: Any, table: str) -> tuple[StoredColumn, ...]:
-    """What was extracted from the first pages of a file that has no notes, as text."""
-    looked_at = f"SELECT {EXTRACTED} FROM ({table}) LIMIT {_PAGES_LOOKED_AT}"  # noqa: S608  # quoted
-    first = f"SELECT {EXTRACTED} FROM ({looked_at}) WHERE {EXTRACTED} IS NOT NULL LIMIT 1"  # noqa: S608  # quoted
-    row = connection.execute(first).fetchone()
-    try:
-        keys = json.loads(row[0]) if row is not None else None
-    except (ValueError, RecursionError):
-        return ()
-    names = [key for key in keys if key not in NAMES] if isinstance(keys, dict) else []
-    return tuple(StoredColumn(name, VARCHAR) for name in names[:_MOST_COLUMNS])
+def _names_in_json(connection: Any, table: str) -> list[str]:
+    """What was extracted from the pages of a file that has no notes, and has no column of its own there."""
+    keys = f"SELECT unnest(json_keys({EXTRACTED})) AS name FROM ({table}) WHERE json_valid({EXTRACTED})"  # noqa: S608  # quoted
+    found = connection.execute(f"SELECT DISTINCT name FROM ({keys}) ORDER BY name LIMIT {_MOST_COLUMNS}").fetchall()  # noqa: S608
+    return [name for (name,) in found if name not in NAMES]
 
 
 def _label(name: str) -> str:
@@ -363,7 +361,7 @@ def _from_csv(column: StoredColumn, own: Sequence[str]) -> str:
     name = column.name
     key = quoted("/" + name.replace("~", "~0").replace("/", "~1"))  # RFC 6901 §3
     label = _label(name)
-    if name in own:
+    if name.casefold() in map(str.casefold, own):  # DuckDB knows names regardless of case
         return f"TRY_CAST({_unguarded(label)} AS {column.type}) AS {label}"
     if column.type.name is TypeName.JSON:
         return f"nullif(json_extract({EXTRACTED}, {key}), 'null') AS {label}"

@@ -218,10 +218,14 @@ class SqlTable:
         self._connection.execute("COMMIT")
 
     def put_refused(self, rows: Iterable[RefusedRow], at: float) -> int:
-        """Give URLs that were not requested a row that says why, unless they have one."""
+        """Give URLs that were not requested a row that says why, unless they have a page."""
         found = list(rows)
-        known = self.validators([row.url for row in found])
-        new = [row for row in found if row.url not in known]
+        if not found:
+            return 0
+        # Also one that this statement stored: two of its lists may name the same URL.
+        statement = f"SELECT url FROM {self.name} WHERE error IS NULL AND url IN (SELECT unnest(?::VARCHAR[]))"  # noqa: S608
+        pages = {url for (url,) in self._connection.execute(statement, [[row.url for row in found]]).fetchall()}
+        new = [row for row in found if row.url not in pages]
         if not new:
             return 0
         values = [[row.url, row.surt_key, row.error, error_type(row.error)] for row in new]

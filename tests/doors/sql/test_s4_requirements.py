@@ -436,6 +436,37 @@ def test_rows_come_in_batches_while_a_statement_crawls_and_it_can_be_stopped(
     other.close()
 
 
+def test_a_page_that_the_query_and_a_sitemap_name_is_requested_once(web: Web, connection: SqlConnection) -> None:
+    site = web.site({"/a": page(), "/b": page()})
+    site.routes["/list.xml"] = xml(*(f"<loc>{site.url(path)}</loc>" for path in ("/a", "/b")))
+    table = crawl(connection, urls_of(site, "/a", "/list.xml"))
+    assert site.pages() == ["/a", "/list.xml", "/b"]
+    assert rows(connection, f"SELECT count(*) FROM {table}") == [(2,)]
+    assert connection.summary is not None
+    assert connection.summary.pages == 2
+
+
+def test_a_crawl_is_stopped_by_a_connection_that_opened_the_file_by_another_path(
+    web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    site = web.site({f"/{number}": page() for number in range(50)})
+    terms: dict[str, Any] = {"allow_networks": ["127.0.0.0/8"], "contact": "b@example.org"}
+    urls = ", ".join(f"'{site.url(f'/{number}')}'" for number in range(50))
+    statement = f"CRAWL (SELECT unnest([{urls}])) INTO main.pages WITH (default_crawl_delay 5)"
+    with (
+        comity.sql.connect(tmp_path / "a.duckdb", **terms) as crawling,
+        comity.sql.connect("a.duckdb", **terms) as other,
+    ):
+        thread = Thread(target=lambda: crawling.execute(statement))
+        thread.start()
+        wait_until(site.pages, LIMIT_S, "a request")
+        other.execute("STOP CRAWL INTO pages")
+        thread.join(LIMIT_S)
+        assert crawling.summary is not None
+        assert crawling.summary.ended_by == "stopped"
+
+
 # Settings of DuckDB
 
 
@@ -521,6 +552,45 @@ def test_a_secret_that_cannot_be_honoured_is_refused(
     with pytest.raises(BadInput, match=sentence):
         crawl(connection, site.url("/path"))
     assert site.log == []
+
+
+def test_a_scope_that_only_begins_like_a_host_does_not_cover_it(web: Web, connection: SqlConnection) -> None:
+    site = web.site({"/a": page()})
+    connection.execute(f"CREATE SECRET near (TYPE http, BEARER_TOKEN 'x', SCOPE '{site.url('/')[:-2]}')")
+    crawl(connection, site.url("/a"))
+    assert {seen.headers.get("authorization") for seen in site.log} == {None}
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["CREATE SECRET IF NOT EXISTS s (TYPE http, BEARER_TOKEN 'for b', SCOPE '{b}')"],
+        ["BEGIN", "CREATE OR REPLACE SECRET s (TYPE http, BEARER_TOKEN 'for b', SCOPE '{b}')", "ROLLBACK"],
+    ],
+)
+def test_a_host_gets_no_values_of_a_secret_that_duckdb_did_not_keep(
+    web: Web, connection: SqlConnection, statements: list[str]
+) -> None:
+    a, b = web.site({"/a": page()}), web.site({"/b": page()}, address="127.0.0.2")
+    connection.execute(f"CREATE SECRET s (TYPE http, BEARER_TOKEN 'for a', SCOPE '{a.url('/')}')")
+    for statement in statements:
+        connection.execute(statement.format(b=b.url("/")))
+    if len(statements) == 1:
+        crawl(connection, [a.url("/a"), b.url("/b")])
+        assert {seen.headers.get("authorization") for seen in a.log} == {"Bearer for a"}
+    else:
+        with pytest.raises(BadInput, match="create it again"):
+            crawl(connection, [a.url("/a"), b.url("/b")])
+    assert {seen.headers.get("authorization") for seen in b.log} <= {None}
+
+
+def test_the_values_of_a_secret_may_be_parameters(web: Web, connection: SqlConnection) -> None:
+    site = web.site({"/a": page()})
+    statement = "CREATE SECRET s (TYPE http, SCOPE ?, BEARER_TOKEN ?, EXTRA_HTTP_HEADERS MAP {'X-Key': 'value'})"
+    connection.execute(statement, [site.url("/"), "token"])
+    crawl(connection, site.url("/a"))
+    sent = {(seen.headers.get("authorization"), seen.headers.get("x-key")) for seen in site.log}
+    assert sent == {("Bearer token", "value")}
 
 
 def test_extract_js_and_the_longest_delay(connection: SqlConnection) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ipaddress import ip_network
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from comity.model.errors import BadInput
 from comity.rules.robots.access import is_in_networks
-from comity.rules.sql.secrets import SecretStatement, check_scope, read_secret_statement, secret_headers
+from comity.rules.sql.secrets import SecretStatement, check_scope, read_secret_statement, secret_for, secret_headers
 from comity.rules.sql.statements import read_script
 
 
@@ -24,6 +25,7 @@ from comity.rules.sql.statements import read_script
             (
                 "my key",
                 {"type": "HTTP", "extra_http_headers": "MAP {'a, b': ');'}", "scope": "'https://e.example'"},
+                True,
             ),
         ),
         ("CREATE PERSISTENT SECRET p (TYPE 'http', PROVIDER config)", ("p", {"type": "'http'", "provider": "config"})),
@@ -35,7 +37,7 @@ from comity.rules.sql.statements import read_script
         ("SELECT 'CREATE SECRET (TYPE http)'", None),
     ],
 )
-def test_statements_about_secrets(text: str, found: tuple[str, dict[str, str] | None] | None) -> None:
+def test_statements_about_secrets(text: str, found: tuple[Any, ...] | None) -> None:
     assert read_secret_statement(text) == (None if found is None else SecretStatement(*found))
 
 
@@ -54,6 +56,9 @@ def test_headers_of_a_secret() -> None:
     for values in (
         {"bearer_token": "a\nb"},
         {"extra_http_headers": {"X": "file:/etc/passwd"}},
+        {"extra_http_headers": {"X": "Basic file:/etc/passwd"}},
+        {"bearer_token": "env:HOME"},
+        {"extra_http_headers": {"X Key": "passwd"}},
         {"extra_http_headers": 1},
     ):
         with pytest.raises(BadInput, match="the secret s") as refused:
@@ -69,6 +74,36 @@ def test_scopes_that_are_whole_hosts(scope: str) -> None:
 def test_a_scope_with_a_path_is_refused() -> None:
     with pytest.raises(BadInput, match="has a path"):
         check_scope("s", ["https://e.example/api"])
+
+
+@pytest.mark.parametrize(
+    ("scope", "origin", "is_covered"),
+    [
+        ("", "https://e.example", True),
+        ("https://", "https://e.example", True),
+        ("https://", "http://e.example", False),
+        ("http://", "http://e.example", True),
+        ("https://e.example", "https://e.example", True),
+        ("https://e.example/", "https://e.example", True),
+        ("https://e.example", "https://e.example.org", False),
+        ("https://e.ex", "https://e.example", False),
+        ("https://e.example:80", "https://e.example:8080", False),
+        ("https://e.example", "https://e.example:8080", False),
+        ("e.example", "https://e.example", False),
+    ],
+)
+def test_a_scope_covers_whole_hosts_only(scope: str, origin: str, is_covered: bool) -> None:
+    assert (secret_for(origin, {"s": [scope]}) == "s") is is_covered
+
+
+def test_the_longest_scope_wins() -> None:
+    scopes: dict[str, list[str]] = {"any": [], "tls": ["https://"], "own": ["https://a.example", "https://b.example"]}
+    assert [secret_for(f"{origin}.example", scopes) for origin in ("http://b", "https://b", "https://c")] == [
+        "any",
+        "own",
+        "tls",
+    ]
+    assert secret_for("https://a.example", {}) is None
 
 
 @pytest.mark.parametrize(

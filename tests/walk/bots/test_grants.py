@@ -13,6 +13,8 @@ from sqlalchemy import insert, select, update
 
 from comity.database import policies, takedowns
 from comity.database import robots as robots_table
+from comity.database.connection import open_database
+from comity.database.queue import grants as grants_table
 from comity.database.queue import reservations
 from comity.database.queue.tables import bots, grants
 from comity.database.tables import evidence, politeness_ledger
@@ -379,10 +381,31 @@ def test_grants_that_ended_a_day_ago_are_forgotten(crawlers: Crawlers, state: St
     report = GrantReport(answer.grant_id, 200)  # type: ignore[arg-type]
     crawlers.report(report)
     state.clock.advance(hours=23)
-    crawlers.granter.expire()
+    assert not crawlers.granter.forget()
     assert crawlers.report(report).reports[0].result is ReportResult.RECORDED
     state.clock.advance(hours=2)
-    crawlers.granter.expire()
+    assert not crawlers.granter.forget(), "there are no more"
     assert crawlers.rows(grants) == []
     assert crawlers.report(report).reports[0].result is ReportResult.UNKNOWN
     assert faults(state) == []
+
+
+def test_grants_that_another_server_has_locked_are_forgotten_later(migrated_postgres_url: str) -> None:
+    database = open_database(migrated_postgres_url)
+    database.is_shared = False  # it goes by the test's clock
+    state = State(database)
+    crawlers = Crawlers(state)
+    crawlers.knows(f"https://{HOST}", "https://other.example")
+    answers = crawlers.ask(URL, "https://other.example/1").answers
+    crawlers.report(*(GrantReport(each.grant_id, 200) for each in answers))  # type: ignore[arg-type]
+    state.clock.advance(hours=25)
+    locked = select(grants.c.id).where(grants.c.id == answers[0].grant_id).with_for_update()
+    with state.database.write() as other:
+        other.execute(locked)
+        with state.database.write() as connection:
+            connection.exec_driver_sql("SET LOCAL lock_timeout = '10s'")
+            assert grants_table.forget(connection, state.clock.seconds() - 86_400, 10) == 1
+    assert [row.id for row in crawlers.rows(grants)] == [answers[0].grant_id]
+    crawlers.granter.forget()
+    assert crawlers.rows(grants) == []
+    database.close()

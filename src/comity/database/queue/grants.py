@@ -173,11 +173,15 @@ def open_of(connection: Connection, bot_id: str) -> int:
 
 
 def forget(connection: Connection, before: float, limit: int) -> int:
-    """Delete grants that ended long ago, the oldest first; the ledger keeps what came of them. Gives how many."""
-    statement = """
+    """Delete grants that ended long ago, the oldest first; the ledger keeps what came of them. Gives how many.
+
+    Grants that another transaction has locked are left for the next time: several servers forget at once.
+    """
+    lock = "FOR UPDATE SKIP LOCKED" if connection.dialect.name == "postgresql" else ""
+    statement = f"""
 DELETE FROM grants WHERE id IN (
-    SELECT id FROM grants WHERE granted_at < ? AND NOT is_open ORDER BY granted_at LIMIT ?
+    SELECT id FROM grants WHERE granted_at < ? AND NOT is_open ORDER BY granted_at LIMIT ? {lock}
 )
-"""
+"""  # noqa: S608  # our own words
     values = (Encoding(connection).time(before), limit)
     return int(connection.exec_driver_sql(placed(connection.dialect.name, statement), values).rowcount)

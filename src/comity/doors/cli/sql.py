@@ -188,12 +188,23 @@ def _readable_errors() -> Iterator[None]:
 
 def _converse(connection: SqlConnection, database: Path | None) -> None:
     """Read statements from the terminal, or from what is piped in, until the end."""
+    if not sys.stdin.isatty():
+        _read_statements(connection, None, is_terminal=False)
+        return
+    lines = _use_history(connection, database)
+    note("Statements end with a semicolon; .help shows more, .quit leaves.")
+    try:
+        _read_statements(connection, lines, is_terminal=True)
+    finally:
+        if lines is not None and database is not None:
+            with suppress(OSError):
+                lines.write_history_file(_history_of(database))
+
+
+def _read_statements(connection: SqlConnection, lines: Any, *, is_terminal: bool) -> None:
+    """Run what is typed; `lines` are readline's, where there is one."""
     from comity.rules.sql.statements import is_complete
 
-    is_terminal = sys.stdin.isatty()
-    if is_terminal:
-        _use_history(connection, database)
-        note("Statements end with a semicolon; .help shows more, .quit leaves.")
     typed = ""
     while True:
         try:
@@ -201,6 +212,7 @@ def _converse(connection: SqlConnection, database: Path | None) -> None:
         except EOFError:
             break
         except KeyboardInterrupt:
+            _forget_secret(lines, typed)
             typed = ""
             note("")
             continue
@@ -210,8 +222,10 @@ def _converse(connection: SqlConnection, database: Path | None) -> None:
             continue
         typed = f"{typed}\n{line}" if typed else line
         if typed.strip() and is_complete(typed):
+            _forget_secret(lines, typed)
             _answer(connection, typed, stops=not is_terminal)
             typed = ""
+    _forget_secret(lines, typed)
     if typed.strip():
         _answer(connection, typed, stops=not is_terminal)
 
@@ -255,20 +269,17 @@ def _command(connection: SqlConnection, line: str, *, stops: bool) -> bool:
     return True
 
 
-def _use_history(connection: SqlConnection, database: Path | None) -> None:
+def _use_history(connection: SqlConnection, database: Path | None) -> Any:
     """Arrow keys, and completion of keywords, options and tables; the history is beside the database."""
     with suppress(ImportError):
-        import atexit
         import readline
 
         from comity.rules.sql.options import OPTIONS
 
         if database is not None:
-            history = database.with_name(f"{database.stem}.comity.history")
             with suppress(OSError):
-                readline.read_history_file(history)
+                readline.read_history_file(_history_of(database))
             readline.set_history_length(1000)
-            atexit.register(_write_history, readline, history)
 
         def complete(text: str, number: int) -> str | None:
             tables = connection.cursor().execute(_TABLES).fetchall()
@@ -279,8 +290,22 @@ def _use_history(connection: SqlConnection, database: Path | None) -> None:
         readline.set_completer(complete)
         readline.set_completer_delims(" \t\n(),;")
         readline.parse_and_bind("tab: complete")
+        return readline
+    return None
 
 
-def _write_history(readline: Any, history: Path) -> None:
-    with suppress(OSError):
-        readline.write_history_file(history)
+def _forget_secret(lines: Any, typed: str) -> None:
+    """Take what was typed out of the history, which is a file, if it may hold a secret."""
+    from comity.rules.sql.secrets import may_hold_secret
+
+    if lines is None or not may_hold_secret(typed):
+        return
+    # A line without anything in it has no entry.
+    for line in filter(None, reversed(typed.split("\n"))):
+        last = lines.get_current_history_length()
+        if last and lines.get_history_item(last) == line:
+            lines.remove_history_item(last - 1)
+
+
+def _history_of(database: Path) -> Path:
+    return database.with_name(f"{database.stem}.comity.history")

@@ -7,7 +7,7 @@ statement that is killed loses nothing that came, and goes on when it is issued 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from datetime import timedelta
 from functools import cache
@@ -43,7 +43,15 @@ from comity.reports.state_tables import NAMES as STATE_TABLES
 from comity.reports.state_tables import write_table
 from comity.rules.expressions.parse import RESERVED_NAMES, describe, parse_columns
 from comity.rules.sql.options import DUCKDB_SETTINGS, SETTINGS, SqlCrawlOptions, read_options, read_setting
-from comity.rules.sql.secrets import check_scope, read_secret_statement, secret_headers
+from comity.rules.sql.secrets import (
+    KeptSecret,
+    SecretStatement,
+    check_scope,
+    has_parameters,
+    read_secret_statement,
+    secret_for,
+    secret_headers,
+)
 from comity.rules.sql.seeds import QuerySeed, read_query_seed
 from comity.rules.sql.statements import print_name, print_statement, quoted_name, read_script
 from comity.rules.stale import RefreshTerms, revisit_rank
@@ -58,6 +66,7 @@ from comity.store.sql_table import ExtraColumn, SqlTable
 MEMORY: Final = ":memory:"
 MOST_SEEDS: Final = 10_000_000
 _STATE: Final = "comity"
+_SECRET_VALUES: Final = ("bearer_token", "extra_http_headers")
 _RELATIONS: Final = ("table", "view", "values", "table_function", "query_df")
 _STALE: Final = RefreshTerms(timedelta(days=1), only_stale=True)
 _SETTING_FIELDS: Final = {
@@ -113,15 +122,16 @@ class SqlConnection:
         self._temporary: TemporaryDirectory[str] | None = None
         if not database or database.startswith(MEMORY):
             self._temporary = TemporaryDirectory(prefix="comity-sql-")
-            self._beside = Path(self._temporary.name) / "memory"
+            self._beside = self._place = Path(self._temporary.name) / "memory"
             self._identity = uuid4().hex  # its rows are gone with it
         else:
             self._beside = Path(database).with_suffix("")
-            self._identity = Path(database).name if state is None else str(Path(database).resolve())
+            self._place = Path(database).resolve()  # the same for all who opened the file, by whatever path
+            self._identity = Path(database).name if state is None else str(self._place)
         self._state = state if state is not None else self._beside.with_name(f"{self._beside.name}.comity.db")
         self._options = options
         self._settings: dict[str, Any] = {}
-        self._secrets: dict[str, dict[str, Any]] = {}  # of this database, by name; in memory only
+        self._secrets: dict[str, KeptSecret] = {}  # of this database, by name; in memory only
         self._on_progress = on_progress
         self._use(duckdb.connect(database, read_only=read_only, config=config or {}))
 
@@ -226,6 +236,7 @@ class SqlConnection:
         other = object.__new__(SqlConnection)
         other._temporary = None
         other._beside, other._identity, other._state = self._beside, self._identity, self._state
+        other._place = self._place
         other._options, other._settings, other._on_progress = self._options, dict(self._settings), self._on_progress
         other._secrets = self._secrets
         other._use(self._duck.cursor())
@@ -258,15 +269,19 @@ class SqlConnection:
             case CrawlingMerge(merge):
                 self._execute(merge, parameters)
             case StopCrawl(target):
-                if not stop_crawls(str(self._beside), target.parts):
+                if not stop_crawls(str(self._place), target.parts):
                     raise ComityError(f"no crawl into {print_name(target)} is running in this process")
 
     def _execute(self, text: str, parameters: object) -> None:
         """A statement of DuckDB's, which may call functions that request pages, also by way of a view."""
         secret = read_secret_statement(text)
         if secret is not None:
+            is_there = secret.keeps_existing and secret.name in self._described_secrets()
             self._duck.execute(text, parameters)  # DuckDB checks and stores it
-            self._keep_secret(secret.name, secret.values)
+            if secret.values is None:
+                self._secrets.pop(secret.name, None)
+            elif not is_there:
+                self._keep_secret(secret, secret.values, parameters)
             return
         text = self._prepared(text)
         if names_any(text) and self._add_functions():
@@ -349,37 +364,38 @@ class SqlConnection:
         named = ("timeout_seconds",) if terms.timeout_s is not None else ()
         return self._settings_of(options, named, name, seeds)
 
-    def _keep_secret(self, name: str, values: Any) -> None:
+    def _keep_secret(self, secret: SecretStatement, values: Mapping[str, str], parameters: object) -> None:
         """Remember the values of a secret, which DuckDB does not show; they stay in memory."""
-        if values is None:
-            self._secrets.pop(name, None)
-            return
+        # All that have parameters: those of the statement are passed on as they are.
+        asked = {key: said for key, said in values.items() if key in _SECRET_VALUES or has_parameters(said)}
         kept: dict[str, Any] = {}
-        with closing(self._duck.cursor()) as cursor:
-            for key in ("bearer_token", "extra_http_headers"):
-                if key in values:
-                    ((kept[key],),) = cursor.execute(f"SELECT {values[key]}").fetchall()
-        self._secrets[name] = kept
+        if asked:
+            with closing(self._duck.cursor()) as cursor:
+                (row,) = cursor.execute(f"SELECT {', '.join(asked.values())}", parameters).fetchall()
+            kept = {key: value for key, value in zip(asked, row, strict=True) if key in _SECRET_VALUES}
+        self._secrets[secret.name] = KeptSecret(kept, self._described_secrets().get(secret.name, ("", ()))[0])
+
+    def _described_secrets(self) -> dict[str, tuple[str, Sequence[str]]]:
+        """How DuckDB describes the HTTP secrets that it has, and their scopes, by their names."""
+        asked = "SELECT lower(name), secret_string, scope FROM duckdb_secrets() WHERE type = 'http'"
+        return {name: (described, scopes) for name, described, scopes in self._duck.execute(asked).fetchall()}
 
     def _headers_for(self, seeds: Sequence[QuerySeed]) -> tuple[str, ...]:
         """Headers of secrets for the origins of the query: no other host gets any of them, whatever leads there."""
-        asked = "SELECT name, scope FROM duckdb_secrets() WHERE type = 'http'"
-        scopes = dict(self._duck.execute(asked).fetchall())
-        if not scopes:
-            return ()
+        described = self._described_secrets()
+        scopes = {name: listed for name, (_description, listed) in described.items()}
         for name, listed in scopes.items():
             check_scope(name, [scope for scope in listed if any(seed.address.url.startswith(scope) for seed in seeds)])
         found: list[str] = []
-        for origin in dict.fromkeys(seed.address.origin for seed in seeds):
-            chosen = self._duck.execute("SELECT name FROM which_secret(?, 'http')", [f"{origin}/"]).fetchall()
-            for (name,) in chosen:
-                if name.lower() not in self._secrets:
-                    raise BadInput(
-                        f"the secret {name}", "its values are not known here; create it again in this session"
-                    )
-                found += [
-                    f"{origin}: {key}: {value}" for key, value in secret_headers(name, self._secrets[name.lower()])
-                ]
+        for origin in dict.fromkeys(seed.address.origin for seed in seeds) if scopes else ():
+            chosen = secret_for(origin, scopes)
+            if chosen is None:
+                continue
+            kept = self._secrets.get(chosen)
+            # A rollback, for example, brings back a secret with another scope.
+            if kept is None or kept.description != described[chosen][0]:
+                raise BadInput(f"the secret {chosen}", "its values are not known here; create it again in this session")
+            found += [f"{origin}: {key}: {value}" for key, value in secret_headers(chosen, kept.values)]
         return tuple(found)
 
     def _crawl(self, statement: CrawlStatement, parameters: object) -> None:
@@ -407,7 +423,7 @@ class SqlConnection:
             name=name,
             seeds=seeds if statement.limit != 0 else (),
             admits=self._admission(where, options, table),
-            database=str(self._beside),
+            database=str(self._place),
             target=statement.target.parts,
             validators=self._validators(table) if options.update_stale else None,
             batch_size=options.batch_size,

@@ -1,7 +1,7 @@
 """HTTP secrets of DuckDB: reads the statements that create and drop them, and decides which headers they mean.
 
-DuckDB stores a secret and chooses which one applies to a URL, but does not show its values. So the connection reads
-them from the statement, and keeps them in memory.
+DuckDB stores a secret and its scope, but does not show its values. So the connection reads them from the statement, and
+keeps them in memory.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from comity.model.errors import BadInput
+from comity.rules.request_options import is_header_name, read_value
 from comity.rules.sql.tokens import Token, TokenKind, name_value, tokens
 
 DEFAULT_NAME: Final = "__default_http"
@@ -23,6 +24,15 @@ class SecretStatement(NamedTuple):
 
     name: str
     values: Mapping[str, str] | None
+    keeps_existing: bool = False
+    """Whether it changes nothing if there is one of this name (IF NOT EXISTS)."""
+
+
+class KeptSecret(NamedTuple):
+    """The values of a secret, and how DuckDB described it when it had them."""
+
+    values: Mapping[str, Any]
+    description: str
 
 
 def read_secret_statement(text: str) -> SecretStatement | None:
@@ -36,7 +46,9 @@ def read_secret_statement(text: str) -> SecretStatement | None:
     if at >= len(pieces) or not pieces[at].is_word("SECRET"):
         return None
     at += 1
+    keeps_existing = False
     while at < len(pieces) and pieces[at].is_word("IF", "NOT", "EXISTS"):
+        keeps_existing = True
         at += 1
     if at >= len(pieces):
         return None
@@ -48,7 +60,18 @@ def read_secret_statement(text: str) -> SecretStatement | None:
     values = _values(text, pieces[at:])
     if values is None or values.get("type", "").strip("'\" ").lower() != "http":
         return None
-    return SecretStatement(name or DEFAULT_NAME, values)
+    return SecretStatement(name or DEFAULT_NAME, values, keeps_existing)
+
+
+def may_hold_secret(text: str) -> bool:
+    """Whether what was typed may contain a secret or a password, also if it is not a whole statement."""
+    words = (piece.text.upper() for piece in tokens(text) if piece.kind is TokenKind.WORD)
+    return any(word == "SECRET" or word.endswith(("_PASSWORD", "_TOKEN", "_HEADERS")) for word in words)
+
+
+def has_parameters(expression: str) -> bool:
+    """Whether an expression needs parameters of its statement."""
+    return any(piece.kind is TokenKind.PARAMETER for piece in tokens(expression))
 
 
 def secret_headers(name: str, values: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -62,9 +85,31 @@ def secret_headers(name: str, values: Mapping[str, Any]) -> list[tuple[str, str]
     if values.get("bearer_token"):
         found.append(("Authorization", f"Bearer {values['bearer_token']}"))
     for field, value in found:
-        if not value.isprintable() or value.startswith(("env:", "file:")):
+        if not is_header_name(field):
+            raise BadInput(f"the secret {name}", f"{field[:60]!r} is not the name of a header")
+        # The options of a crawl would replace a reference with an environment variable or a file.
+        if not value.isprintable() or read_value(f"the secret {name}", value).reference is not None:
             raise BadInput(f"the secret {name}", f"the value of {field[:60]} cannot be sent as a header")
     return found
+
+
+def secret_for(origin: str, scopes: Mapping[str, Sequence[str]]) -> str | None:
+    """The name of the secret that applies to an origin: the one with the longest scope that covers it."""
+    lengths = {
+        name: max((len(scope) for scope in listed or ("",) if _covers(scope, origin)), default=-1)
+        for name, listed in scopes.items()
+    }
+    best = max(lengths, key=lengths.__getitem__, default=None)
+    return best if best is not None and lengths[best] >= 0 else None
+
+
+def _covers(scope: str, origin: str) -> bool:
+    """Whether a scope names an origin in full, or only a scheme.
+
+    DuckDB compares how both begin: `https://shop.example` would cover `https://shop.example.org`.
+    """
+    is_scheme = not scope.partition("://")[2] and "https://".startswith(scope)
+    return origin.startswith(scope) if is_scheme or scope == "http://" else scope.rstrip("/") == origin
 
 
 def check_scope(name: str, scopes: Sequence[str]) -> None:

@@ -230,6 +230,18 @@ class StatementRun:
                 await self._crawl_some(State(state.database, state.clock, settings), seeds, kind)
         self.is_complete = not self._is_stopping.is_set() and not self.summary.left
 
+    def _admits_of_sites(self) -> Admits:
+        """What may be visited of sitemaps: the URLs that the query names itself are on the list of pages."""
+        direct = {seed.address.url for seed in self._plan.seeds if seed.kind is SeedKind.PAGE}
+        if not direct:
+            return self._plan.admits
+
+        def admits(entries: Sequence[FrontierEntry]) -> Sequence[bool]:
+            admitted = self._plan.admits(entries)
+            return [said and entry.url not in direct for said, entry in zip(admitted, entries, strict=True)]
+
+        return admits
+
     def _is_full(self) -> bool:
         return bool(self._plan.most_pages) and self.summary.pages >= self._plan.most_pages
 
@@ -239,7 +251,7 @@ class StatementRun:
             return
         visits = open_list(database, clock, DOOR, f"{self._plan.name}:{kind}")
         self._opened.append(visits)
-        visits.frontier.admits = self._plan.admits
+        visits.frontier.admits = self._plan.admits if kind == "pages" else self._admits_of_sites()
         visits.frontier.validators = self._plan.validators
         if not visits.is_resumed:
             guessed = {seed.address for seed in seeds if not seed.names_scheme}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import secrets
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
@@ -78,19 +79,26 @@ def own_columns(extracted: ExtractedValues | None) -> tuple[str, ...]:
 
 
 def agree_on_columns(target: Target, own: Sequence[str]) -> tuple[str, ...]:
-    """Which columns of extracted values a file has: those in its first line, or else those of the first process."""
+    """Which columns of extracted values a file has: those in its first line, or else those of the first process.
+
+    They are noted in either case: the file may be moved away before its parts are joined to it.
+    """
+    noted = target.spool / COLUMNS_NOTE
     for _attempt in range(_ATTEMPTS):
         known = agreed_columns(target)
-        if known is not None:
+        if known is not None and noted.exists():
             return known
         new = target.spool / f".{COLUMNS_NOTE}.{secrets.token_hex(4)}{TEMPORARY}"
         try:
-            new.write_text(json.dumps(list(own)), encoding="utf-8")
+            with new.open("wb") as file:
+                file.write(json.dumps(list(own if known is None else known)).encode())
+                file.flush()
+                os.fsync(file.fileno())  # parts without it would be joined under the wrong names
             with suppress(FileNotFoundError):  # another process has cleaned up, and took it for one of the dead
-                put_once(new, target.spool / COLUMNS_NOTE)
+                put_once(new, noted)
         finally:
             new.unlink(missing_ok=True)
-    raise FileNotFoundError(f"{target.spool / COLUMNS_NOTE} is removed again and again")
+    raise FileNotFoundError(f"{noted} is removed again and again")
 
 
 def agreed_columns(target: Target) -> tuple[str, ...] | None:
@@ -142,8 +150,10 @@ def _extracted(extracted: ExtractedValues | None, columns: Sequence[str]) -> lis
             exact[name] = value
         elif kind.name is TypeName.DECIMAL and value is not None:
             exact[name] = Decimal(value)
+    folded = {name.casefold(): name for name in rest}
     cells: list[CsvValue] = []
-    for name in columns:
+    for column in columns:
+        name = folded.get(column.casefold(), column)
         value = rest.pop(name, None)
         cells.append(exact.get(name, value))
     return [*cells, _to_json(rest) if rest else None]

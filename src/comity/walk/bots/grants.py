@@ -63,7 +63,8 @@ _LEASED_FOR_S: Final = 2.0
 _RESERVED_FOR_S: Final = 1.0
 _LONGEST_WAIT_S: Final = 60.0
 _KEPT_S: Final = 86_400.0  # a grant that has ended, so that a report of it can be repeated
-_FORGOTTEN_AT_ONCE: Final = 2_000
+_FORGOTTEN_AT_ONCE: Final = 1_000
+_FORGETTING_TURNS: Final = 10  # then 5,000 a second are forgotten: more than a busy server grants
 _LIMITS_KEPT: Final = 1_000
 
 
@@ -192,7 +193,6 @@ class Granter:
         """End grants that ran out, and free the hosts whose last grant did; gives how many."""
         with self._database.write() as connection:
             now = seconds_of(connection, self._database.now(self._clock))
-            grants_table.forget(connection, now - _KEPT_S, _FORGOTTEN_AT_ONCE)
             taken = grants_table.take(connection, grants_table.overdue(connection, now, _EXPIRED_AT_ONCE))
             over = [(row, host) for row, host in taken.values() if row.is_open and row.expires_at <= now]
             grants_table.end(connection, [row.id for row, _host in over], "expired", now)
@@ -202,11 +202,23 @@ class Granter:
             reservations.end_uncleanly(connection, {host.id for _row, host in over}, now)
             return len(over)
 
+    def forget(self) -> bool:
+        """Delete some of the grants that ended long ago; gives whether there may be more.
+
+        A transaction of its own: it locks grants without their hosts, and everyone else locks hosts first.
+        """
+        with self._database.write() as connection:
+            now = seconds_of(connection, self._database.now(self._clock))
+            return grants_table.forget(connection, now - _KEPT_S, _FORGOTTEN_AT_ONCE) == _FORGOTTEN_AT_ONCE
+
     async def _expire_now_and_then(self) -> None:
         while True:
             await asyncio.sleep(EXPIRE_EVERY_S)
             with suppress(ComityError):  # the state may be away for a moment
                 await self._thread.run(self.expire)
+                for _turn in range(_FORGETTING_TURNS):  # requests come in between
+                    if not await self._thread.run(self.forget):
+                        break
 
     async def _copy_now_and_then(self) -> None:
         """Keep the log of a busy embedded state short, beside the thread that writes."""

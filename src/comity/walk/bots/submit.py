@@ -133,11 +133,12 @@ class Submitter:
             locked_at = jobs.former_lock(connection, job.id, holder)
             if locked_at is not None:
                 judged = judge(_view(job), submission.bot_id, digest, now, FormerLock(locked_at))
+        if judged.answer is Answer.REPEAT:
+            former = job.submission_answer or {}
+            return _taken_down(job, former["takedown"]) if "takedown" in former else _answer_from(former)
         entry = None if judged.answer is Answer.REFUSE else self._entry_covering(connection, job.url)
         if entry is not None:
             return self._refuse(connection, submission, digest, job, row, entry, judged, now)
-        if judged.answer is Answer.REPEAT:
-            return _answer_from(job.submission_answer or {})
         if judged.answer is Answer.LATE and results.late_of_job(connection, job.id, _MOST_LATE) < _MOST_LATE:
             results.keep_late(connection, submission, page, digest, now)
         if judged.answer is not Answer.ACCEPT:
@@ -166,19 +167,18 @@ class Submitter:
 
         The request was made, so gate and ledger hear of it. It is no failure of the bot or the site.
         """
-        message = f"the URL was taken down ({entry}): nothing is stored, and the job has ended"
-        refusal = Judged(Answer.REFUSE, BotError.TAKEN_DOWN, message, {"job_id": str(job.id), "takedown": entry})
         if judged.answer is not Answer.ACCEPT:
-            return refusal
+            return _taken_down(job, entry)
         why, actor = f"taken down: {entry}", bot_holder(submission.bot_id)
         ending = JobEnd(JobStatus.FAILED, "taken down", actor, error_msg=why)
-        ending = ending._replace(submitted_by=submission.bot_id, submission_digest=digest)
+        stored = {"takedown": entry}
+        ending = ending._replace(submitted_by=submission.bot_id, submission_digest=digest, submission_answer=stored)
         if not jobs.end(connection, job, ending, now):
             raise _LostRaceError
         self._end_slot(connection, submission, job, row, now, counts=False)
         records.add_evidence(connection, None, [taken_down_of(row.id, web_address(job.url), entry, now)])
         webhooks.enqueue(connection, events_of_failure(job, why), now)
-        return refusal
+        return _taken_down(job, entry)
 
     def _accept(
         self,
@@ -493,6 +493,11 @@ def _stored(answer: dict[str, Any]) -> dict[str, Any]:
         return str(value) if isinstance(value, UUID) else value
 
     return {name: plain(value) for name, value in answer.items()}
+
+
+def _taken_down(job: HeldJob, entry: str) -> Judged:
+    message = f"the URL was taken down ({entry}): nothing is stored, and the job has ended"
+    return Judged(Answer.REFUSE, BotError.TAKEN_DOWN, message, {"job_id": str(job.id), "takedown": entry})
 
 
 def _answer_from(stored: dict[str, Any]) -> dict[str, Any]:
