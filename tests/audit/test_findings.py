@@ -416,6 +416,21 @@ NEAR_MISSES: dict[str, Made] = {
     "a number that is no status": lambda: site(page(titles=("Peugeot 404 | Cars",), word_count=150)),
     "a redirect to a login": lambda: not_linked(redirected_page("/x", "/login?next=/x", status=302)),
     "a redirect to another site": lambda: site(redirected_page("/x", "https://other.test/y")),
+    "a redirect to a site whose robots.txt cannot be read": lambda: site(
+        failed_page(
+            "/x",
+            302,
+            "robots_unreachable: redirected to https://other.test/y",
+            hops=(Hop(absolute("/x"), 302, "https://other.test/y", 40.0, 50.0),),
+        )
+    ),
+    "a link to a page for members": lambda: site(failed_page("/members", 401)),
+    "addresses by http that the browser upgrades": lambda: site(
+        replace(
+            page(insecure_resources=(Resource("img", "http://cdn.test/a.png"),)),
+            headers=headers_without(content_security_policy="default-src 'self'; upgrade-insecure-requests"),
+        )
+    ),
     "a page whose canonical is itself": lambda: site(page(**canonical("/x"))),
     "a page without a canonical": lambda: site(page(canonicals=())),
     "the same canonical twice": lambda: site(page(**canonical("/x", "/x"))),

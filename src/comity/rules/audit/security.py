@@ -17,12 +17,14 @@ def judge_security(page: AuditedPage, subject: str, found: Found) -> None:
     """Report what leaves the visitors of a page unprotected."""
     is_secure = subject.startswith("https:")
     resources = page.facts.insecure_resources if page.facts is not None else ()
-    if is_secure and resources:
+    policies = [value.lower() for name, value in page.headers if name == "content-security-policy"]
+    # Browsers then load by https what is written with http (CSP "Upgrade Insecure Requests" §3.3).
+    is_upgraded = any("upgrade-insecure-requests" in policy for policy in policies)
+    if is_secure and resources and not is_upgraded:
         shown = ", ".join(f"{each.element} {each.url}" for each in resources[:_SHOWN])
         found.add(FindingCode.MIXED_CONTENT, subject, f"{len(resources)}: {shown}")
     if not page.headers:  # they were not kept
         return
-    policies = [value.lower() for name, value in page.headers if name == "content-security-policy"]
     # RFC 6797 §8.1: browsers ignore the field over plain http.
     if is_secure and not _lasts(page.header("strict-transport-security")):
         found.add(FindingCode.MISSING_HSTS, subject)

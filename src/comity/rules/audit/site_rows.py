@@ -256,8 +256,11 @@ def _answer(page: AuditedPage, code: str) -> Answer:
         return Answer.SERVER_ERROR
     if page.status >= 400:
         return Answer.CLIENT_ERROR
-    # A redirect without a usable address leads nowhere; 304 is no redirect.
-    return Answer.NO_ANSWER if page.status >= 300 and page.status != _NOT_MODIFIED else Answer.OK
+    if page.status < 300 or page.status == _NOT_MODIFIED:
+        return Answer.OK
+    # A redirect without a usable address leads nowhere. One that was not followed for a reason of its target, such as
+    # the robots.txt of another site, says nothing about this one.
+    return Answer.UNKNOWN if code and page.hops and page.hops[-1].location is not None else Answer.NO_ANSWER
 
 
 def _is_loop(page: AuditedPage) -> bool:
