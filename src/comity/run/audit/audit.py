@@ -27,6 +27,7 @@ from comity.reports.audit.gather import LISTED, PAGES, AuditRuns, gather
 from comity.reports.audit.stored import StoredAudit, read_runs, when, write_info
 from comity.rules.budget import WARN_AT, limit_reached, limit_warning
 from comity.rules.canonical import WebAddress, web_address
+from comity.rules.first_contact import without_tls
 from comity.rules.takedown import Takedowns
 from comity.run.runtime import event_loop_runner
 from comity.settings import Settings
@@ -272,27 +273,46 @@ class AuditRun:
         """The host that the start redirected to, if it is another: then that is the site which is audited."""
         if self._moved_to is not None:
             return None
-        led_to = where_it_led(state.database, self._run_ids, self.plan.start.key)
-        address = web_address(led_to, collapse=state.settings.collapse_subdomains) if led_to else None
-        if address is None or address.host == self.plan.start.host:
+        address = self._other_site(state)
+        if address is None:
             return None
         self._moved_to = address.url
         return address.host if add_visits(state.database, visits, [address]) else None
+
+    def _other_site(self, state: State) -> WebAddress | None:
+        """Where the start page is, if it redirected to another host."""
+        led_to = where_it_led(state.database, self._run_ids, self._start(state).key)
+        address = web_address(led_to, collapse=state.settings.collapse_subdomains) if led_to else None
+        return address if address is not None and address.host != self.plan.start.host else None
+
+    def _start(self, state: State) -> WebAddress:
+        """The start page as it was visited: by http where the user wrote no scheme and nothing speaks TLS."""
+        start = self.plan.start
+        plain = without_tls(start.url) if not self.plan.names_scheme else None
+        if plain is None or where_it_led(state.database, self._run_ids, start.key) is not None:
+            return start
+        address = web_address(plain, collapse=state.settings.collapse_subdomains)
+        return address if where_it_led(state.database, self._run_ids, address.key) is not None else start
 
     def _gather(self, state: State, visits: VisitList, reason: EndReason, sentence: str) -> None:
         """Write the tables of the audit and how it ended."""
         assert self.folder is not None
         assert self.info is not None
         runs = AuditRuns(visits.list_id, tuple(self._run_ids))
+        start = self._start(state).url
+        if self._moved_to is None and (moved := self._other_site(state)) is not None:
+            # An earlier process followed the redirect; this one ended before it looked.
+            self._moved_to = moved.url if not add_visits(state.database, visits, [moved]) else None
         parts = [part for part in Target.of_folder(self.folder / PAGES).parts() if note_path(part).exists()]
-        gather(state.database, runs, self.folder, parts, self._moved_to or self.plan.start.url)
+        gather(state.database, runs, self.folder, parts, self._moved_to or start)
         now, pages = list_state(state.database, visits, self._run_ids), pages_so_far(state.database, visits)
         warnings = self._warnings(reason, pages, now.seconds / 60.0)
         if self._moved_to is not None:
-            said = f"{self.plan.start.url} redirects to {self._moved_to}; that site was audited."
+            said = f"{start} redirects to {self._moved_to}; that site was audited."
             warnings.append(Warned("redirected", said))
         self.info = replace(
             self.info,
+            site=start,
             ended_at=state.clock.seconds(),
             ended_by=str(reason),
             sentence=_sentence(reason, self.plan) or sentence,
