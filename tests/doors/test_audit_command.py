@@ -121,6 +121,25 @@ def test_a_site_that_disallows_everything(audit: CommandLine, web: Web) -> None:
     assert (decision["allowed"], decision["matched_rule"], decision["line"]) == (False, "Disallow: /", 2)
 
 
+def test_the_summary_says_once_why_an_audit_ended(audit: CommandLine, web: Web) -> None:
+    site = web.site({"/": page("/a", "/b", "/c"), "/a": page(), "/b": page(), "/c": page()}, robots=ROBOTS)
+    spent = audit("audit", site.url(), "--max-pages", "2", "--no-sitemaps", "--report", "spent.html")
+    assert "Ended: the limit of 2 pages per run was reached." in spent.out
+    assert "80 %" not in spent.out
+    assert "The audit ended early: the limit of 2 pages" in Path("spent.html").read_text(encoding="utf-8")
+
+    closed = audit("audit", web.site(SHOP, robots="User-agent: *\nDisallow: /\n").url())
+    assert "blocked by robots.txt. Ended: robots.txt forbids it." in closed.out
+
+    broken = audit("audit", web.site(SHOP | {"/robots.txt": Answer(500)}).url())
+    assert "Ended: robots.txt could not be read." in broken.out
+    assert "blocked by robots.txt" not in broken.out
+
+    port = audit("audit", "http://127.0.0.1:9/")
+    assert "Ended: port 9 is not used for HTTP." in port.out
+    assert "Check the address and its port." in port.out
+
+
 def test_a_site_that_redirects_elsewhere_is_followed_and_said(audit: CommandLine, web: Web) -> None:
     there = web.site(MENDED, robots=ROBOTS)
     here = web.site({"/": redirect(there.url(), 301)}, robots=ROBOTS)

@@ -241,6 +241,12 @@ class AuditInfo:
         """Whether everything that was found was visited."""
         return self.left == 0
 
+    @property
+    def open_warnings(self) -> list[str]:
+        """What went wrong besides the end: a budget that is spent needs no word on how near that was."""
+        of_the_end = (self.ended_by, f"{self.ended_by}_near")
+        return list(dict.fromkeys(each.sentence for each in self.warnings if each.code not in of_the_end))
+
 
 class AuditData(Protocol):
     """A stored audit, as the rules and the report read it. Each call reads anew, in a stable order."""

@@ -315,7 +315,8 @@ class AuditRun:
             site=start,
             ended_at=state.clock.seconds(),
             ended_by=str(reason),
-            sentence=_sentence(reason, self.plan) or sentence,
+            sentence=_sentence(reason, self.plan)
+            or (reason.sentence if reason is EndReason.ROBOTS_DENIED else sentence),
             pages=pages,
             requests=now.requests,
             warnings=tuple(warnings),
