@@ -137,7 +137,7 @@ def test_the_summary_says_once_why_an_audit_ended(audit: CommandLine, web: Web) 
 
     port = audit("audit", "http://127.0.0.1:9/")
     assert "Ended: port 9 is not used for HTTP." in port.out
-    assert "Check the address and its port." in port.out
+    assert "Check the address and its port" in port.out
 
 
 def test_a_site_that_redirects_elsewhere_is_followed_and_said(audit: CommandLine, web: Web) -> None:

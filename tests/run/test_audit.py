@@ -342,6 +342,25 @@ def test_a_stopped_audit_goes_on(place: Place, web: Web) -> None:
     assert [info.audit_id for info in stored_audits(place.folder / "audits")] == [second.info.audit_id]
 
 
+def test_an_audit_knows_which_host_it_waits_for(place: Place, web: Web) -> None:
+    held = threading.Event()
+    site = web.site({"/": Answer(body=page("/a"), held=held), "/a": page()})
+
+    def audit_beside(_first: AuditRun) -> None:
+        def release(second: AuditRun) -> None:
+            wait_until(lambda: second.waits_for == (site.host,), 60, "the wait for the host")
+            held.set()
+
+        wait_until(lambda: "/" in site.pages(), 60, "the page that is held")
+        try:
+            assert audit(place, site.url("/a"), release, sitemaps=False).info.pages == 1
+        finally:
+            held.set()
+
+    first = audit(place, site.url("/"), audit_beside, sitemaps=False)
+    assert (first.info.pages, first.info.ended_by) == (2, "nothing_left")
+
+
 def test_an_audit_that_has_not_ended_cannot_be_read_yet(place: Place, web: Web) -> None:
     held = threading.Event()
     site = web.site({"/": Answer(body=page(), held=held)})

@@ -53,6 +53,7 @@ MAX_MINUTES: Final = 60.0
 """S2's budgets."""
 WAIT_FOR_HOST_S: Final = 1800.0  # for a host that another worker holds
 _LOOK_EVERY_S: Final = 1.0
+_LOOK_AT_LEAST_EVERY_S: Final = 5.0
 _STOP_S: Final = 40.0
 _LONGEST_NAME: Final = 250
 _MOST_ROUNDS: Final = 10_000
@@ -114,6 +115,8 @@ class AuditRun:
         """Counters of this process; `pages_before` is what earlier ones fetched."""
         self.pages_before = 0
         self.is_resumed = False
+        self.waits_for: tuple[str, ...] = ()
+        """Hosts that another process is crawling; the audit goes on when it has ended."""
         self.info: AuditInfo | None = None
         """Known as soon as the audit has begun."""
         self.folder: Path | None = None
@@ -209,7 +212,7 @@ class AuditRun:
     async def _crawl_until_done(self, state: State, visits: VisitList) -> tuple[EndReason, str]:
         """Crawl the site until it is done, a budget is spent or `stop` is called; gives how it ended."""
         hosts = {self.plan.start.host} | set(hosts_to_visit(state.database, visits))
-        gives_up_at = monotonic() + WAIT_FOR_HOST_S
+        gives_up_at, wait_s = monotonic() + WAIT_FOR_HOST_S, _LOOK_EVERY_S
         for _round in range(_MOST_ROUNDS):
             spent = self._spent(state, visits)
             summary = await self._crawl_hosts(state, visits, set() if spent else hosts)
@@ -229,7 +232,9 @@ class AuditRun:
             if not _is_held(summary, left) or monotonic() > gives_up_at:
                 return reason, summary.reason
             hosts = left
-            await asyncio.sleep(_LOOK_EVERY_S)
+            self.waits_for = tuple(sorted(left))
+            wait_s = min(1.5 * wait_s, _LOOK_AT_LEAST_EVERY_S)  # each look is a run of its own in the state
+            await asyncio.sleep(wait_s)
         return EndReason.PUT_OFF, EndReason.PUT_OFF.sentence
 
     def _spent(self, state: State, visits: VisitList) -> EndReason | None:
