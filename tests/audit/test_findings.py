@@ -432,6 +432,10 @@ NEAR_MISSES: dict[str, Made] = {
             headers=headers_without(content_security_policy="default-src 'self'; upgrade-insecure-requests"),
         )
     ),
+    "a redirect from an account to a login": lambda: site(
+        redirected_page("/account", "/login?next=/account", status=302, facts=None)
+    ),
+    "a mail address that Cloudflare hides": lambda: site(failed_page("/cdn-cgi/l/email-protection")),
     "the pages of a list": lambda: site(
         page("/list", titles=("All boats",), descriptions=("Every boat.",)),
         replace(page("/list?page=2", titles=("All boats",), descriptions=("Every boat.",)), in_sitemap=False),
