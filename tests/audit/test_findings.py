@@ -442,6 +442,14 @@ NEAR_MISSES: dict[str, Made] = {
         replace(page("/list/page/3/", titles=("All boats",), descriptions=("Every boat.",)), in_sitemap=False),
     ),
     "a text about what does not exist": lambda: site(page(titles=("La perfección no existe",), word_count=150)),
+    "a policy in the page": lambda: site(
+        replace(
+            page(
+                insecure_resources=(Resource("img", "http://cdn.test/a.png"),), policies=("upgrade-insecure-requests",)
+            ),
+            headers=headers_without("content-security-policy", x_frame_options="DENY"),
+        )
+    ),
     "a page whose canonical is itself": lambda: site(page(**canonical("/x"))),
     "a page without a canonical": lambda: site(page(canonicals=())),
     "the same canonical twice": lambda: site(page(**canonical("/x", "/x"))),

@@ -339,6 +339,13 @@ async def test_a_child_process_reads_the_same() -> None:
     assert replace(facts_from_json(here.facts), similarity=None, text_hash=None).canonicals == ("https://e.example/c",)
 
 
+def test_a_policy_in_the_page_is_kept() -> None:
+    found = facts('<meta http-equiv="Content-Security-Policy" content="upgrade-insecure-requests">')
+    assert found.policies == ("upgrade-insecure-requests",)
+    assert facts_from_json(facts_to_json(found)) == found
+    assert facts('<meta http-equiv="refresh" content="5">').policies == ()
+
+
 def test_a_heading_that_is_a_picture_has_its_alt_text() -> None:
     assert facts("<h1><a href=/><img src=logo.png alt='Harbour Books'></a></h1>").headings == (
         Heading(1, "Harbour Books"),

@@ -78,6 +78,7 @@ _LOADS: Final = {
 _LOADED_LINKS: Final = frozenset({"stylesheet", "icon", "preload", "modulepreload", "apple-touch-icon", "manifest"})
 _NAMES_OF_IMAGES: Final = ("aria-label", "aria-labelledby", "title")
 _DECORATION: Final = ("presentation", "none")
+_POLICY: Final = "content-security-policy"
 _ROBOTS: Final = frozenset({"robots", "slurp", "yandex", "baiduspider", "google", "facebookexternalhit"})
 _BLANKS: Final = "".join(map(chr, range(0x21)))  # what the URL parser strips from both ends of an address
 _LINK_FIELD: Final = re.compile(
@@ -191,6 +192,7 @@ class _FactReader:
         self._without_alt: dict[str, None] = {}
         self._insecure: dict[Resource, None] = {}
         self._has_viewport = False
+        self._policies: list[str] = []
         self._content: list[str] = []
         self._whole: list[str] = []
         self._characters = 0
@@ -222,6 +224,7 @@ class _FactReader:
             text_hash=xxh3_128_hexdigest(text.encode("utf-8", "surrogatepass")) if text else None,
             similarity=similarity_of(compared) if compared else None,
             has_viewport=self._has_viewport,
+            policies=tuple(self._policies),
         )
 
     def read_headers(self, said: SaidByServer) -> None:
@@ -320,6 +323,9 @@ class _FactReader:
                 self._descriptions.append(_one_line([content])[:_LONGEST])
         elif name == "viewport":
             self._has_viewport = True
+        elif content and not name and (element.attr("http-equiv") or "").strip().lower() == _POLICY:
+            if len(self._policies) < _FEW:
+                self._policies.append(content[:_LONGEST])
         elif content and (name in _ROBOTS or name.endswith("bot")) and len(self._directives) < 2 * _FEW:
             self._directives.append(Directive(content[:_LONGEST], f"meta {name[:50]}"))
 
@@ -342,7 +348,7 @@ class _FactReader:
             place.link.alts.append(f" {alt} ")
         if alt is not None and place.heading is not None and place.is_shown:
             place.heading.append(f" {alt} ")  # a logo in the main heading is read out and indexed by its alt text
-        # A name by ARIA or a title does as well (HTML-AAM §4.1), and what is hidden needs none.
+        # A name by ARIA or a title does as well (HTML-AAM), and what is hidden needs none.
         is_named = any((element.attr(name) or "").strip() for name in _NAMES_OF_IMAGES)
         is_unseen = not place.is_shown or _is_hidden(element)
         if "alt" in element.attrs or is_decoration or is_named or is_unseen or len(self._without_alt) >= _MANY:

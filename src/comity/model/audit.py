@@ -116,6 +116,8 @@ class PageFacts:
     similarity: int | None = None
     """A 64-bit similarity hash of the visible text: near-duplicates differ in few bits."""
     has_viewport: bool = False
+    policies: tuple[str, ...] = ()
+    """Content-Security-Policy of meta elements; that of the header is among the headers."""
 
 
 class FoundVia(StrEnum):
