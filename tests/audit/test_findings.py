@@ -530,6 +530,17 @@ def test_an_error_page_in_another_language_is_known(title: str) -> None:
     assert codes(find(site(page(titles=(title,), word_count=100)))) == {"soft_404": ["/x"]}
 
 
+def test_a_redirect_to_a_host_that_does_not_exist_is_a_broken_link() -> None:
+    why = "robots.txt could not be fetched (dns_failure): everything disallowed until it is read again"
+    gone = failed_page(
+        "/x",
+        301,
+        f"robots_unreachable: redirected to https://gone.test/: {why}",
+        hops=(Hop(absolute("/x"), 301, "https://gone.test/", 40.0, 50.0),),
+    )
+    assert codes(find(site(gone))) == {"broken_link": ["/x"], "unreachable": ["/x"]}
+
+
 def test_a_page_that_is_too_large_to_be_read_is_reported() -> None:
     large = replace(page(), facts=None, error="too_large: more than 10000000 bytes", content_type="text/html")
     assert codes(find(site(large))) == {"large_page": ["/x"]}
