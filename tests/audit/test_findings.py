@@ -24,6 +24,7 @@ from comity.model.audit import (
 from comity.model.audit import FindingCode as Code
 from comity.rules.audit.catalogue import CATALOGUE
 from comity.rules.audit.findings import find
+from comity.rules.audit.pagination import is_later_page, series_of
 from comity.rules.audit.similarity import similarity_of
 from comity.rules.audit.titles_and_text import FEWEST_WORDS, LONGEST_TITLE
 from tests.audit.memory import (
@@ -416,6 +417,39 @@ NEAR_MISSES: dict[str, Made] = {
     "a number that is no status": lambda: site(page(titles=("Peugeot 404 | Cars",), word_count=150)),
     "a redirect to a login": lambda: not_linked(redirected_page("/x", "/login?next=/x", status=302)),
     "a redirect to another site": lambda: site(redirected_page("/x", "https://other.test/y")),
+    "a redirect to a site whose robots.txt cannot be read": lambda: site(
+        failed_page(
+            "/x",
+            302,
+            "robots_unreachable: redirected to https://other.test/y",
+            hops=(Hop(absolute("/x"), 302, "https://other.test/y", 40.0, 50.0),),
+        )
+    ),
+    "a link to a page for members": lambda: site(failed_page("/members", 401)),
+    "addresses by http that the browser upgrades": lambda: site(
+        replace(
+            page(insecure_resources=(Resource("img", "http://cdn.test/a.png"),)),
+            headers=headers_without(content_security_policy="default-src 'self'; upgrade-insecure-requests"),
+        )
+    ),
+    "a redirect from an account to a login": lambda: site(
+        redirected_page("/account", "/login?next=/account", status=302, facts=None)
+    ),
+    "a mail address that Cloudflare hides": lambda: site(failed_page("/cdn-cgi/l/email-protection")),
+    "the pages of a list": lambda: site(
+        page("/list", titles=("All boats",), descriptions=("Every boat.",)),
+        replace(page("/list?page=2", titles=("All boats",), descriptions=("Every boat.",)), in_sitemap=False),
+        replace(page("/list/page/3/", titles=("All boats",), descriptions=("Every boat.",)), in_sitemap=False),
+    ),
+    "a text about what does not exist": lambda: site(page(titles=("La perfección no existe",), word_count=150)),
+    "a policy in the page": lambda: site(
+        replace(
+            page(
+                insecure_resources=(Resource("img", "http://cdn.test/a.png"),), policies=("upgrade-insecure-requests",)
+            ),
+            headers=headers_without("content-security-policy", x_frame_options="DENY"),
+        )
+    ),
     "a page whose canonical is itself": lambda: site(page(**canonical("/x"))),
     "a page without a canonical": lambda: site(page(canonicals=())),
     "the same canonical twice": lambda: site(page(**canonical("/x", "/x"))),
@@ -467,6 +501,50 @@ NEAR_MISSES: dict[str, Made] = {
 @pytest.mark.parametrize("made", NEAR_MISSES.values(), ids=NEAR_MISSES)
 def test_what_comes_near_to_a_fault_gives_no_finding(made: Made) -> None:
     assert codes(find(made())) == {}
+
+
+@pytest.mark.parametrize(
+    ("url", "series", "is_later"),
+    [
+        ("https://a.test/list", "https://a.test/list", False),
+        ("https://a.test/list?page=1", "https://a.test/list", False),
+        ("https://a.test/list?page=2", "https://a.test/list", True),
+        ("https://a.test/list?sort=price&page=2", "https://a.test/list?sort=price", True),
+        ("https://a.test/list?page=2&sort=price", "https://a.test/list?sort=price", True),
+        ("https://a.test/list?offset=0", "https://a.test/list", False),
+        ("https://a.test/list?start=20", "https://a.test/list", True),
+        ("https://a.test/blog/page/7/", "https://a.test/blog", True),
+        ("https://a.test/?p=12", "https://a.test/?p=12", False),
+        ("https://a.test/page/contact", "https://a.test/page/contact", False),
+        ("https://a.test/homepage/3", "https://a.test/homepage/3", False),
+    ],
+)
+def test_pages_of_a_series_are_known_by_their_address(url: str, series: str, is_later: bool) -> None:
+    assert (series_of(url), is_later_page(url)) == (series, is_later)
+
+
+@pytest.mark.parametrize(
+    "title", ["Diese Seite existiert nicht", "Cette page n'existe pas", "La página no existe", "La página ya no existe"]
+)
+def test_an_error_page_in_another_language_is_known(title: str) -> None:
+    assert codes(find(site(page(titles=(title,), word_count=100)))) == {"soft_404": ["/x"]}
+
+
+def test_a_redirect_to_a_host_that_does_not_exist_is_a_broken_link() -> None:
+    why = "robots.txt could not be fetched (dns_failure): everything disallowed until it is read again"
+    gone = failed_page(
+        "/x",
+        301,
+        f"robots_unreachable: redirected to https://gone.test/: {why}",
+        hops=(Hop(absolute("/x"), 301, "https://gone.test/", 40.0, 50.0),),
+    )
+    assert codes(find(site(gone))) == {"broken_link": ["/x"], "unreachable": ["/x"]}
+
+
+def test_a_page_that_is_too_large_to_be_read_is_reported() -> None:
+    large = replace(page(), facts=None, error="too_large: more than 10000000 bytes", content_type="text/html")
+    assert codes(find(site(large))) == {"large_page": ["/x"]}
+    assert codes(find(site(replace(large, content_type="application/zip")))) == {}
 
 
 def test_a_page_by_http_has_no_hsts_and_no_mixed_content_to_miss() -> None:

@@ -67,6 +67,7 @@ def test_a_complete_item_lacks_nothing_and_each_property_is_missed(name: str) ->
             ("aggregateRating.ratingCount or aggregateRating.reviewCount",),
         ),
         ("https://schema.org/NewsArticle", {}, ("headline",)),
+        ("schema:Article", {"name": "As content systems write it"}, ()),
         ("schema:Restaurant", {"name": "Inn"}, ("address",)),
         (
             "MusicEvent",

@@ -78,6 +78,7 @@ def test_an_audit_from_first_request_to_comparison(audit: CommandLine, web: Web)
     assert [each["url"] for each in changes["broken_link"]["better"]] == [site.url("/gone")]
     assert not changes["broken_link"]["worse"]
     assert compared["better"] >= 2
+    assert audit.json("audit", "compare", site.url(), site.url()) == compared, "a site means its last two audits"
     assert audit("audit", "compare", site.url(), listed["audit_id"], "--fail-on", "error").code == 1
     assert audit("audit", "compare", listed["audit_id"], site.url(), "--fail-on", "error").code == 0
 
@@ -91,7 +92,8 @@ def test_the_summary_fits_80_columns(audit: CommandLine, web: Web, monkeypatch: 
     assert max(map(len, answer.lines)) <= 80
     assert "error" in answer.out
     assert "1 error, " in answer.out
-    answer = audit("audit", "compare", site.url(), site.url())
+    (listed,) = audit.json("audit", "list")
+    answer = audit("audit", "compare", listed["audit_id"], site.url())
     assert answer.code == 0
     assert max(map(len, answer.lines)) <= 80
     assert "0 worse, 0 better" in answer.out
@@ -117,6 +119,25 @@ def test_a_site_that_disallows_everything(audit: CommandLine, web: Web) -> None:
     assert "comity robots" in document["advice"]
     (decision,) = [each for each in document["decisions"] if each["url"] == site.url()]
     assert (decision["allowed"], decision["matched_rule"], decision["line"]) == (False, "Disallow: /", 2)
+
+
+def test_the_summary_says_once_why_an_audit_ended(audit: CommandLine, web: Web) -> None:
+    site = web.site({"/": page("/a", "/b", "/c"), "/a": page(), "/b": page(), "/c": page()}, robots=ROBOTS)
+    spent = audit("audit", site.url(), "--max-pages", "2", "--no-sitemaps", "--report", "spent.html")
+    assert "Ended: the limit of 2 pages per run was reached." in spent.out
+    assert "80 %" not in spent.out
+    assert "The audit ended early: the limit of 2 pages" in Path("spent.html").read_text(encoding="utf-8")
+
+    closed = audit("audit", web.site(SHOP, robots="User-agent: *\nDisallow: /\n").url())
+    assert "blocked by robots.txt. Ended: robots.txt forbids it." in closed.out
+
+    broken = audit("audit", web.site(SHOP | {"/robots.txt": Answer(500)}).url())
+    assert "Ended: robots.txt could not be read." in broken.out
+    assert "blocked by robots.txt" not in broken.out
+
+    port = audit("audit", "http://127.0.0.1:9/")
+    assert "Ended: port 9 is not used for HTTP." in port.out
+    assert "Check the address and its port" in port.out
 
 
 def test_a_site_that_redirects_elsewhere_is_followed_and_said(audit: CommandLine, web: Web) -> None:
@@ -198,6 +219,46 @@ def test_an_audit_that_is_not_there(comity: CommandLine) -> None:
         assert json.loads(answer.err)["error"] == "not_found"
         assert "comity audit list" in answer.err
     assert comity.done("audit", "list").out == "No audit is stored.\n"
+
+
+def test_a_site_with_one_audit_has_nothing_to_compare_it_with(audit: CommandLine, web: Web) -> None:
+    site = web.site(SHOP, robots=ROBOTS)
+    audit("audit", site.url())
+    answer = audit("audit", "compare", site.url(), site.url(), "--fail-on", "warning")
+    assert (answer.code, answer.out) == (1, "")
+    assert f"there is no audit of {site.url()} before " in answer.err
+
+
+@pytest.mark.parametrize("said", ["{", "[]", "null", '{"list_id": 1}'])
+def test_one_damaged_audit_does_not_hide_the_others(audit: CommandLine, web: Web, said: str) -> None:
+    site = web.site(SHOP, robots=ROBOTS)
+    audit("audit", site.url())
+    damaged = Path("comity-data/audits/damaged-1")
+    damaged.mkdir()
+    (damaged / "audit.json").write_text(said)
+    answer = audit("audit", "list")
+    assert answer.code == 0, answer
+    assert site.host.replace(":", "-") in answer.out
+    assert f"{damaged / 'audit.json'} cannot be read" in answer.err
+    assert audit("audit", "report", site.url()).code == 0
+    assert audit("audit", "report", "damaged-1").code == 1
+
+
+def test_an_audit_with_damaged_tables_says_which_file_it_is(audit: CommandLine, web: Web) -> None:
+    site = web.site(SHOP, robots=ROBOTS)
+    audit("audit", site.url())
+    (folder,) = Path("comity-data/audits").iterdir()
+    robots = folder / "tables" / "robots.jsonl"
+    (part,) = (folder / "tables" / "pages").iterdir()
+    for path in (robots, part):
+        whole = path.read_bytes()
+        path.write_bytes(whole[:20])
+        answer = audit("audit", "report", site.url())
+        assert (answer.code, answer.out) == (1, "")
+        assert "is damaged" in answer.err
+        assert str(path.relative_to(folder).parts[1]).partition(".")[0] in answer.err
+        assert "unexpected" not in answer.err
+        path.write_bytes(whole)
 
 
 def test_a_comparison_says_which_audit_ended_early(capsys: pytest.CaptureFixture[str]) -> None:

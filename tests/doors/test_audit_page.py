@@ -72,6 +72,8 @@ def test_the_example_prints_what_the_page_shows(comity: CommandLine, web: Web, m
     assert as_shown(answer.out, site).split() == shown.split()  # the page wraps lines
     assert Path("audit.html").stat().st_size > 20_000
     for line in others:
+        if " compare " in line:  # it needs an earlier audit
+            comity.done(*_words(first, site))
         if " report " in line or " list" in line or " compare " in line:
             answer = comity(*_words(line, site))
             assert answer.code == 0, (line, answer)

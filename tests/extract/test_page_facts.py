@@ -18,6 +18,7 @@ from comity.extract.page_facts import (
     read_facts,
 )
 from comity.model.audit import Alternate, Directive, Heading, PageFacts, Resource, StructuredItem
+from comity.rules.audit.similarity import NEAR_BITS, distance
 from comity.rules.audit.stored_form import facts_from_json, facts_to_json
 
 URL = "https://e.example/folder/page"
@@ -336,3 +337,51 @@ async def test_a_child_process_reads_the_same() -> None:
     assert there == here
     assert here.facts is not None
     assert replace(facts_from_json(here.facts), similarity=None, text_hash=None).canonicals == ("https://e.example/c",)
+
+
+def test_a_policy_in_the_page_is_kept() -> None:
+    found = facts('<meta http-equiv="Content-Security-Policy" content="upgrade-insecure-requests">')
+    assert found.policies == ("upgrade-insecure-requests",)
+    assert facts_from_json(facts_to_json(found)) == found
+    assert facts('<meta http-equiv="refresh" content="5">').policies == ()
+
+
+def test_a_heading_that_is_a_picture_has_its_alt_text() -> None:
+    assert facts("<h1><a href=/><img src=logo.png alt='Harbour Books'></a></h1>").headings == (
+        Heading(1, "Harbour Books"),
+    )
+    assert facts("<h1>Harbour <img src=logo.png alt=''></h1>").headings == (Heading(1, "Harbour"),)
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "<img src=a.png aria-label='A boat'>",
+        "<img src=a.png aria-labelledby=caption>",
+        "<img src=a.png title='A boat'>",
+        "<img src=a.png hidden>",
+        "<div style='display: none'><img src=a.png></div>",
+    ],
+)
+def test_a_picture_that_is_named_otherwise_or_hidden_lacks_no_alt_text(image: str) -> None:
+    assert facts(image).images_without_alt == ()
+    assert facts("<img src=a.png title=' '>").images_without_alt
+
+
+def test_pages_without_spaces_between_words_are_compared_by_their_characters() -> None:
+    frame = "会社概要 お知らせ 採用情報 所在地 電話 受付時間 個人情報 利用規約"
+    one = "港の本屋では海と船の本を三百冊ほど並べ、毎週土曜日に読書会を開いています。"
+    other = "新しい工場は来年の春に完成し、部品の生産は今の二倍になる見込みだと発表しました。"
+    texts = [f"<p>{frame}</p><p>{body * 3}</p>" for body in (one, other)]
+    hashes = [facts(text).similarity for text in texts]
+    assert hashes[0] is not None
+    assert hashes[1] is not None
+    assert distance(hashes[0], hashes[1]) > NEAR_BITS
+    again = facts(texts[0].replace("三百冊", "四百冊")).similarity
+    assert again is not None
+    assert distance(hashes[0], again) <= NEAR_BITS
+
+
+@pytest.mark.parametrize("text", ["ພາສາລາວ", "ភាសាខ្មែរ", "မြန်မာဘာသာ", "𠮷野家𠮷野家"])
+def test_words_of_every_script_without_spaces_are_counted(text: str) -> None:
+    assert facts(f"<p>{text * 20}</p>").word_count >= 50

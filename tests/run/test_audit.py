@@ -16,6 +16,7 @@ from comity.model.audit import AuditedPage, AuditInfo, RobotsDecision
 from comity.model.errors import NotFound
 from comity.model.gate import DOOR_PROFILES, Door
 from comity.reports.audit.stored import StoredAudit, read_info, stored_audits
+from comity.rules.audit.findings import find
 from comity.run.audit.audit import AuditRun, plan_audit
 from tests.servers.ports import closed_port
 from tests.servers.waiting import wait_until
@@ -262,6 +263,34 @@ def test_a_start_that_redirects_to_another_host_is_followed_and_reported(place: 
     assert (stored.info.site, stored.info.ended_by) == (here.url("/"), "nothing_left")
 
 
+def test_a_redirect_that_an_earlier_process_followed_is_reported_too(place: Place, web: Web) -> None:
+    held = threading.Event()
+    routes = tree(12)
+    for path in ("/p3", "/p4"):
+        routes[path] = Answer(body=routes[path], held=held)  # type: ignore[arg-type]
+    there = web.site(routes, address="127.0.0.2")
+    here = web.site({"/": redirect(there.url("/"), 301)})
+
+    def stop(run: AuditRun) -> None:
+        wait_until(lambda: {"/p3", "/p4"} <= set(there.pages()), 60, "the pages that are held")
+        run.stop()
+        held.set()
+
+    assert audit(place, here.url("/"), stop, sitemaps=False).info.ended_by == "stopped"
+    stored = audit(place, here.url("/"), sitemaps=False, max_pages=8)
+    assert stored.info.ended_by == "page_limit"
+    assert "redirected" in codes(stored.info)
+    assert {each.url: each.depth for each in stored.pages()}[there.url("/")] == 0
+
+
+def test_a_site_without_tls_that_was_named_without_a_scheme_has_no_fault_for_it(place: Place, web: Web) -> None:
+    site = web.site({"/": page("/a"), "/a": page()}, robots="User-agent: *\nDisallow: /private\n")
+    stored = audit(place, site.host)
+    assert (stored.info.site, stored.info.pages) == (site.url("/"), 2)
+    assert {each.url: each.depth for each in stored.pages() if each.status}[site.url("/")] == 0
+    assert "robots_unreachable" not in {each.code for each in find(stored)}
+
+
 def test_a_crawl_and_an_audit_of_one_host_do_not_change_each_other(place: Place, web: Web) -> None:
     site = web.site(tree(8))
     assert place.crawl(site.url("/")).pages == 8
@@ -311,6 +340,25 @@ def test_a_stopped_audit_goes_on(place: Place, web: Web) -> None:
     assert (second.info.pages, second.info.ended_by) == (20, "nothing_left")
     assert len(site.pages()) == len(set(site.pages())) == 20
     assert [info.audit_id for info in stored_audits(place.folder / "audits")] == [second.info.audit_id]
+
+
+def test_an_audit_knows_which_host_it_waits_for(place: Place, web: Web) -> None:
+    held = threading.Event()
+    site = web.site({"/": Answer(body=page("/a"), held=held), "/a": page()})
+
+    def audit_beside(_first: AuditRun) -> None:
+        def release(second: AuditRun) -> None:
+            wait_until(lambda: second.waits_for == (site.host,), 60, "the wait for the host")
+            held.set()
+
+        wait_until(lambda: "/" in site.pages(), 60, "the page that is held")
+        try:
+            assert audit(place, site.url("/a"), release, sitemaps=False).info.pages == 1
+        finally:
+            held.set()
+
+    first = audit(place, site.url("/"), audit_beside, sitemaps=False)
+    assert (first.info.pages, first.info.ended_by) == (2, "nothing_left")
 
 
 def test_an_audit_that_has_not_ended_cannot_be_read_yet(place: Place, web: Web) -> None:

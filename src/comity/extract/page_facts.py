@@ -76,15 +76,19 @@ _LOADS: Final = {
     "input": ("src",),
 }
 _LOADED_LINKS: Final = frozenset({"stylesheet", "icon", "preload", "modulepreload", "apple-touch-icon", "manifest"})
+_NAMES_OF_IMAGES: Final = ("aria-label", "aria-labelledby", "title")
 _DECORATION: Final = ("presentation", "none")
+_POLICY: Final = "content-security-policy"
 _ROBOTS: Final = frozenset({"robots", "slurp", "yandex", "baiduspider", "google", "facebookexternalhit"})
 _BLANKS: Final = "".join(map(chr, range(0x21)))  # what the URL parser strips from both ends of an address
 _LINK_FIELD: Final = re.compile(
     r"<([^<>]{0,4096})>((?:\s*;\s*[\w*!#$&+.^`|~-]+\s*=\s*(?:\"[^\"]{0,1000}\"|[^\",;\s]+))*)"
 )
 _LINK_PARAMETER: Final = re.compile(r";\s*([\w*!#$&+.^`|~-]+)\s*=\s*(?:\"([^\"]*)\"|([^\",;\s]+))")
-# Scripts without spaces between words; two characters are about a word.
-_UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\u0e00-\u0e7f]")
+# Scripts without spaces between words (Chinese, Japanese, Thai, Lao, Burmese, Khmer); two characters are about a word.
+_UNSPACED: Final = re.compile(
+    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
+)
 
 Address = Callable[[str], str]
 """Trims an address as the reader of the page does; what no server would take is empty."""
@@ -188,6 +192,7 @@ class _FactReader:
         self._without_alt: dict[str, None] = {}
         self._insecure: dict[Resource, None] = {}
         self._has_viewport = False
+        self._policies: list[str] = []
         self._content: list[str] = []
         self._whole: list[str] = []
         self._characters = 0
@@ -197,8 +202,11 @@ class _FactReader:
         text = _one_line(self._content) or _one_line(self._whole)
         words = text.split()[:_WORDS_MOST]
         count = len(words)
-        if not text.isascii():
-            count += len(_UNSPACED.findall(text)) // 2
+        compared = words
+        if not text.isascii() and (unspaced := len(_UNSPACED.findall(text))):
+            count += unspaced // 2
+            # A paragraph without spaces would be compared as one word, and weigh no more than a word of a menu.
+            compared = _UNSPACED.sub(r" \g<0> ", text).split()[:_WORDS_MOST]
         headings = ((level, _one_line(parts)[:_LONGEST]) for level, parts in self._headings)
         return PageFacts(
             language=self._language,
@@ -214,8 +222,9 @@ class _FactReader:
             insecure_resources=tuple(self._insecure),
             word_count=count,
             text_hash=xxh3_128_hexdigest(text.encode("utf-8", "surrogatepass")) if text else None,
-            similarity=similarity_of(words) if words else None,
+            similarity=similarity_of(compared) if compared else None,
             has_viewport=self._has_viewport,
+            policies=tuple(self._policies),
         )
 
     def read_headers(self, said: SaidByServer) -> None:
@@ -314,6 +323,9 @@ class _FactReader:
                 self._descriptions.append(_one_line([content])[:_LONGEST])
         elif name == "viewport":
             self._has_viewport = True
+        elif content and not name and (element.attr("http-equiv") or "").strip().lower() == _POLICY:
+            if len(self._policies) < _FEW:
+                self._policies.append(content[:_LONGEST])
         elif content and (name in _ROBOTS or name.endswith("bot")) and len(self._directives) < 2 * _FEW:
             self._directives.append(Directive(content[:_LONGEST], f"meta {name[:50]}"))
 
@@ -334,7 +346,12 @@ class _FactReader:
         alt = element.attr("alt")
         if alt is not None and place.link is not None:
             place.link.alts.append(f" {alt} ")
-        if "alt" in element.attrs or is_decoration or len(self._without_alt) >= _MANY:
+        if alt is not None and place.heading is not None and place.is_shown:
+            place.heading.append(f" {alt} ")  # a logo in the main heading is read out and indexed by its alt text
+        # A name by ARIA or a title does as well (HTML-AAM), and what is hidden needs none.
+        is_named = any((element.attr(name) or "").strip() for name in _NAMES_OF_IMAGES)
+        is_unseen = not place.is_shown or _is_hidden(element)
+        if "alt" in element.attrs or is_decoration or is_named or is_unseen or len(self._without_alt) >= _MANY:
             return
         written = next((said for name in ("src", "data-src", "srcset") if (said := element.attr(name))), "")
         if not written.lower().startswith("data:"):

@@ -116,6 +116,8 @@ class PageFacts:
     similarity: int | None = None
     """A 64-bit similarity hash of the visible text: near-duplicates differ in few bits."""
     has_viewport: bool = False
+    policies: tuple[str, ...] = ()
+    """Content-Security-Policy of meta elements; that of the header is among the headers."""
 
 
 class FoundVia(StrEnum):
@@ -240,6 +242,12 @@ class AuditInfo:
     def is_complete(self) -> bool:
         """Whether everything that was found was visited."""
         return self.left == 0
+
+    @property
+    def open_warnings(self) -> list[str]:
+        """What went wrong besides the end: a budget that is spent needs no word on how near that was."""
+        of_the_end = (self.ended_by, f"{self.ended_by}_near")
+        return list(dict.fromkeys(each.sentence for each in self.warnings if each.code not in of_the_end))
 
 
 class AuditData(Protocol):

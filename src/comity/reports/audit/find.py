@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from comity.model.audit import AuditInfo
 from comity.model.errors import BadInput, NotFound, Remedy, RemedyCode
 from comity.reports.audit.stored import INFO, StoredAudit, stored_audits
 from comity.rules.canonical import web_address
 
 
-def find_audit(audits: Path, name: str) -> StoredAudit:
-    """The audit of that name or in that folder, or the newest of that site; `NotFound` if there is none."""
+def find_audit(audits: Path, name: str, *, earlier_than: AuditInfo | None = None) -> StoredAudit:
+    """The audit of that name or in that folder, or the newest of that site; `NotFound` if there is none.
+
+    With `earlier_than`, a site means its newest audit before that one: an audit compared with itself shows no change.
+    """
     folder = Path(name).expanduser()
     if (folder / INFO).is_file():
         return StoredAudit(folder)
@@ -19,8 +23,15 @@ def find_audit(audits: Path, name: str) -> StoredAudit:
     host = _host(name)
     if host is not None:
         for info in stored_audits(audits):
-            if info.ended_at is not None and _host(info.site) == host:
+            is_early = earlier_than is None or (
+                info.audit_id != earlier_than.audit_id and info.started_at <= earlier_than.started_at
+            )
+            if is_early and info.ended_at is not None and _host(info.site) == host:
                 return StoredAudit(audits / info.audit_id)
+    if host is not None and earlier_than is not None and _host(earlier_than.site) == host:
+        raise NotFound(
+            f"there is no audit of {name} before {earlier_than.audit_id}", remedy=Remedy(RemedyCode.LIST_AUDITS)
+        )
     raise NotFound(f"there is no audit {name!r}", remedy=Remedy(RemedyCode.LIST_AUDITS))
 
 

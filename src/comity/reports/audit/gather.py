@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from errno import EEXIST, ENOTEMPTY
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -32,6 +33,7 @@ LISTED: Final = "listed.jsonl"
 _MEMORY_LIMITS: Final = ("48MB", "256MB", "2GB")
 _ROWS_AT_ONCE: Final = 500
 _MOST_LEVELS: Final = 1_000
+_MOST_REPLACED: Final = 5  # times that another process may put tables in between
 _ROW_GROUP: Final = 2_048  # rows; DuckDB's least
 _LINES_AT_ONCE: Final = 2_000
 _BUCKET_BYTES: Final = 2_000_000  # of a table that are sorted at once
@@ -116,10 +118,22 @@ def gather(database: Database, audit: AuditRuns, folder: Path, parts: Sequence[P
         _write_lines(made / "sitemaps.jsonl", (row._asdict() for row in sitemap_files(database, audit)))
         _write_tables(made, folder, parts, start)
         (made / "refused.jsonl").unlink()
-        shutil.rmtree(folder / TABLES, ignore_errors=True)
-        made.rename(folder / TABLES)
+        _replace(folder / TABLES, made)
     finally:
         shutil.rmtree(made, ignore_errors=True)
+
+
+def _replace(tables: Path, made: Path) -> None:
+    """Put new tables in place of the old ones. Two processes that end one audit at once may both do so."""
+    for attempt in range(_MOST_REPLACED):
+        shutil.rmtree(tables, ignore_errors=True)
+        try:
+            made.rename(tables)
+        except OSError as problem:
+            if problem.errno not in (ENOTEMPTY, EEXIST) or attempt == _MOST_REPLACED - 1:
+                raise
+        else:
+            return
 
 
 def decisions(database: Database, audit: AuditRuns) -> Iterator[dict[str, Any]]:

@@ -125,7 +125,11 @@ def _summary(report: AuditReport) -> Html:
 def _ending(info: AuditInfo) -> Html | None:
     if info.is_complete and info.ended_by not in _EARLY:
         return None
-    sentence = f"The audit ended early: {info.sentence.rstrip('.')}." if info.sentence else "The audit ended early."
+    sentence = (
+        f"The audit ended early: {info.sentence.removeprefix('Stopped: ').rstrip('.')}."
+        if info.sentence
+        else "The audit ended early."
+    )
     were = "was" if info.left == 1 else "were"
     left = f" {counted(info.left, 'known URL')} {were} not visited, so findings may be missing." if info.left else ""
     return element("div", element("p", foreign(sentence), left), class_="callout warning")
@@ -133,7 +137,7 @@ def _ending(info: AuditInfo) -> Html | None:
 
 def _warnings(info: AuditInfo) -> list[Html | None]:
     """What went wrong on the way, except for a budget whose end is already reported."""
-    sentences = list(dict.fromkeys(each.sentence for each in info.warnings if each.code != info.ended_by))
+    sentences = info.open_warnings
     shown = [element("p", foreign(sentence)) for sentence in sentences[:_MOST_WARNINGS]]
     more = len(sentences) - len(shown)
     shown += [element("p", f"{counted(more, 'warning')} more.")] if more else []

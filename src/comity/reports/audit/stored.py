@@ -6,7 +6,7 @@ Each call reads anew, a few rows at a time, so an audit of ten thousand pages ta
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -28,7 +28,7 @@ from comity.model.audit import (
     SitemapFile,
     Warned,
 )
-from comity.model.errors import BadInput, NotFound
+from comity.model.errors import BadInput, ComityError, NotFound
 from comity.reports.audit.gather import TABLES, AuditRuns
 from comity.rules.audit.stored_form import facts_from_json, headers_from_json, hops_from_json
 
@@ -121,15 +121,26 @@ class StoredAudit:
             "autoload_known_extensions": False,
         }
         with closing(duckdb.connect(":memory:", config=settings)) as connection:
-            connection.read_parquet([str(file.absolute()) for file in files]).create_view("found")
-            connection.execute(f"SELECT {names} FROM found{grouped}")  # noqa: S608  # our own words
-            while rows := connection.fetchmany(at_once):
-                yield from rows
+            try:
+                connection.read_parquet([str(file.absolute()) for file in files]).create_view("found")
+                connection.execute(f"SELECT {names} FROM found{grouped}")  # noqa: S608  # our own words
+                while rows := connection.fetchmany(at_once):
+                    yield from rows
+            except duckdb.Error as problem:
+                raise _damaged(path, problem) from None
 
     def _lines(self, name: str) -> Iterator[dict[str, Any]]:
-        with (self._tables / f"{name}.jsonl").open(encoding="utf-8") as file:
-            for line in file:
-                yield json.loads(line)
+        path = self._tables / f"{name}.jsonl"
+        try:
+            with path.open(encoding="utf-8") as file:
+                for line in file:
+                    yield json.loads(line)
+        except (OSError, ValueError) as problem:
+            raise _damaged(path, problem) from None
+
+
+def _damaged(path: Path, problem: Exception) -> ComityError:
+    return ComityError(f"{path} is damaged ({problem}); audit the site again, or restore the folder")
 
 
 def audit_folder(audits: Path, audit_id: str) -> Path:
@@ -139,9 +150,18 @@ def audit_folder(audits: Path, audit_id: str) -> Path:
     return audits / audit_id
 
 
-def stored_audits(audits: Path) -> list[AuditInfo]:
-    """Every audit of a folder, the newest first, also those that have not ended."""
-    found = [read_info(path.parent) for path in audits.glob(f"*/{INFO}")] if audits.is_dir() else []
+def stored_audits(audits: Path, on_unreadable: Callable[[str], None] | None = None) -> list[AuditInfo]:
+    """Every audit of a folder, the newest first, also those that have not ended.
+
+    One that cannot be read does not hide the others: it is left out, and `on_unreadable` gets the reason.
+    """
+    found = []
+    for path in sorted(audits.glob(f"*/{INFO}")) if audits.is_dir() else ():
+        try:
+            found.append(read_info(path.parent))
+        except NotFound as problem:
+            if on_unreadable is not None:
+                on_unreadable(str(problem))
     return sorted(found, key=lambda info: (-info.started_at, info.audit_id))
 
 
@@ -164,10 +184,11 @@ def _read(folder: Path) -> tuple[AuditInfo, AuditRuns]:
             said = json.loads(file.read(_LONGEST_INFO))
         runs = AuditRuns(UUID(said.pop("list_id")), tuple(map(UUID, said.pop("run_ids"))))
         said["warnings"] = tuple(Warned(*row) for row in said["warnings"])
+        said["started_at"] = float(said["started_at"])
         return AuditInfo(**said), runs
     except FileNotFoundError:
         raise NotFound(f"there is no audit in {folder}") from None
-    except (ValueError, KeyError, TypeError, OSError) as problem:
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as problem:
         raise NotFound(f"{folder / INFO} cannot be read: {problem}") from None
 
 

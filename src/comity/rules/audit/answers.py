@@ -54,9 +54,14 @@ def depends_on_visitor(row: Row) -> bool:
     if row.first_status not in TEMPORARY:
         return False
     path, target = (_path(url) for url in (row.url, row.final_url))
-    if _BY_VISITOR.search(target.partition("?")[0]) and not _BY_VISITOR.search(path.partition("?")[0]):
+    # "/account" to "/login" depends on the visitor; "/login" to "/login/" does not.
+    if _visitor_words(target) - _visitor_words(path):
         return True
     return path == "/" and _LANGUAGE_FOLDER.fullmatch(target) is not None
+
+
+def _visitor_words(path: str) -> set[str]:
+    return {word.lower() for word in _BY_VISITOR.findall(path.partition("?")[0])}
 
 
 def _path(url: str) -> str:

@@ -19,7 +19,7 @@ from comity.rules.audit.robots_file import judge_robots, parsed_files
 from comity.rules.audit.security import judge_security
 from comity.rules.audit.site_rows import Answer, Found, Row, Site
 from comity.rules.audit.sitemap_entries import judge_entries, judge_links_and_entries, judge_sitemaps, note_listed
-from comity.rules.audit.speed import judge_speed
+from comity.rules.audit.speed import judge_speed, judge_unread
 from comity.rules.audit.structured_data import judge_structured_data
 from comity.rules.audit.titles_and_text import SharedTexts, is_soft_404, judge_text
 from comity.rules.canonical import origin_of
@@ -40,6 +40,7 @@ def find(data: AuditData) -> tuple[Finding, ...]:
         row = site.take(page)
         judge_redirect(page, row, site, found)
         _judge_hidden_noindex(row, parsed, found)
+        judge_unread(page, found)
         if page.is_page:
             _judge_page(page, row, site, shared, translations, found)
     note_links(site, data.links(), found)

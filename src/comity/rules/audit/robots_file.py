@@ -50,7 +50,7 @@ def judge_robots(site: Site, files: Sequence[RobotsFile], found: Found) -> None:
     """Report the robots.txt of each origin of the site; one that is the same by http and https is reported once."""
     reported: set[tuple[int | None, str | None]] = set()
     for file in sorted(files, key=lambda file: not site.info.site.startswith(file.origin)):
-        if not site.has(file.origin) or (file.status, file.text) in reported:
+        if not site.has(file.origin) or (file.status, file.text) in reported or _is_only_tried(site, file):
             continue
         reported.add((file.status, file.text))
         url = f"{file.origin.rstrip('/')}/robots.txt"
@@ -62,6 +62,17 @@ def judge_robots(site: Site, files: Sequence[RobotsFile], found: Found) -> None:
                 found.add(FindingCode.ROBOTS_TOO_LARGE, url, f"{size / 1024:,.0f} KiB")
             for fault in robots_faults(file.text):
                 found.add(fault.code, url, f"line {fault.line}: {fault.detail}")
+
+
+def _is_only_tried(site: Site, file: RobotsFile) -> bool:
+    """Whether a file was asked for by https only to see whether a site that has http alone speaks TLS."""
+    origin = file.origin.rstrip("/") + "/"
+    if file.status is not None or not origin.startswith("https:") or site.is_secure:
+        return False
+    start = "https:" + site.info.site.partition(":")[2]
+    return start.startswith(origin) and not any(
+        row.url.startswith(origin) and row.url != start for row in site.visited()
+    )
 
 
 def parsed_files(files: Sequence[RobotsFile]) -> Mapping[str, ParsedRobots]:

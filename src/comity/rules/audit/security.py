@@ -17,12 +17,15 @@ def judge_security(page: AuditedPage, subject: str, found: Found) -> None:
     """Report what leaves the visitors of a page unprotected."""
     is_secure = subject.startswith("https:")
     resources = page.facts.insecure_resources if page.facts is not None else ()
-    if is_secure and resources:
+    policies = [value.lower() for name, value in page.headers if name == "content-security-policy"]
+    in_page = [policy.lower() for policy in page.facts.policies] if page.facts is not None else []
+    # Browsers then load by https what is written with http (W3C, Upgrade Insecure Requests).
+    is_upgraded = any("upgrade-insecure-requests" in policy for policy in (*policies, *in_page))
+    if is_secure and resources and not is_upgraded:
         shown = ", ".join(f"{each.element} {each.url}" for each in resources[:_SHOWN])
         found.add(FindingCode.MIXED_CONTENT, subject, f"{len(resources)}: {shown}")
     if not page.headers:  # they were not kept
         return
-    policies = [value.lower() for name, value in page.headers if name == "content-security-policy"]
     # RFC 6797 §8.1: browsers ignore the field over plain http.
     if is_secure and not _lasts(page.header("strict-transport-security")):
         found.add(FindingCode.MISSING_HSTS, subject)
@@ -31,7 +34,7 @@ def judge_security(page: AuditedPage, subject: str, found: Found) -> None:
     options = (page.header("x-frame-options") or "").strip().lower()
     if options not in _FRAME_OPTIONS and not any("frame-ancestors" in policy for policy in policies):
         found.add(FindingCode.MISSING_FRAME_OPTIONS, subject)
-    if not any(policy.strip() for policy in policies):
+    if not any(policy.strip() for policy in (*policies, *in_page)):
         found.add(FindingCode.MISSING_CONTENT_SECURITY_POLICY, subject)
     if not (page.header("referrer-policy") or "").strip():
         found.add(FindingCode.MISSING_REFERRER_POLICY, subject)

@@ -22,6 +22,7 @@ _SEARCH_AGENT: Final = "Googlebot"
 _FOR_SEARCH: Final = frozenset({"meta robots", "meta googlebot"})
 _TOO_MANY_REQUESTS: Final = 429
 _NOT_MODIFIED: Final = 304
+_UNRESOLVED: Final = f"({FailureKind.DNS_FAILURE})"
 _NO_ANSWER: Final = frozenset(
     {
         FailureKind.DNS_FAILURE,
@@ -256,8 +257,12 @@ def _answer(page: AuditedPage, code: str) -> Answer:
         return Answer.SERVER_ERROR
     if page.status >= 400:
         return Answer.CLIENT_ERROR
-    # A redirect without a usable address leads nowhere; 304 is no redirect.
-    return Answer.NO_ANSWER if page.status >= 300 and page.status != _NOT_MODIFIED else Answer.OK
+    if page.status < 300 or page.status == _NOT_MODIFIED:
+        return Answer.OK
+    # A redirect leads nowhere without a usable address, or to a host that has none. One that was not followed for
+    # another reason, such as the robots.txt of another site, says nothing about this one.
+    is_held_back = code and page.hops and page.hops[-1].location is not None
+    return Answer.UNKNOWN if is_held_back and _UNRESOLVED not in (page.error or "") else Answer.NO_ANSWER
 
 
 def _is_loop(page: AuditedPage) -> bool:

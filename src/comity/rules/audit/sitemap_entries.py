@@ -8,6 +8,7 @@ from typing import Final
 from comity.model.audit import FindingCode, ListedUrl, SitemapFile
 from comity.model.sitemap import SitemapState
 from comity.rules.audit.canonical_pages import canonical_fault
+from comity.rules.audit.pagination import is_later_page
 from comity.rules.audit.site_rows import Answer, Found, Row, Site
 from comity.rules.canonical import origin_of
 from comity.rules.robots.verdict import AgentRules, RobotsFile
@@ -125,5 +126,5 @@ def judge_links_and_entries(site: Site, knows_entries: bool, found: Found) -> No
             continue
         if row.is_listed and not row.is_linked:
             found.add(FindingCode.ORPHAN_PAGE, row.url)
-        elif row.is_linked and not row.is_listed and knows_entries:
+        elif row.is_linked and not row.is_listed and knows_entries and not is_later_page(row.url):
             found.add(FindingCode.UNLISTED_PAGE, row.url)

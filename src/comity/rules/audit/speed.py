@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from comity.model.audit import AuditedPage, FindingCode
+from comity.model.fetch import FailureKind
 from comity.rules.audit.site_rows import Found
 
 # web.dev, "Time to First Byte": more than 1.8 s is poor.
@@ -18,8 +19,16 @@ DEEPEST: Final = 3
 # Lighthouse ignores answers that would save less than 1,400 bytes, which fit into one packet.
 SMALL_BODY_BYTES: Final = 1_400
 
+_TOO_LARGE: Final = frozenset({FailureKind.TOO_LARGE, FailureKind.DECOMPRESSION_BOMB})
 _CACHE_FIELDS: Final = frozenset({"cache-control", "expires", "etag", "last-modified"})
 _UNCOMPRESSED: Final = frozenset({"", "identity"})
+
+
+def judge_unread(page: AuditedPage, found: Found) -> None:
+    """Report an HTML page that is too large to be read at all; what is in it is not known."""
+    kind = (page.content_type or page.header("content-type") or "").lower()
+    if "html" in kind and (page.error or "").partition(":")[0] in _TOO_LARGE:
+        found.add(FindingCode.LARGE_PAGE, page.final_url or page.url, "too large to be read")
 
 
 def judge_speed(page: AuditedPage, subject: str, found: Found) -> None:

@@ -31,7 +31,7 @@ _ROWS: Final[dict[str, Any]] = {
     "directives": Directive,
     "insecure_resources": Resource,
 }
-_TEXTS: Final = ("titles", "descriptions", "canonicals", "images_without_alt")
+_TEXTS: Final = ("titles", "descriptions", "canonicals", "images_without_alt", "policies")
 
 
 def facts_to_json(facts: PageFacts) -> str:

@@ -23,7 +23,7 @@ _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "AggregateOffer": ("lowPrice", "priceCurrency"),
     "AggregateRating": ("ratingValue", "ratingCount|reviewCount"),
     "Answer": ("text",),
-    "Article": ("headline",),
+    "Article": ("headline/name",),
     "BreadcrumbList": ("itemListElement",),
     "ClaimReview": ("claimReviewed", "reviewRating", "url"),
     "Course": ("name", "description"),

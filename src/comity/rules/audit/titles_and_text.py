@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from comity.model.audit import FindingCode, PageFacts
+from comity.rules.audit.pagination import series_of
 from comity.rules.audit.similarity import near_duplicates
 from comity.rules.audit.site_rows import MAX_SOURCES, Found, Row
 
@@ -35,7 +36,9 @@ _NOT_FOUND: Final = re.compile(
     r"|\b(?:page|file|site|product|item|article|document|content|url)s?\b.{0,20}?\b(?:not found|not exist|doesn.t exist"
     r"|no longer (?:exists?|available)|(?:cannot|can.t|could not|couldn.t) be found|missing|unavailable|is gone"
     r"|not available)\b"
-    r"|nicht gefunden|existiert nicht|introuvable|n.existe pas|non trouv[ée]e|no encontrad[ao]|no existe|non trovat[ao]"
+    r"|\b(?:page|seite|p[áa]gina|contenido|contenu|inhalt|artikel|article|produkt|produit|producto)\b.{0,20}?"
+    r"\b(?:existiert nicht|n.existe (?:pas|plus)|no existe|ya no existe)\b"
+    r"|nicht gefunden|introuvable|non trouv[ée]e|no encontrad[ao]|non trovat[ao]"
     r"|n[ãa]o encontrad[ao]|niet gevonden|ikke fundet|ikke funnet|hittades inte|ei l[öo]ydy|nie znaleziono|nenalezena"
     r"|nem tal[áa]lhat[óo]|не найдена?|見つかりません|找不到|未找到",
     re.IGNORECASE,
@@ -125,7 +128,8 @@ class SharedTexts:
             (FindingCode.DUPLICATE_DESCRIPTION, self._descriptions),
         ):
             for text, urls in groups.items():
-                if len({group_of.get(url, url) for url in urls}) > 1:
+                # The pages of a list share both by nature: search engines join them.
+                if len({group_of.get(url, url) for url in urls}) > 1 and len(set(map(series_of, urls))) > 1:
                     _add_group(found, code, urls, text)
         # Of equal pages the first stands for all.
         seconds = {url for urls in self._texts.values() for url in urls[1:]}

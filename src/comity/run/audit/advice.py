@@ -12,7 +12,7 @@ from comity.rules.canonical import web_address
 _ADVICE: Final[Mapping[str, str]] = {
     EndReason.DNS_FAILURE: "Check the spelling of {host}, and that its name resolves from here.",
     EndReason.CONNECTION_FAILURE: "Check that {host} answers from here, on the right port and by https or http.",
-    EndReason.ADDRESS_REFUSED: "A private network must be allowed: --allow-network CIDR.",
+    EndReason.ADDRESS_REFUSED: "Check the address and its port; --allow-network CIDR allows a private network.",
     EndReason.SERVER_ERRORS: "Mend the server first, then run the same command.",
     EndReason.RATE_LIMITED: "Run the same command later, or let the server accept the User-Agent {agent}.",
     EndReason.ASKED_TO_WAIT: "Run the same command later: {host} asked for a pause.",

@@ -27,6 +27,7 @@ from comity.reports.audit.gather import LISTED, PAGES, AuditRuns, gather
 from comity.reports.audit.stored import StoredAudit, read_runs, when, write_info
 from comity.rules.budget import WARN_AT, limit_reached, limit_warning
 from comity.rules.canonical import WebAddress, web_address
+from comity.rules.first_contact import without_tls
 from comity.rules.takedown import Takedowns
 from comity.run.runtime import event_loop_runner
 from comity.settings import Settings
@@ -52,6 +53,7 @@ MAX_MINUTES: Final = 60.0
 """S2's budgets."""
 WAIT_FOR_HOST_S: Final = 1800.0  # for a host that another worker holds
 _LOOK_EVERY_S: Final = 1.0
+_LOOK_AT_LEAST_EVERY_S: Final = 5.0
 _STOP_S: Final = 40.0
 _LONGEST_NAME: Final = 250
 _MOST_ROUNDS: Final = 10_000
@@ -113,6 +115,8 @@ class AuditRun:
         """Counters of this process; `pages_before` is what earlier ones fetched."""
         self.pages_before = 0
         self.is_resumed = False
+        self.waits_for: tuple[str, ...] = ()
+        """Hosts that another process is crawling; the audit goes on when it has ended."""
         self.info: AuditInfo | None = None
         """Known as soon as the audit has begun."""
         self.folder: Path | None = None
@@ -208,7 +212,7 @@ class AuditRun:
     async def _crawl_until_done(self, state: State, visits: VisitList) -> tuple[EndReason, str]:
         """Crawl the site until it is done, a budget is spent or `stop` is called; gives how it ended."""
         hosts = {self.plan.start.host} | set(hosts_to_visit(state.database, visits))
-        gives_up_at = monotonic() + WAIT_FOR_HOST_S
+        gives_up_at, wait_s = monotonic() + WAIT_FOR_HOST_S, _LOOK_EVERY_S
         for _round in range(_MOST_ROUNDS):
             spent = self._spent(state, visits)
             summary = await self._crawl_hosts(state, visits, set() if spent else hosts)
@@ -228,7 +232,9 @@ class AuditRun:
             if not _is_held(summary, left) or monotonic() > gives_up_at:
                 return reason, summary.reason
             hosts = left
-            await asyncio.sleep(_LOOK_EVERY_S)
+            self.waits_for = tuple(sorted(left))
+            wait_s = min(1.5 * wait_s, _LOOK_AT_LEAST_EVERY_S)  # each look is a run of its own in the state
+            await asyncio.sleep(wait_s)
         return EndReason.PUT_OFF, EndReason.PUT_OFF.sentence
 
     def _spent(self, state: State, visits: VisitList) -> EndReason | None:
@@ -272,30 +278,50 @@ class AuditRun:
         """The host that the start redirected to, if it is another: then that is the site which is audited."""
         if self._moved_to is not None:
             return None
-        led_to = where_it_led(state.database, self._run_ids, self.plan.start.key)
-        address = web_address(led_to, collapse=state.settings.collapse_subdomains) if led_to else None
-        if address is None or address.host == self.plan.start.host:
+        address = self._other_site(state)
+        if address is None:
             return None
         self._moved_to = address.url
         return address.host if add_visits(state.database, visits, [address]) else None
+
+    def _other_site(self, state: State) -> WebAddress | None:
+        """Where the start page is, if it redirected to another host."""
+        led_to = where_it_led(state.database, self._run_ids, self._start(state).key)
+        address = web_address(led_to, collapse=state.settings.collapse_subdomains) if led_to else None
+        return address if address is not None and address.host != self.plan.start.host else None
+
+    def _start(self, state: State) -> WebAddress:
+        """The start page as it was visited: by http where the user wrote no scheme and nothing speaks TLS."""
+        start = self.plan.start
+        plain = without_tls(start.url) if not self.plan.names_scheme else None
+        if plain is None or where_it_led(state.database, self._run_ids, start.key) is not None:
+            return start
+        address = web_address(plain, collapse=state.settings.collapse_subdomains)
+        return address if where_it_led(state.database, self._run_ids, address.key) is not None else start
 
     def _gather(self, state: State, visits: VisitList, reason: EndReason, sentence: str) -> None:
         """Write the tables of the audit and how it ended."""
         assert self.folder is not None
         assert self.info is not None
         runs = AuditRuns(visits.list_id, tuple(self._run_ids))
+        start = self._start(state).url
+        if self._moved_to is None and (moved := self._other_site(state)) is not None:
+            # An earlier process followed the redirect; this one ended before it looked.
+            self._moved_to = moved.url if not add_visits(state.database, visits, [moved]) else None
         parts = [part for part in Target.of_folder(self.folder / PAGES).parts() if note_path(part).exists()]
-        gather(state.database, runs, self.folder, parts, self._moved_to or self.plan.start.url)
+        gather(state.database, runs, self.folder, parts, self._moved_to or start)
         now, pages = list_state(state.database, visits, self._run_ids), pages_so_far(state.database, visits)
         warnings = self._warnings(reason, pages, now.seconds / 60.0)
         if self._moved_to is not None:
-            said = f"{self.plan.start.url} redirects to {self._moved_to}; that site was audited."
+            said = f"{start} redirects to {self._moved_to}; that site was audited."
             warnings.append(Warned("redirected", said))
         self.info = replace(
             self.info,
+            site=start,
             ended_at=state.clock.seconds(),
             ended_by=str(reason),
-            sentence=_sentence(reason, self.plan) or sentence,
+            sentence=_sentence(reason, self.plan)
+            or (reason.sentence if reason is EndReason.ROBOTS_DENIED else sentence),
             pages=pages,
             requests=now.requests,
             warnings=tuple(warnings),

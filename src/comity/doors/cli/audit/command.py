@@ -147,11 +147,14 @@ async def _show(run: AuditRun) -> None:
     from comity.clock import SystemClock
     from comity.doors.cli.crawl.progress import ProgressLine, show_line
 
-    clock, shown = SystemClock(), None
+    clock, shown, has_noted = SystemClock(), None, False
     task: asyncio.Task[None] | None = None
     try:
         while True:
             progress = run.progress
+            if run.waits_for and not has_noted:
+                has_noted = True
+                note(f"comity: waiting for another process that is crawling {', '.join(run.waits_for[:3])}")
             if progress is not shown and progress.started_at:  # it has none while the state is being opened
                 await _cancel(task)
                 pages = max(run.plan.max_pages - run.pages_before, 1) if run.plan.max_pages else 0

@@ -14,6 +14,7 @@ from comity.doors.cli.crawl.rendering import render_bytes
 from comity.doors.cli.output import Cell, Column, Row, counted, note, write_json, write_line, write_pairs, write_table
 from comity.model.audit import Severity
 from comity.model.errors import ComityError
+from comity.model.run import EndReason
 
 if TYPE_CHECKING:
     from comity.model.audit import AuditComparison, AuditInfo, AuditReport, FindingChange
@@ -87,14 +88,16 @@ def _write_files(stored: StoredAudit, report: AuditReport, results: Results) -> 
 def _write_summary(report: AuditReport, folder: Path, written: _Written, advice: str | None) -> None:
     info, totals = report.info, report.totals
     took = f" in {_duration(info.ended_at - info.started_at)}" if info.ended_at is not None else ""
-    blocked = f", {totals['denied']:,} blocked by robots.txt" if totals.get("denied") else ""
+    # Where robots.txt could not be read, nothing is fetched either; then the end says why.
+    is_by_rule = bool(info.pages) or info.ended_by == EndReason.ROBOTS_DENIED
+    blocked = f", {totals['denied']:,} blocked by robots.txt" if totals.get("denied") and is_by_rule else ""
     write_line(
         "Audit of ",
         Cell(info.site, "bold"),
         f": {counted(totals['pages'], 'page')} of {counted(totals['urls'], 'URL')}{took}{blocked}. "
-        f"Ended: {info.sentence.removesuffix('.')}.",
+        f"Ended: {info.sentence.removeprefix('Stopped: ').removesuffix('.')}.",
     )
-    for sentence in dict.fromkeys(each.sentence for each in info.warnings if each.code != info.ended_by):
+    for sentence in info.open_warnings:
         write_line(Cell(sentence, "yellow"))
     if info.left:
         write_line(f"{counted(info.left, 'known URL')} not visited.")

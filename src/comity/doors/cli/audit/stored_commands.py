@@ -11,9 +11,10 @@ from comity.doors.cli.audit.options import FailOnOption, ReportOption, TablesOpt
 from comity.doors.cli.audit.results import Results, deliver, write_audits, write_comparison
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, read_invocation
-from comity.doors.cli.output import write_json
+from comity.doors.cli.output import note, write_json
 
 if TYPE_CHECKING:
+    from comity.model.audit import AuditInfo
     from comity.reports.audit.stored import StoredAudit
 
 _AUDIT_HELP = "The name of an audit or its folder; or a site, for its newest audit."
@@ -45,7 +46,9 @@ def list_audits(context: typer.Context, state: StateOption = None, as_json: Json
     invocation = read_invocation(context, state, as_json)
     from comity.reports.audit.stored import stored_audits
 
-    audits = stored_audits(Path(invocation.settings.audits))
+    audits = stored_audits(
+        Path(invocation.settings.audits), lambda problem: note(f"comity: an audit is left out: {problem}")
+    )
     if invocation.as_json:
         from comity.doors.schemas.audits import AuditInfoView
 
@@ -79,13 +82,15 @@ def compare(
 ) -> None:
     """Compare two audits: what got better and worse, by finding and page.
 
-    Audits of two addresses of a site, such as a test server and the public one, are compared by path. With --fail-on,
+    A site as BEFORE means its newest audit before AFTER, so the same site twice compares its last two audits. Audits of
+    two addresses of a site, such as a test server and the public one, are compared by path. With --fail-on,
     the exit code is 1 if something of that severity or worse is new.
     """
     invocation = read_invocation(context, state, as_json)
     from comity.reports.audit.build import compare_stored
 
-    comparison = compare_stored(_stored(invocation, before), _stored(invocation, after))
+    later = _stored(invocation, after)
+    comparison = compare_stored(_stored(invocation, before, earlier_than=later.info), later)
     if invocation.as_json:
         from comity.doors.schemas.audits import comparison_document
 
@@ -96,7 +101,7 @@ def compare(
         raise typer.Exit(1)
 
 
-def _stored(invocation: Invocation, name: str) -> StoredAudit:
+def _stored(invocation: Invocation, name: str, *, earlier_than: AuditInfo | None = None) -> StoredAudit:
     from comity.reports.audit.find import find_audit
 
-    return find_audit(Path(invocation.settings.audits), name)
+    return find_audit(Path(invocation.settings.audits), name, earlier_than=earlier_than)
