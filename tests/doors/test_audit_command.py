@@ -119,6 +119,10 @@ def test_a_site_that_disallows_everything(audit: CommandLine, web: Web) -> None:
     assert "comity robots" in document["advice"]
     (decision,) = [each for each in document["decisions"] if each["url"] == site.url()]
     assert (decision["allowed"], decision["matched_rule"], decision["line"]) == (False, "Disallow: /", 2)
+    name = document["audit"]["audit_id"]
+    compared = audit("audit", "compare", name, name, "--fail-on", "error")
+    assert compared.code == 1, "an audit without a page is no proof that all faults are gone"
+    assert "read no page" in compared.err
 
 
 def test_the_summary_says_once_why_an_audit_ended(audit: CommandLine, web: Web) -> None:

@@ -27,6 +27,7 @@ from comity.model.audit import (
     RobotsFile,
     SectionCount,
 )
+from comity.model.errors import NotFound
 from comity.rules.audit.agents import agents
 from comity.rules.audit.compare import compare_audits
 from comity.rules.audit.findings import find
@@ -57,7 +58,10 @@ def report_of(data: AuditData) -> AuditReport:
 
 
 def compare_stored(before: AuditData, after: AuditData) -> AuditComparison:
-    """What changed between two audits."""
+    """What changed between two audits; `NotFound` if one of them read no page, which says nothing about a site."""
+    for info in (before.info, after.info):
+        if not info.pages:
+            raise NotFound(f"the audit {info.audit_id} read no page: there is nothing to compare")
     return compare_audits(_compared(before), _compared(after))
 
 
