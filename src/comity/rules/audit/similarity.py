@@ -4,7 +4,7 @@ The hash is a min-wise one (Broder 1997) of pairs of neighbouring words. It take
 one-permutation hashing: every pair is hashed once and falls into one of 64 bins, and a bin's smallest hash gives the
 bit. Two texts that share the fraction J of all their pairs differ in about 32 · (1 - J) bits. A simhash (Manku 2007)
 of the same length differs in 64 · arccos(s) / π bits, which grows steeply where texts are nearly equal: on pages of
-150 words with five changed, it could not be told from pages that share two thirds of their text.
+150 words with five changed, it did not separate them from pages that share two thirds of their text.
 """
 
 from __future__ import annotations
