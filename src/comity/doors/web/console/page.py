@@ -152,6 +152,7 @@ def templates() -> Environment:
         shortened=components.shortened,
         size=components.size,
         url=url,
+        Markup=Markup,
         when=components.when,
         words=components.words,
         version=__version__,
