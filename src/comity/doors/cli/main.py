@@ -43,6 +43,7 @@ COMMANDS: Final = {
     "sources": "sources",
     "search": "search",
     "web": "web",
+    "users": "users",
     "queue": "queue",
     "bots": "bots",
     "db": "db",

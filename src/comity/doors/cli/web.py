@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from comity.assemble import State
     from comity.doors.cli.options import Invocation
 
-_LONGEST_PASSWORD = 1024
-_SHORTEST_PASSWORD = 8
 _ABOUT = """Serve the API over HTTP: hosts, seeds, takedowns, sources, runs, robots, policies,
 why and evidence; and run sources as they become due.
 
@@ -72,15 +69,10 @@ def serve(
 @command(app, "hash-password", examples=("comity web hash-password",))
 def hash_password(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
     """Read a password from the terminal or a pipe, and print the value for COMITY_ADMIN_PASSWORD_HASH."""
-    if sys.stdin.isatty():
-        password = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-    else:
-        password = sys.stdin.read(_LONGEST_PASSWORD * 4 + 2).removesuffix("\n").removesuffix("\r")
-    if not _SHORTEST_PASSWORD <= len(password) <= _LONGEST_PASSWORD:
-        raise BadInput(f"a password must have {_SHORTEST_PASSWORD} to {_LONGEST_PASSWORD:,} characters")
-    from argon2 import PasswordHasher
+    from comity.doors.cli.users import read_password
+    from comity.operate.console_users import hash_password as make_hash
 
-    given = {"admin_password_hash": PasswordHasher().hash(password)}
+    given = {"admin_password_hash": make_hash(read_password())}
     if read_invocation(context, state, as_json).as_json:
         write_json(given)
     else:
@@ -93,7 +85,7 @@ def make_token(context: typer.Context, state: StateOption = None, as_json: JsonO
 
     The token is printed only once; only its hash is configured.
     """
-    from comity.doors.web.sessions import new_token
+    from comity.doors.web.logins import new_token
 
     token, token_hash = new_token()
     if read_invocation(context, state, as_json).as_json:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
@@ -21,6 +22,7 @@ from comity.doors.web.middleware import protect
 from comity.doors.web.requests import refuse_unknown_parameters
 from comity.doors.web.routes import ROUTERS
 from comity.doors.web.services import open_services
+from comity.operate.activity import record_activity
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -62,12 +64,13 @@ def build_application(
     on_wait: OnWait | None = None,
 ) -> FastAPI:
     """Build the application on an open state."""
-    access = Access(settings, state.bot_keys())
+    sessions = state.console_sessions()
+    access = Access(settings, state.bot_keys(), sessions)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
-        opened = open_services(state, access, schedules=schedules, on_result=on_result, on_wait=on_wait)
+        opened = open_services(state, access, sessions, schedules=schedules, on_result=on_result, on_wait=on_wait)
         async with opened as services:
             app.state.services = services
             yield
@@ -92,7 +95,7 @@ def build_application(
             dependencies=_security(rules, settings),
             responses={} if rules.audience is Audience.BOT else error_responses(400, *_ERRORS[rules.audience]),
         )
-    protect(app, access, state.clock)
+    protect(app, access, state.clock, partial(record_activity, state.database, state.clock))
     return app
 
 

@@ -16,7 +16,7 @@ from fastapi import Depends, Request
 
 from comity.doors.web.access import Access, Caller
 from comity.doors.web.errors import LOG, ApiError
-from comity.doors.web.sessions import LoginThrottle
+from comity.doors.web.logins import LoginThrottle
 from comity.model.errors import NotFound
 from comity.model.search import SearchPage, SearchQuery
 from comity.model.source import Source, SourceStatus
@@ -28,6 +28,7 @@ from comity.telemetry.metrics import WEBHOOK_ATTEMPTS, WEBHOOKS_DISABLED, Origin
 
 if TYPE_CHECKING:
     from comity.assemble import State
+    from comity.operate.console_sessions import ConsoleSessions
     from comity.search_engine.job_search import JobSearch
     from comity.upkeep.due_sources import Result
     from comity.upkeep.send_webhooks import Sent, WebhookSender
@@ -64,6 +65,7 @@ class WebServices:
 
     state: State
     access: Access
+    sessions: ConsoleSessions
     source_runner: SourceRunner
     pool: SourcePool
     search: JobSearch
@@ -117,7 +119,13 @@ class WebServices:
 
 @asynccontextmanager
 async def open_services(
-    state: State, access: Access, *, schedules: bool, on_result: Callable[[Result], None], on_wait: OnWait | None = None
+    state: State,
+    access: Access,
+    sessions: ConsoleSessions,
+    *,
+    schedules: bool,
+    on_result: Callable[[Result], None],
+    on_wait: OnWait | None = None,
 ) -> AsyncIterator[WebServices]:
     """Start the pool, the scheduler and the updates of the search index; stop them all within a time limit."""
     observer, meter = SourceObserver(on_result, _warn, on_wait, _log_fault), Meter(Origin.WEB)
@@ -131,6 +139,7 @@ async def open_services(
         yield WebServices(
             state,
             access,
+            sessions,
             service.runner,
             service.pool,
             state.search(),

@@ -5,6 +5,7 @@ from typing import Final
 from fastapi import APIRouter
 
 from comity.doors.web.routes import (
+    activity,
     bot_admin,
     bots,
     crawl,
@@ -17,6 +18,7 @@ from comity.doors.web.routes import (
     search,
     seeds,
     session,
+    settings,
     sources,
     webhooks,
 )
@@ -34,6 +36,8 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     seeds.router,
     decisions.router,
     session.router,
+    activity.router,
+    settings.router,
     bots.router,
     bots.ids_router,
     bots.submit_router,
