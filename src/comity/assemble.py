@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from comity.frontier.store import FrontierStore
     from comity.model.explanation import Explanation
     from comity.operate.bots import BotKeyring
-    from comity.operate.console_sessions import ConsoleSessions
     from comity.operate.request_options import RequestOptions
     from comity.rules.site_hosts import SiteHosts
     from comity.rules.tracking import TrackingRules
@@ -510,13 +509,6 @@ class State:
         from comity.operate.bots import BotKeyring
 
         return BotKeyring(self.database, self.clock.seconds)
-
-    def console_sessions(self) -> ConsoleSessions:
-        """The sessions of the console."""
-        from comity.operate.console_sessions import ConsoleSessions
-
-        lifetime_s = self.settings.admin_session_hours * 3600
-        return ConsoleSessions(self.database, self.clock, lifetime_s, self.settings.admin_password_hash)
 
     def why(self, address: WebAddress) -> Explanation:
         """Explain every decision about a URL, from what the state remembers."""

@@ -23,6 +23,7 @@ from comity.doors.web.requests import refuse_unknown_parameters
 from comity.doors.web.routes import ROUTERS
 from comity.doors.web.services import open_services
 from comity.operate.activity import record_activity
+from comity.operate.console_sessions import ConsoleSessions
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -64,7 +65,7 @@ def build_application(
     on_wait: OnWait | None = None,
 ) -> FastAPI:
     """Build the application on an open state."""
-    sessions = state.console_sessions()
+    sessions = ConsoleSessions(state.database, state.clock, settings.session_s, settings.password_hash)
     access = Access(settings, state.bot_keys(), sessions)
 
     @asynccontextmanager
