@@ -32,7 +32,9 @@ from sqlalchemy import (
 )
 
 from comity.database.dialects import insert_into
-from comity.database.tables import metadata
+from comity.database.queue.tables import crawl_policies
+from comity.database.sources.tables import sources
+from comity.database.tables import domains, metadata
 from comity.database.types import RowNumber, UtcDateTime, instant, written_at
 
 MAX_SESSIONS: Final = 1000
@@ -207,3 +209,19 @@ def activities(
 def newest_activity(connection: Connection) -> int:
     """The number of the newest record; 0 if there is none."""
     return int(connection.execute(select(func.max(console_activity.c.id))).scalar() or 0)
+
+
+def is_empty(connection: Connection) -> bool:
+    """Whether the state has neither hosts nor sources nor crawl policies."""
+    tables = (domains.c.id, sources.c.id, crawl_policies.c.id)
+    return not any(connection.execute(select(exists(select(column)))).scalar() for column in tables)
+
+
+def local_hosts(connection: Connection, source: str) -> list[Row[Any]]:
+    """Hosts on ports of this machine that one source added, with their status."""
+    statement = select(domains.c.domain, domains.c.status).where(
+        domains.c.domain >= "127.0.0.1:",  # a range of the index: the next character after the colon ends it
+        domains.c.domain < "127.0.0.1;",
+        domains.c.source == source,
+    )
+    return list(connection.execute(statement))

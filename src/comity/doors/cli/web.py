@@ -15,6 +15,7 @@ from comity.model.errors import BadInput
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.doors.cli.options import Invocation
+    from comity.settings import Settings
 
 _ABOUT = """Serve the API over HTTP: hosts, seeds, takedowns, sources, runs, robots, policies,
 why and evidence; and run sources as they become due.
@@ -119,22 +120,28 @@ def _serve(invocation: Invocation, host: str, port: int, *, schedules: bool) -> 
             codes.append(1)
 
     with listen(host, port) as socket, invocation.open_or_make(connections=DATABASE_CONNECTIONS) as opened:
-        _introduce(invocation, host, socket.getsockname()[1], schedules=schedules)
+        _introduce(invocation, host, socket.getsockname()[1], opened, schedules=schedules)
         with event_loop_runner() as runner:
             runner.run(serve_until_stopped(opened, socket))
     return codes[0] if codes else 0
 
 
-def _introduce(invocation: Invocation, host: str, port: int, *, schedules: bool) -> None:
-    from comity.doors.web.application import access_settings
-    from comity.doors.web.server import is_dev
-
-    terms = access_settings(invocation.settings, is_dev=is_dev(invocation.settings, host))
+def _introduce(invocation: Invocation, host: str, port: int, state: State, *, schedules: bool) -> None:
     name = f"[{host}]" if ":" in host else host
     note(f"listening on http://{name}:{port}; sources are run {'when due' if schedules else 'on request only'}")
-    if not terms.has_login:
+    note_missing_login(invocation.settings, host, state)
+
+
+def note_missing_login(settings: Settings, host: str, state: State) -> None:
+    """Say who can use the console if no login is configured."""
+    from comity.doors.web.application import access_settings
+    from comity.doors.web.server import is_dev
+    from comity.operate.console_users import has_users
+
+    terms = access_settings(settings, is_dev=is_dev(settings, host))
+    if not terms.has_login and not has_users(state.database):
         note(
             "no login is configured: only this machine can use the admin API"
             if terms.is_dev
-            else "no login is configured: the admin API is closed; see comity web hash-password"
+            else "no login is configured: the admin API is closed; see comity users add"
         )

@@ -27,6 +27,7 @@ from comity.operate.console_sessions import ConsoleSessions
 
 if TYPE_CHECKING:
     from comity.assemble import State
+    from comity.run.serve import CrawlThread
     from comity.settings import Settings
     from comity.upkeep.due_sources import Result
     from comity.walk.request import OnWait
@@ -63,6 +64,7 @@ def build_application(
     schedules: bool,
     on_result: Callable[[Result], None] = lambda _result: None,
     on_wait: OnWait | None = None,
+    worker: CrawlThread | None = None,
 ) -> FastAPI:
     """Build the application on an open state."""
     sessions = ConsoleSessions(state.database, state.clock, settings.session_s, settings.password_hash)
@@ -73,6 +75,7 @@ def build_application(
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
         opened = open_services(state, access, sessions, schedules=schedules, on_result=on_result, on_wait=on_wait)
         async with opened as services:
+            services.worker = worker
             app.state.services = services
             yield
 

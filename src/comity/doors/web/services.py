@@ -29,6 +29,7 @@ from comity.telemetry.metrics import WEBHOOK_ATTEMPTS, WEBHOOKS_DISABLED, Origin
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.operate.console_sessions import ConsoleSessions
+    from comity.run.serve import CrawlThread
     from comity.search_engine.job_search import JobSearch
     from comity.upkeep.due_sources import Result
     from comity.upkeep.send_webhooks import Sent, WebhookSender
@@ -75,6 +76,8 @@ class WebServices:
     queue: QueueServices
     granter: Granter
     webhooks: WebhookSender
+    worker: CrawlThread | None = None
+    """The crawl worker of this process, if it has one."""
     meter: Meter = field(default_factory=lambda: Meter(Origin.WEB))
     submits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_SUBMITS))
     throttle: LoginThrottle = field(default_factory=LoginThrottle)
