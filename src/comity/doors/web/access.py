@@ -21,6 +21,7 @@ from starlette.requests import cookie_parser
 from comity.doors.web.audiences import Audience, RouterRules
 from comity.doors.web.errors import ApiError
 from comity.doors.web.logins import LoginThrottle, is_token
+from comity.doors.web.negotiation import FORM
 from comity.model.console import ConsoleSession, Role
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 CSRF_HEADER: Final = "x-csrf-token"
 CSRF_FIELD: Final = "csrf_token"
-FORM: Final = "application/x-www-form-urlencoded"
 BOT_KEY_HEADER: Final = "x-api-key"
 _MAX_BOT_KEY: Final = 200
 MAX_WRONG_KEYS: Final = 20
@@ -50,6 +50,8 @@ class AccessSettings:
     token_hashes: tuple[str, ...] = ()
     allowed_hosts: tuple[str, ...] = ()
     session_s: float = 12 * 3600.0
+    prefix: str = "/admin"
+    """Where admin routes are served; inside, their paths begin with /admin."""
     max_page_body_bytes: int = 0
     """The largest body that carries a page, where a router allows one."""
 
@@ -282,7 +284,11 @@ class Access:
 
     def _check_loopback(self, head: RequestHead) -> None:
         if not self.settings.is_dev:
-            raise ApiError(403, "admin_closed", "the admin API is closed because no login is configured")
+            raise ApiError(
+                403,
+                "admin_closed",
+                "the admin API is closed because no login is configured; comity users add adds a user",
+            )
         if not self._is_own_machine(head):
             raise ApiError(403, "admin_closed", "without a login, the admin API is open to this machine only")
 

@@ -17,8 +17,9 @@ from fastapi.security import APIKeyCookie, APIKeyHeader, HTTPBearer
 from comity import __version__
 from comity.doors.web.access import BOT_KEY_HEADER, Access, AccessSettings
 from comity.doors.web.audiences import Audience, RouterRules, rules_of
+from comity.doors.web.console.errors import error_page
 from comity.doors.web.errors import error_responses, register_error_handlers
-from comity.doors.web.middleware import protect
+from comity.doors.web.middleware import OWN_PREFIX, protect
 from comity.doors.web.requests import refuse_unknown_parameters
 from comity.doors.web.routes import ROUTERS
 from comity.doors.web.services import open_services
@@ -52,6 +53,7 @@ def access_settings(settings: Settings, *, is_dev: bool) -> AccessSettings:
         token_hashes=settings.admin_token_hash,
         allowed_hosts=settings.allowed_hosts,
         session_s=settings.admin_session_hours * 3600,
+        prefix=settings.admin_prefix,
         # Escapes make JSON up to three times as large as its text; parsed_data and the rest need less than a megabyte.
         max_page_body_bytes=3 * settings.max_raw_html_bytes + 1_000_000,
     )
@@ -91,7 +93,7 @@ def build_application(
         redirect_slashes=False,
         dependencies=[Depends(refuse_unknown_parameters)],
     )
-    register_error_handlers(app, is_dev=settings.is_dev)
+    register_error_handlers(app, is_dev=settings.is_dev, page=error_page)
     for router in ROUTERS:
         rules = rules_of(router)
         app.include_router(
@@ -99,8 +101,20 @@ def build_application(
             dependencies=_security(rules, settings),
             responses={} if rules.audience is Audience.BOT else error_responses(400, *_ERRORS[rules.audience]),
         )
+    if settings.prefix != OWN_PREFIX:
+        app.openapi = partial(_openapi, app.openapi, settings.prefix)  # type: ignore[method-assign]
     protect(app, access, state.clock, partial(record_activity, state.database, state.clock))
     return app
+
+
+def _openapi(describe: Callable[[], dict[str, Any]], prefix: str) -> dict[str, Any]:
+    """The description of the API, with the paths under which it is served."""
+    described = describe()
+    paths = {
+        prefix + path.removeprefix(OWN_PREFIX) if path.startswith(OWN_PREFIX + "/") else path: operations
+        for path, operations in described["paths"].items()
+    }
+    return described | {"paths": paths}
 
 
 def _security(rules: RouterRules, settings: AccessSettings) -> list[Any]:

@@ -7,21 +7,26 @@ Bodies are read here, bounded in size and time by the rules of the route, so tha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import replace
 from typing import Any, Final
+from urllib.parse import quote
 
 from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
 from starlette.responses import Response
 
 from comity.clock import Clock
 from comity.doors.web.access import Access, RequestHead
 from comity.doors.web.activity import ActivityLog, Record
 from comity.doors.web.audiences import Audience, RouterRules, RouteTable
-from comity.doors.web.errors import ApiError, response_to
-from comity.doors.web.notices import set_cookie
+from comity.doors.web.console.errors import error_page, to_login
+from comity.doors.web.errors import ApiError, is_for_bots, response_to
+from comity.doors.web.negotiation import prefers_html, wants_page
+from comity.doors.web.notices import drop_notice, set_cookie
 
+OWN_PREFIX: Final = "/admin"
 BODY_TIMEOUT_S: Final = 30.0
 SECURITY_HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
@@ -66,6 +71,7 @@ class AccessMiddleware:
             await send({"type": "websocket.close", "code": 1008})
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope = self._at_own_path(scope)
         has_started = is_read = False
         log: ActivityLog | None = None
 
@@ -83,10 +89,14 @@ class AccessMiddleware:
 
         # HEAD is GET without the body, which the server leaves out (RFC 9110 §9.3.2).
         forwarded = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
-        match = self._routes.match(forwarded["method"], scope["path"])
+        accepts = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        is_page = wants_page(scope["method"], accepts)
+        match = self._routes.match(forwarded["method"], scope["path"], wants_page=is_page)
         is_for_bots = match.rules is not None and match.rules.audience is Audience.BOT
         state = forwarded.setdefault("state", {})
         state["is_for_bots"] = is_for_bots
+        state["wants_page"] = is_page
+        state["wants_error_page"] = _wants_error_page(match.rules, accepts)
         try:
             head = _head_of(scope)
             caller = state["caller"] = await self._access.admit(head, match.rules, self._clock.seconds())
@@ -100,12 +110,25 @@ class AccessMiddleware:
         except _ClientLeft:
             return
         except Exception as error:
-            response = response_to(error, is_dev=self._access.settings.is_dev, for_bots=is_for_bots)
+            response = self._response_to(error, forwarded)
             if not has_started:
                 await response(scope, receive, send_guarded)
         finally:
             if log is not None and not has_started:
                 await log.write(0)
+
+    def _at_own_path(self, scope: Scope) -> Scope:
+        """The request under the path that the routes declare, where the setting names another prefix for /admin."""
+        prefix, path = self._access.settings.prefix, scope["path"]
+        if prefix == OWN_PREFIX:
+            return scope
+        if path == prefix or path.startswith(prefix + "/"):
+            own = OWN_PREFIX + path[len(prefix) :]
+        elif path == OWN_PREFIX or path.startswith(OWN_PREFIX + "/"):
+            own = "/-" + path  # nothing is here
+        else:
+            return scope
+        return {**scope, "path": own, "raw_path": quote(own).encode()}
 
     def _add_cookies(self, message: Message, state: MutableMapping[str, Any]) -> None:
         """Give a browser that sees a page the cookie that its forms are tied to, and drop a notice that was shown."""
@@ -117,10 +140,26 @@ class AccessMiddleware:
         if caller.has_new_secret:
             set_cookie(cookies, access, access.settings.form_cookie_name, caller.form_secret, None)
         if state.get("drops_notice"):
-            set_cookie(cookies, access, access.settings.named("comity_notice"), "", 0)
+            drop_notice(cookies, access)
         for name, value in cookies.raw_headers:
             if name == b"set-cookie":
                 headers.append("Set-Cookie", value.decode("latin-1"))
+
+    def _response_to(self, error: Exception, scope: Scope) -> Response:
+        settings = self._access.settings
+        if scope["state"]["wants_error_page"]:
+            if isinstance(error, ApiError) and error.code == "unauthorized":
+                return to_login(Request(scope), settings.prefix)
+            return error_page(Request(scope), error, is_dev=settings.is_dev)
+        return response_to(error, is_dev=settings.is_dev, for_bots=is_for_bots(scope))
+
+
+def _wants_error_page(rules: RouterRules | None, headers: Mapping[str, str]) -> bool:
+    """Whether errors leave as pages: on the route of a page, and for a browser on other admin and unknown paths."""
+    if rules is not None and rules.serves_pages:
+        return True
+    is_open = rules is None or rules.audience is Audience.ADMIN
+    return is_open and prefers_html(headers.get("accept", ""))
 
 
 def _add_headers(message: Message, scope: Scope) -> None:

@@ -9,47 +9,46 @@ import hmac
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse
+from starlette.responses import Response
 
 from comity.doors.web.access import Access, Caller
 
+_COOKIE: Final = "comity_notice"
 _LIFETIME_S: Final = 60
 _LONGEST_TEXT: Final = 500
 _LONGEST_COOKIE: Final = 4000
 
 
 class Notice(NamedTuple):
-    """A sentence, and what it is: `ok`, `warn` or `bad`."""
+    """A sentence, and what it is: `good`, `warn` or `bad`."""
 
     text: str
     kind: str
 
 
-def redirect(request: Request, url: str, *, notice: str | None = None, kind: str = "ok") -> RedirectResponse:
-    """Send the browser to a page (RFC 9110 §15.4.4), which shows the notice once. `url` has the prefix already."""
-    response = RedirectResponse(url, 303)
-    if notice is not None:
-        access, caller = _access(request), _caller(request)
-        text = notice[:_LONGEST_TEXT].encode("utf-8", "replace").decode()
-        content = urlsafe_b64encode(json.dumps([text, kind]).encode()).decode().rstrip("=")
-        set_cookie(
-            response, access, access.settings.named("comity_notice"), f"{content}.{_mark(caller, content)}", _LIFETIME_S
-        )
-    return response
+def set_notice(request: Request, response: Response, text: str, kind: str) -> None:
+    """Have the page that the browser goes to next show a notice, once."""
+    access, caller = _access(request), _caller(request)
+    if access is None or caller is None:
+        return
+    text = text[:_LONGEST_TEXT].encode("utf-8", "replace").decode()
+    content = urlsafe_b64encode(json.dumps([text, kind]).encode()).decode().rstrip("=")
+    name = access.settings.named(_COOKIE)
+    set_cookie(response, access, name, f"{content}.{_mark(caller, content)}", _LIFETIME_S)
 
 
 def notice_of(request: Request) -> Notice | None:
     """The notice that came with a request; its cookie is dropped with the response."""
-    name = _access(request).settings.named("comity_notice")
-    value = request.cookies.get(name, "")
-    if not value or len(value) > _LONGEST_COOKIE:
+    access, caller = _access(request), _caller(request)
+    value = request.cookies.get(access.settings.named(_COOKIE), "") if access is not None else ""
+    if caller is None or not value or len(value) > _LONGEST_COOKIE:
         return None
     request.state.drops_notice = True
     content, _, mark = value.partition(".")
-    if not hmac.compare_digest(mark.encode("utf-8", "replace"), _mark(_caller(request), content).encode()):
+    if not hmac.compare_digest(mark.encode("utf-8", "replace"), _mark(caller, content).encode()):
         return None
     try:
         text, kind = json.loads(urlsafe_b64decode(content + "=" * (-len(content) % 4)))
@@ -58,7 +57,12 @@ def notice_of(request: Request) -> Notice | None:
     return Notice(str(text), str(kind))
 
 
-def set_cookie(response: Any, access: Access, name: str, value: str, max_age_s: int | None) -> None:
+def drop_notice(response: Response, access: Access) -> None:
+    """Have the browser forget a notice that was shown."""
+    set_cookie(response, access, access.settings.named(_COOKIE), "", 0)
+
+
+def set_cookie(response: Response, access: Access, name: str, value: str, max_age_s: int | None) -> None:
     """Set a cookie that scripts cannot read and other sites' forms do not send.
 
     Not `SameSite=Strict`: a link to a page of the console, in a mail or a chat, should find the session.
@@ -78,11 +82,11 @@ def _mark(caller: Caller, content: str) -> str:
     return sha256(f"comity notice {caller.form_secret} {content}".encode()).hexdigest()
 
 
-def _access(request: Request) -> Access:
-    access: Access = request.app.state.services.access
-    return access
+def _access(request: Request) -> Access | None:
+    services = getattr(request.app.state, "services", None)
+    return None if services is None else services.access
 
 
-def _caller(request: Request) -> Caller:
-    caller: Caller = request.state.caller
-    return caller
+def _caller(request: Request) -> Caller | None:
+    """A request that was refused before it was admitted has none."""
+    return getattr(request.state, "caller", None)
