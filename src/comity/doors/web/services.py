@@ -15,12 +15,14 @@ import anyio.to_thread
 from fastapi import Depends, Request
 
 from comity.doors.web.access import Access, Caller
+from comity.doors.web.console.kept import Kept
 from comity.doors.web.console.live import LiveHub
 from comity.doors.web.errors import LOG, ApiError
 from comity.doors.web.logins import LoginThrottle
 from comity.model.errors import NotFound
 from comity.model.search import SearchPage, SearchQuery
 from comity.model.source import Source, SourceStatus
+from comity.reports.dashboard import FetchHistory
 from comity.reports.sources import find_source
 from comity.run.queue import queue_upkeep
 from comity.run.sources import SourceObserver, source_service
@@ -80,6 +82,8 @@ class WebServices:
     worker: CrawlThread | None = None
     """The crawl worker of this process, if it has one."""
     live: LiveHub = field(default_factory=LiveHub)
+    kept: Kept = field(default_factory=Kept)
+    past: FetchHistory = field(default_factory=FetchHistory)
     meter: Meter = field(default_factory=lambda: Meter(Origin.WEB))
     submits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_SUBMITS))
     throttle: LoginThrottle = field(default_factory=LoginThrottle)
@@ -141,7 +145,7 @@ async def open_services(
         state.granter(reader) as granter,
         queue_upkeep(state, _warn, _log_fault, schedules=schedules, on_sent=partial(_count_calls, meter)),
     ):
-        yield WebServices(
+        services = WebServices(
             state,
             access,
             sessions,
@@ -155,6 +159,10 @@ async def open_services(
             state.webhook_sender(),
             meter=meter,
         )
+        try:
+            yield services
+        finally:
+            await asyncio.to_thread(services.kept.close)
 
 
 def _count_calls(meter: Meter, sent: Sent) -> None:

@@ -150,6 +150,7 @@ def templates() -> Environment:
         shortened=components.shortened,
         size=components.size,
         url=url,
+        Markup=Markup,
         when=components.when,
         words=components.words,
         version=__version__,
