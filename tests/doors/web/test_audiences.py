@@ -37,7 +37,7 @@ from comity.doors.web.server import build_server
 from comity.settings import read_settings
 from tests.doors.web.served import TOKEN_HASH, WITH_TOKEN
 
-PUBLIC = {"/", "/healthz", "/readyz", "/docs", "/openapi.json", "/search"}
+PUBLIC = {"/", "/admin/assets/{digest}/{name}", "/healthz", "/readyz", "/docs", "/openapi.json", "/search"}
 
 
 def bare_app(**options: Any) -> FastAPI:
