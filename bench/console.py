@@ -3,10 +3,11 @@
     python bench/console.py [--databases sqlite,postgresql] [--keep FOLDER] [--small] [--only PART] [--times 20]
 
 A state is filled by SQL (`_console_state.py`) on SQLite and on a private PostgreSQL; `comity web` serves it in a
-process of its own, and each GET route that serves a page is asked as a browser would. The pages' own links to themselves
-(sorting, paging) and the options of their filters are followed too: those are the slow ones. Printed for each: the time
-to the first byte, median and 95th percentile. Aim: 300 ms at the 95th percentile. If a page is over it, a query lacks an index
-or a bound. Filling takes minutes and 12 GB: `--keep FOLDER` leaves the databases there for the next run.
+process of its own, and each GET route that serves a page is asked as a browser would. The pages' own links to
+themselves (sorting, paging) and the options of their filters are followed too: those are the slow ones. Printed for
+each: the time to the first byte, median and 95th percentile. Aim: 300 ms at the 95th percentile. If a page is over it,
+a query lacks an index or a bound. Filling takes minutes and 12 GB: `--keep FOLDER` leaves the databases there for the
+next run.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class KeptPostgres:
             "dynamic_shared_memory_type": "mmap",
             "fsync": "off",
             "listen_addresses": "",
-            "max_wal_size": "4GB",
+            "max_wal_size": "1GB",
             "shared_buffers": "512MB",
             "timezone": "UTC",
         }
