@@ -152,10 +152,12 @@ def adapt(where: str) -> None:
                         text = CreateColumn(column).compile(dialect=connection.dialect)
                         connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {text}")
                         print(f"  added {table.name}.{column.name}", flush=True)
-                indexes = index_names(connection, table.name)
-                for name in indexes - {index.name for index in table.indexes}:
-                    if name.startswith(("idx_", "uq_")) and name not in constraint_names(table):
+                indexes = indexes_of(connection, table.name)
+                declared = {str(index.name): len(index.expressions) for index in table.indexes}
+                for name, columns in list(indexes.items()):
+                    if declared.get(name) != columns and name not in constraint_names(table):
                         connection.exec_driver_sql(f"DROP INDEX {name}")
+                        del indexes[name]
                         print(f"  dropped {name}", flush=True)
                 for index in table.indexes:
                     wanted = index._ddl_if is None or index._ddl_if.dialect == connection.dialect.name
@@ -172,14 +174,16 @@ def constraint_names(table: Any) -> set[str]:
     return {str(each.name) for each in table.constraints if each.name}
 
 
-def index_names(connection: Any, table: str) -> set[str]:
-    """The indexes of a table, those on expressions too."""
+def indexes_of(connection: Any, table: str) -> dict[str, int]:
+    """The indexes of a table, each with the number of its columns."""
     statement = (
-        "SELECT indexname FROM pg_indexes WHERE tablename = %s"
+        "SELECT c.relname, i.indnatts FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid "
+        "JOIN pg_class AS t ON t.oid = i.indrelid WHERE t.relname = %s"
         if connection.dialect.name == "postgresql"
-        else "SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = ?"
+        else "SELECT m.name, (SELECT count(*) FROM pragma_index_info(m.name)) FROM sqlite_master AS m "
+        "WHERE m.type = 'index' AND m.sql IS NOT NULL AND m.tbl_name = ?"
     )
-    return set(connection.exec_driver_sql(statement, (table,)).scalars())
+    return {row[0]: row[1] for row in connection.exec_driver_sql(statement, (table,))}
 
 
 def index_postings(state: State) -> None:

@@ -1292,6 +1292,7 @@ CREATE INDEX IF NOT EXISTS idx_crawl_policies_enabled ON crawl_policies (enabled
 CREATE INDEX IF NOT EXISTS idx_crawl_policies_failing ON crawl_policies (failure_count, id) WHERE failure_count > 0;
 CREATE INDEX IF NOT EXISTS idx_crawl_policies_next_run_at ON crawl_policies (next_run_at);
 CREATE INDEX IF NOT EXISTS idx_crawl_policies_priority ON crawl_policies (priority, id);
+CREATE INDEX IF NOT EXISTS idx_crawl_policies_same_priority ON crawl_policies (priority, next_run_at, id);
 
 CREATE TABLE IF NOT EXISTS evidence (
     id BIGSERIAL NOT NULL,

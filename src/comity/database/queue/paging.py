@@ -29,10 +29,16 @@ class PageOf:
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """A column of an order; `reverse` if it goes against the direction of the first."""
+    """A column of an order; `reverse` if it goes against the direction of the first, `is_set` if no row lacks it."""
 
     column: ColumnElement[Any]
     reverse: bool = False
+    is_set: bool = False
+
+    @property
+    def may_be_missing(self) -> bool:
+        """Whether rows may have no value in this column."""
+        return bool(getattr(self.column, "nullable", False)) and not self.is_set
 
 
 Sorts = Mapping[str, tuple[SortKey, ...]]
@@ -60,63 +66,49 @@ def page_of(
 ) -> list[Row[Any]]:
     """The rows of one page. `conditions` are about the table itself; a row belongs to exactly one of the groups."""
     keys = keys_of(table, sorts, page.sort)
-    columns = [(key.column, page.descending is not key.reverse) for key in keys]
+    columns = [(key, page.descending is not key.reverse) for key in keys]
     ranges = list(_ranges(columns, page.after))
     parts = [
         select(table.c.id).where(*conditions, *group, *within).order_by(*_order(columns)).limit(page.limit)
         for group in groups
         for within in ranges
     ]
-    if len(parts) == 1:
-        statement = selected.where(*conditions, *groups[0], *ranges[0]).order_by(*_order(columns))
-    else:
-        ids = union_all(*(select(part.subquery().c.id) for part in parts))
-        statement = selected.where(table.c.id.in_(ids)).order_by(*_order(columns, with_nulls=True))
+    # Only the ids are looked for in the ranges: conditions need not name their table, and what is joined is few rows.
+    ids = union_all(*(select(part.subquery().c.id) for part in parts))
+    statement = selected.where(table.c.id.in_(ids)).order_by(*_order(columns, with_nulls=True))
     return list(connection.execute(statement.limit(page.limit)))
 
 
-def _ranges(
-    columns: Sequence[tuple[ColumnElement[Any], bool]], after: tuple[Any, ...] | None
-) -> Iterator[list[ColumnElement[bool]]]:
+_Directed = Sequence[tuple[SortKey, bool]]
+
+
+def _ranges(keys: _Directed, after: tuple[Any, ...] | None) -> Iterator[list[ColumnElement[bool]]]:
     """The ranges that make up what comes after a row, none of which needs rows without a value to be sorted in."""
     if after is None:
-        yield from _whole(columns)
+        optional = [key.column for key, _ in keys if key.may_be_missing][:1]  # no order has two of them
+        yield from [[column.is_(None)] for column in optional]
+        yield [column.is_not(None) for column in optional]
         return
     equal: list[ColumnElement[bool]] = []
-    for (column, descending), value in zip(columns, after, strict=True):
+    for (key, descending), value in zip(keys, after, strict=True):
+        column = key.column
         if value is None:
             if not descending:
                 yield [*equal, column.is_not(None)]
             equal.append(column.is_(None))
             continue
         yield [*equal, column < value if descending else column > value]
-        if descending and _may_be_missing(column):
+        if descending and key.may_be_missing:
             yield [*equal, column.is_(None)]
         equal.append(column == value)
 
 
-def _whole(columns: Sequence[tuple[ColumnElement[Any], bool]]) -> Iterator[list[ColumnElement[bool]]]:
-    nullable = [column for column, _ in columns if _may_be_missing(column)]
-    if not nullable:
-        yield []
-        return
-    for column in nullable[:1]:  # no order has two of them
-        yield [column.is_(None)]
-        yield [column.is_not(None)]
-
-
-def _order(
-    columns: Sequence[tuple[ColumnElement[Any], bool]], *, with_nulls: bool = False
-) -> Iterator[ColumnElement[Any]]:
-    for column, descending in columns:
-        if with_nulls and _may_be_missing(column):
-            is_set = case((column.is_(None), 0), else_=1)
+def _order(keys: _Directed, *, with_nulls: bool = False) -> Iterator[ColumnElement[Any]]:
+    for key, descending in keys:
+        if with_nulls and key.may_be_missing:
+            is_set = case((key.column.is_(None), 0), else_=1)
             yield is_set.desc() if descending else is_set
-        yield column.desc() if descending else column
-
-
-def _may_be_missing(column: Any) -> bool:
-    return bool(getattr(column, "nullable", False))
+        yield key.column.desc() if descending else key.column
 
 
 COUNTED: Final = 10_000

@@ -40,6 +40,9 @@ from comity.database.types import (
     written_at,
 )
 
+FAILING: Final = "failure_count > 0"
+"""The same words stand in the index and in the statements: SQLite compares them."""
+
 crawl_policies: Final = Table(
     "crawl_policies",
     metadata,
@@ -76,12 +79,16 @@ crawl_policies: Final = Table(
     Index("idx_crawl_policies_domain_id", "domain_id", "next_run_at", "id"),
     Index("idx_crawl_policies_enabled", "enabled", "next_run_at", "id"),
     Index("idx_crawl_policies_priority", "priority", "id"),
-    partial_index("idx_crawl_policies_failing", "failure_count", "id", where="failure_count > 0"),
+    Index("idx_crawl_policies_same_priority", "priority", "next_run_at", "id"),
+    partial_index("idx_crawl_policies_failing", "failure_count", "id", where=FAILING),
     partial_index("idx_crawl_policies_due", "next_run_at", "priority", where="enabled"),
 )
 
 WAITING: Final = "status IN ('pending', 'expired') AND not_before IS NULL"
 """The jobs that may be pulled; the same words stand in the index and in the statements."""
+PARKED: Final = "status IN ('pending', 'expired') AND not_before IS NOT NULL"
+"""The jobs that wait for a time."""
+FAILED: Final = "status = 'failed'"
 HOSTLESS: Final = "domain_id IS NULL AND not_before IS NULL"
 """The jobs whose host is to be found."""
 _OPEN: Final = "status IN ('pending', 'locked', 'expired')"
@@ -143,7 +150,7 @@ crawl_jobs: Final = Table(
     Index("idx_crawl_jobs_status", "status", "created_at", "id"),
     Index("idx_crawl_jobs_domain", "domain_id", "status", "created_at", "id"),
     Index("idx_crawl_jobs_policy", "policy_id", "status", "created_at", "id"),
-    partial_index("idx_crawl_jobs_failed", "finished_at", where="status = 'failed'"),
+    partial_index("idx_crawl_jobs_failed", "finished_at", where=FAILED),
     # A pull goes host by host, and reads the front of this.
     Index(
         "idx_crawl_jobs_host",
@@ -153,9 +160,7 @@ crawl_jobs: Final = Table(
         sqlite_where=text(WAITING),
         postgresql_where=text(WAITING),
     ),
-    partial_index(
-        "idx_crawl_jobs_parked", "not_before", "id", where="status IN ('pending', 'expired') AND not_before IS NOT NULL"
-    ),
+    partial_index("idx_crawl_jobs_parked", "not_before", "id", where=PARKED),
     partial_index("idx_crawl_jobs_hostless", "created_at", where=HOSTLESS),
     partial_index("idx_crawl_jobs_ages", "ages_at", where=f"{WAITING} AND ages_at IS NOT NULL"),
     partial_index("idx_crawl_jobs_lock_ends", "lock_ends_at", where="status = 'locked'"),

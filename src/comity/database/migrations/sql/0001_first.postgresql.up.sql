@@ -738,6 +738,8 @@ CREATE INDEX idx_crawl_policies_next_run_at ON crawl_policies (next_run_at);
 --
 CREATE INDEX idx_crawl_policies_priority ON crawl_policies (priority, id);
 --
+CREATE INDEX idx_crawl_policies_same_priority ON crawl_policies (priority, next_run_at, id);
+--
 CREATE TABLE grants (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
     domain_id UUID NOT NULL,

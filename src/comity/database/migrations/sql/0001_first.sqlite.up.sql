@@ -736,6 +736,8 @@ CREATE INDEX idx_crawl_policies_next_run_at ON crawl_policies (next_run_at);
 --
 CREATE INDEX idx_crawl_policies_priority ON crawl_policies (priority, id);
 --
+CREATE INDEX idx_crawl_policies_same_priority ON crawl_policies (priority, next_run_at, id);
+--
 CREATE TABLE grants (
     id CHAR(32) DEFAULT (lower(hex(randomblob(16)))) NOT NULL,
     domain_id CHAR(32) NOT NULL,
