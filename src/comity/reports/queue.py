@@ -200,6 +200,15 @@ class QueueStats:
 
 
 @dataclass(frozen=True, slots=True)
+class FinishedHour:
+    """The jobs that ended within one hour."""
+
+    at: datetime
+    done: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
 class QueueGlance:
     """The queue as a page shows it. A count above `COUNTED` means: more than that."""
 
@@ -245,6 +254,15 @@ class ListOf(Generic[Item]):
         items = tuple(_noun(self.noun, row) for row in rows[:limit])
         is_last = len(rows) <= limit
         return Page(items, None if is_last else _encoded(_key(rows[limit - 1], keys), sort or self.default))
+
+    def safe_page(self, database: Database, *, cursor: str | None = None, **wanted: Any) -> Page[Item]:
+        """One page; the first if the cursor belongs to another order, as it does when someone sorts a later page."""
+        try:
+            return self.page(database, cursor=cursor, **wanted)
+        except BadInput as error:
+            if cursor is None or error.field != "cursor":
+                raise
+            return self.page(database, **wanted)
 
     def each(self, database: Database, *, sort: str = "", **wanted: Any) -> Iterator[Item]:
         """Every item, in batches: no transaction stays open while a slow reader takes them."""
@@ -330,10 +348,10 @@ def find_late(database: Database, late_id: UUID) -> LateSubmission:
     return _noun(LateSubmission, rows[0])
 
 
-def moves_of(database: Database, job_id: UUID) -> list[JobMove]:
-    """The history of a job, oldest first."""
+def moves_of(database: Database, job_id: UUID, limit: int = MOST_MOVES) -> list[JobMove]:
+    """The history of a job, oldest first; of very many, the latest."""
     with database.read() as connection:
-        return [_noun(JobMove, row) for row in listing.moves(connection, job_id, MOST_MOVES)]
+        return [_noun(JobMove, row) for row in listing.moves(connection, job_id, limit)]
 
 
 def price_history(database: Database, policy_id: UUID, limit: int = MOST_PRICES) -> list[PricePoint]:
@@ -383,6 +401,19 @@ def queue_glance(database: Database, clock: Clock) -> QueueGlance:
             done_24h=listing.done_since(connection, now - timedelta(hours=24)),
             failed_24h=listing.failed_since(connection, now - timedelta(hours=24)),
         )
+
+
+def finished_by_hour(database: Database, clock: Clock, hours: int) -> list[FinishedHour]:
+    """How many jobs were done and failed in each of the last hours, each counted up to a bound."""
+    end = clock.now().replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
+    found: list[FinishedHour] = []
+    with database.snapshot() as connection:
+        for number in range(hours, 0, -1):
+            since = end - timedelta(hours=number)
+            before = since + timedelta(hours=1)
+            done = listing.done_since(connection, since, before)
+            found.append(FinishedHour(since, done, listing.failed_since(connection, since, before)))
+    return found
 
 
 def queue_figures(database: Database, clock: Clock) -> tuple[dict[str, int], float]:

@@ -304,8 +304,9 @@ def throughput(connection: Connection, now: datetime, hours: Sequence[int]) -> d
     return found
 
 
-def _failed_since(since: datetime) -> Conditions:
-    return (_literally(FAILED), crawl_jobs.c.finished_at >= since)
+def _failed_since(since: datetime, before: datetime | None = None) -> Conditions:
+    until = [] if before is None else [crawl_jobs.c.finished_at < before]
+    return [_literally(FAILED), crawl_jobs.c.finished_at >= since, *until]
 
 
 def bounded_job_counts(connection: Connection) -> dict[str, int]:
@@ -327,11 +328,12 @@ def bounded_policy_counts(connection: Connection, now: datetime) -> dict[str, in
     return {name: count_up_to(connection, crawl_policies, _policy_conditions(each)) for name, each in wanted.items()}
 
 
-def done_since(connection: Connection, since: datetime) -> int:
+def done_since(connection: Connection, since: datetime, before: datetime | None = None) -> int:
     """How many results were stored since a time, counted up to a bound."""
-    return count_up_to(connection, crawl_results, [crawl_results.c.created_at >= since])
+    wanted = {"created_after": since, "created_before": before}
+    return count_up_to(connection, crawl_results, _of_time(crawl_results.c.created_at, wanted))
 
 
-def failed_since(connection: Connection, since: datetime) -> int:
+def failed_since(connection: Connection, since: datetime, before: datetime | None = None) -> int:
     """How many jobs failed since a time, counted up to a bound."""
-    return count_up_to(connection, crawl_jobs, _failed_since(since))
+    return count_up_to(connection, crawl_jobs, _failed_since(since, before))
