@@ -6,6 +6,7 @@ from fastapi import APIRouter
 
 from comity.doors.web.console.pages import PAGE_ROUTERS
 from comity.doors.web.routes import (
+    activity,
     bot_admin,
     bots,
     crawl,
@@ -18,6 +19,7 @@ from comity.doors.web.routes import (
     search,
     seeds,
     session,
+    settings,
     sources,
     webhooks,
 )
@@ -36,6 +38,8 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     seeds.router,
     decisions.router,
     session.router,
+    activity.router,
+    settings.router,
     bots.router,
     bots.ids_router,
     bots.submit_router,
