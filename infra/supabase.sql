@@ -1237,9 +1237,10 @@ BEGIN
 END
 $$;
 
-CREATE INDEX IF NOT EXISTS idx_webhook_deliveries_created_at ON webhook_deliveries (created_at);
+CREATE INDEX IF NOT EXISTS idx_webhook_deliveries_created_at ON webhook_deliveries (created_at, id);
 CREATE INDEX IF NOT EXISTS idx_webhook_deliveries_due ON webhook_deliveries (webhook_id, next_attempt_at) WHERE status = 'pending';
-CREATE INDEX IF NOT EXISTS idx_webhook_deliveries_webhook ON webhook_deliveries (webhook_id, created_at);
+CREATE INDEX IF NOT EXISTS idx_webhook_deliveries_status ON webhook_deliveries (status, created_at, id);
+CREATE INDEX IF NOT EXISTS idx_webhook_deliveries_webhook ON webhook_deliveries (webhook_id, created_at, id);
 
 CREATE TABLE IF NOT EXISTS crawl_policies (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
@@ -1352,9 +1353,13 @@ BEGIN
 END
 $$;
 
-CREATE INDEX IF NOT EXISTS idx_crawl_policies_domain_id ON crawl_policies (domain_id);
+CREATE INDEX IF NOT EXISTS idx_crawl_policies_domain_id ON crawl_policies (domain_id, next_run_at, id);
 CREATE INDEX IF NOT EXISTS idx_crawl_policies_due ON crawl_policies (next_run_at, priority) WHERE enabled;
+CREATE INDEX IF NOT EXISTS idx_crawl_policies_enabled ON crawl_policies (enabled, next_run_at, id);
+CREATE INDEX IF NOT EXISTS idx_crawl_policies_failing ON crawl_policies (failure_count, id) WHERE failure_count > 0;
 CREATE INDEX IF NOT EXISTS idx_crawl_policies_next_run_at ON crawl_policies (next_run_at);
+CREATE INDEX IF NOT EXISTS idx_crawl_policies_priority ON crawl_policies (priority, id);
+CREATE INDEX IF NOT EXISTS idx_crawl_policies_same_priority ON crawl_policies (priority, next_run_at, id);
 
 CREATE TABLE IF NOT EXISTS evidence (
     id BIGSERIAL NOT NULL,
@@ -1905,14 +1910,18 @@ $$;
 
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_ages ON crawl_jobs (ages_at) WHERE status IN ('pending', 'expired') AND not_before IS NULL AND ages_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_created_at ON crawl_jobs (created_at);
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_domain ON crawl_jobs (domain_id, status, created_at, id);
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_failed ON crawl_jobs (finished_at) WHERE status = 'failed';
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_host ON crawl_jobs (domain_id, priority DESC, created_at) WHERE status IN ('pending', 'expired') AND not_before IS NULL;
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_hostless ON crawl_jobs (created_at) WHERE domain_id IS NULL AND not_before IS NULL;
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_lock ON crawl_jobs (locked_by, locked_at);
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_lock_ends ON crawl_jobs (lock_ends_at) WHERE status = 'locked';
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_locked ON crawl_jobs (domain_id, locked_at) WHERE status = 'locked';
-CREATE INDEX IF NOT EXISTS idx_crawl_jobs_parked ON crawl_jobs (not_before) WHERE status IN ('pending', 'expired') AND not_before IS NOT NULL;
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_parked ON crawl_jobs (not_before, id) WHERE status IN ('pending', 'expired') AND not_before IS NOT NULL;
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_policy ON crawl_jobs (policy_id, status, created_at, id);
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_priority ON crawl_jobs (priority DESC, status);
-CREATE INDEX IF NOT EXISTS idx_crawl_jobs_pull ON crawl_jobs (status, priority DESC, created_at);
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_pull ON crawl_jobs (status, priority DESC, created_at, id);
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_status ON crawl_jobs (status, created_at, id);
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_url ON crawl_jobs (url);
 CREATE UNIQUE INDEX IF NOT EXISTS uq_crawl_jobs_open ON crawl_jobs (policy_id) WHERE status IN ('pending', 'locked', 'expired');
 
@@ -2004,8 +2013,11 @@ BEGIN
 END
 $$;
 
-CREATE INDEX IF NOT EXISTS idx_crawl_results_created_at ON crawl_results (created_at);
-CREATE INDEX IF NOT EXISTS idx_crawl_results_policy ON crawl_results (policy_id, crawled_at);
+CREATE INDEX IF NOT EXISTS idx_crawl_results_bot ON crawl_results (bot_id, created_at, id);
+CREATE INDEX IF NOT EXISTS idx_crawl_results_created_at ON crawl_results (created_at, id);
+CREATE INDEX IF NOT EXISTS idx_crawl_results_currency ON crawl_results (currency, created_at, id);
+CREATE INDEX IF NOT EXISTS idx_crawl_results_in_stock ON crawl_results (in_stock, created_at, id);
+CREATE INDEX IF NOT EXISTS idx_crawl_results_policy ON crawl_results (policy_id, crawled_at, id);
 
 CREATE TABLE IF NOT EXISTS late_submissions (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
@@ -2036,7 +2048,7 @@ BEGIN
 END
 $$;
 
-CREATE INDEX IF NOT EXISTS idx_late_submissions_received_at ON late_submissions (received_at);
+CREATE INDEX IF NOT EXISTS idx_late_submissions_received_at ON late_submissions (received_at, id);
 CREATE UNIQUE INDEX IF NOT EXISTS uq_late_submissions ON late_submissions (job_id, bot_id, submission_digest);
 
 DROP TRIGGER IF EXISTS domains_status_trigger ON domains;

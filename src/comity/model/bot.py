@@ -14,6 +14,7 @@ from comity.model.queue import OWN_BOT
 LONGEST_BOT_ID: Final = 100
 MOST_IN_HAND: Final = 10_000
 MOST_PER_MINUTE: Final = 1_000_000
+MOST_QUARANTINE_MINUTES: Final = 43_200  # 30 days
 BOT_ID_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}$"
 _is_bot_id: Final = re.compile(BOT_ID_PATTERN).fullmatch
 

@@ -1,4 +1,4 @@
-"""What an operator may do with bots: add, list, limit, resume, revoke; and the check of their keys.
+"""What an operator may do with bots: add, list, limit, quarantine, resume, revoke; and the check of their keys.
 
 A key has 256 random bits and is shown once. Only its SHA-256 is stored: with that many bits, a slow hash would protect
 nothing and cost every request. The lookup goes by the hash, whose prefix a caller cannot choose, so its timing reveals
@@ -12,6 +12,7 @@ import hmac
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable
+from datetime import timedelta
 from hashlib import sha256
 from typing import Any, Final
 
@@ -19,7 +20,14 @@ from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.queue import bots as bots_table
 from comity.database.queue.bots import bot_from
-from comity.model.bot import MOST_IN_HAND, MOST_PER_MINUTE, Bot, BotStatus, check_bot_id
+from comity.model.bot import (
+    MOST_IN_HAND,
+    MOST_PER_MINUTE,
+    MOST_QUARANTINE_MINUTES,
+    Bot,
+    BotStatus,
+    check_bot_id,
+)
 from comity.model.errors import AlreadyThere, BadInput, ComityError, NotFound, Remedy, RemedyCode
 
 KEY_PREFIX: Final = "cmty_"  # so that scanners for leaked secrets can find keys
@@ -88,6 +96,21 @@ def resume_bot(database: Database, bot_id: str) -> Bot:
         if known is not None and known.status == BotStatus.REVOKED:
             raise _Revoked(f"the bot {bot_id} is revoked, so it cannot be resumed; give it a new key")
     return _change(database, bot_id, status=str(BotStatus.ACTIVE), consecutive_failures=0, quarantined_until=None)
+
+
+def quarantine_bot(database: Database, clock: Clock, bot_id: str, minutes: int) -> Bot:
+    """Keep a bot from pulling for some minutes; it may still submit what it holds."""
+    if not 1 <= minutes <= MOST_QUARANTINE_MINUTES:
+        raise BadInput("minutes", f"must be between 1 and {MOST_QUARANTINE_MINUTES:,}")
+    with database.write() as connection:
+        known = bots_table.get(connection, bot_id)
+        if known is None:
+            raise _unknown(bot_id)
+        if known.status == BotStatus.REVOKED:
+            raise _Revoked(f"the bot {bot_id} is revoked, so it cannot pull anyway")
+        until = clock.now() + timedelta(minutes=minutes)
+        bots_table.change(connection, bot_id, {"status": str(BotStatus.QUARANTINED), "quarantined_until": until})
+        return bot_from(bots_table.get(connection, bot_id))
 
 
 def limit_bot(database: Database, bot_id: str, *, note: str | None = None, **limits: int | None) -> Bot:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -102,6 +103,7 @@ class PolicyAction(StrEnum):
     ENABLE = "enable"
     DISABLE = "disable"
     RUN_NOW = "run_now"
+    SET_PRIORITY = "set_priority"
     DELETE = "delete"
 
 
@@ -111,6 +113,7 @@ class JobAction(StrEnum):
     MARK_PENDING = "mark_pending"
     MARK_EXPIRED = "mark_expired"
     RESET_LOCK = "reset_lock"
+    SET_PRIORITY = "set_priority"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,19 +143,37 @@ class BulkReport:
         return len(self.items) - self.changed
 
 
-def act_on_policies(database: Database, clock: Clock, action: PolicyAction, policy_ids: Sequence[UUID]) -> BulkReport:
-    """Enable, disable, run or delete policies, all in one transaction."""
+def act_on_policies(
+    database: Database,
+    clock: Clock,
+    action: PolicyAction,
+    policy_ids: Sequence[UUID],
+    *,
+    priority: int | None = None,
+) -> BulkReport:
+    """Enable, disable, run or delete policies or set their priority, all in one transaction."""
     ids = _bounded(policy_ids)
-    act = _POLICY_ACTIONS[action]
+    act = _POLICY_ACTIONS.get(action) or partial(_set_priority, _checked_priority(priority))
     with database.write() as connection:
         return BulkReport(str(action), tuple(_act_on_policy(connection, each, act, clock.now()) for each in ids))
 
 
 def act_on_jobs(
-    database: Database, clock: Clock, action: JobAction, job_ids: Sequence[UUID], reason: str | None = None
+    database: Database,
+    clock: Clock,
+    action: JobAction,
+    job_ids: Sequence[UUID],
+    reason: str | None = None,
+    *,
+    priority: int | None = None,
 ) -> BulkReport:
-    """Move jobs to another status, all in one transaction. A job that may not make the move stays as it is."""
+    """Move jobs to another status or set their priority, all in one transaction.
+
+    A job that may not make the move stays as it is.
+    """
     ids, now = _bounded(job_ids), clock.now()
+    if action is JobAction.SET_PRIORITY:
+        return _set_job_priorities(database, ids, _checked_priority(priority), now)
     after = JobStatus.EXPIRED if action is JobAction.MARK_EXPIRED else JobStatus.PENDING
     items: dict[UUID, BulkItem] = {}
     unlocked: set[UUID] = set()
@@ -173,6 +194,29 @@ def act_on_jobs(
                     unlocked.add(row.domain_id)
         operator.after_moves(connection, unlocked, waiting, now)
     return BulkReport(str(action), tuple(items[each] for each in ids))
+
+
+def _set_job_priorities(database: Database, ids: Sequence[UUID], priority: int, now: datetime) -> BulkReport:
+    """A job that is finished keeps its priority: it is part of what happened."""
+    items: list[BulkItem] = []
+    with database.write() as connection:
+        rows = operator.jobs_for_change(connection, ids)
+        for job_id in ids:
+            row = rows.get(job_id)
+            problem = NO_SUCH_JOB if row is None else None
+            if row is not None and row.status in (JobStatus.DONE, JobStatus.FAILED):
+                problem = f"it is {row.status}"
+            elif row is not None and row.priority == priority:
+                problem = f"its priority is {priority} already"
+            items.append(BulkItem(job_id, problem is None, problem))
+        operator.set_job_priority(connection, [item.id for item in items if item.changed], priority, now)
+    return BulkReport(str(JobAction.SET_PRIORITY), tuple(items))
+
+
+def _checked_priority(priority: int | None) -> int:
+    if priority is None:
+        raise BadInput("priority", "must be set for this action")
+    return int(check_policy(priority=priority)["priority"])
 
 
 _REASONS: Final = {
@@ -242,6 +286,13 @@ def _run_now(connection: Connection, row: Any, now: datetime) -> str | None:
     if not operator.end_waiting(connection, row.id, now) and operator.has_open_job(connection, row.id):
         return "a bot is crawling it now"
     operator.change_policy(connection, row.id, {"next_run_at": now}, now)
+    return None
+
+
+def _set_priority(priority: int, connection: Connection, row: Any, now: datetime) -> str | None:
+    if row.priority == priority:
+        return f"its priority is {priority} already"
+    operator.change_policy(connection, row.id, {"priority": priority}, now)
     return None
 
 

@@ -16,7 +16,8 @@ import ada_url
 from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.queue import webhooks as table
-from comity.database.queue.listing import PageOf
+from comity.database.queue.paging import PageOf
+from comity.database.queue.tables import webhook_deliveries
 from comity.database.types import from_seconds
 from comity.model.errors import BadInput, ComityError, NotFound, Remedy, RemedyCode
 from comity.model.queue import WebhookEvent
@@ -40,7 +41,9 @@ _SECRET_BYTES: Final = 32
 _PORTS: Final = {"http:": 80, "https:": 443}
 _BY_HAND: Final = "disabled by an operator"
 _REMEDY: Final = Remedy(RemedyCode.LIST_WEBHOOKS)
-DELIVERIES: Final = ListOf("deliveries", table.deliveries, tuple(table.DELIVERY_SORTS), "-created_at", WebhookDelivery)
+DELIVERIES: Final = ListOf(
+    "deliveries", table.deliveries, webhook_deliveries, table.DELIVERY_SORTS, "-created_at", WebhookDelivery
+)
 
 
 def check_url(url: str, networks: Sequence[Network] = ()) -> str:

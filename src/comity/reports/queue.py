@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -16,12 +16,14 @@ from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
 
 import zstandard
-from sqlalchemy import Row
+from sqlalchemy import FromClause, Row, String, Uuid
 
 from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.queue import listing
-from comity.database.queue.listing import PageOf
+from comity.database.queue.paging import PageOf, SortKey, Sorts, keys_of
+from comity.database.queue.tables import crawl_jobs, crawl_policies, crawl_results, late_submissions
+from comity.database.types import UtcDateTime
 from comity.model.errors import BadInput, NotFound, Remedy, RemedyCode
 from comity.model.queue import JobStatus
 from comity.rules.canonical import resolve_link
@@ -197,6 +199,26 @@ class QueueStats:
     bots: tuple[BotFigures, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class FinishedHour:
+    """The jobs that ended within one hour."""
+
+    at: datetime
+    done: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueueGlance:
+    """The queue as a page shows it. A count above `COUNTED` means: more than that."""
+
+    jobs: dict[str, int]
+    policies: dict[str, int]
+    oldest_pending_at: datetime | None
+    done_24h: int
+    failed_24h: int
+
+
 Item = TypeVar("Item")
 Find = Callable[..., list[Row[Any]]]
 
@@ -215,7 +237,8 @@ class ListOf(Generic[Item]):
 
     name: str
     find: Find
-    sorts: tuple[str, ...]
+    table: FromClause
+    sorts: Sorts
     default: str
     noun: type[Item]
 
@@ -224,17 +247,28 @@ class ListOf(Generic[Item]):
     ) -> Page[Item]:
         """One page. `sort` names a column, with - in front for the largest first."""
         name, descending = self.order(sort)
-        after = None if cursor is None else _decoded(cursor, sort or self.default)
+        keys = keys_of(self.table, self.sorts, name)
+        after = None if cursor is None else _decoded(cursor, sort or self.default, keys)
         with database.read() as connection:
             rows = self.find(connection, PageOf(name, descending, limit + 1, after), **wanted)
         items = tuple(_noun(self.noun, row) for row in rows[:limit])
         is_last = len(rows) <= limit
-        return Page(items, None if is_last else _encoded(rows[limit - 1], name, sort or self.default))
+        return Page(items, None if is_last else _encoded(_key(rows[limit - 1], keys), sort or self.default))
+
+    def safe_page(self, database: Database, *, cursor: str | None = None, **wanted: Any) -> Page[Item]:
+        """One page; the first if the cursor belongs to another order, as it does when someone sorts a later page."""
+        try:
+            return self.page(database, cursor=cursor, **wanted)
+        except BadInput as error:
+            if cursor is None or error.field != "cursor":
+                raise
+            return self.page(database, **wanted)
 
     def each(self, database: Database, *, sort: str = "", **wanted: Any) -> Iterator[Item]:
         """Every item, in batches: no transaction stays open while a slow reader takes them."""
         name, descending = self.order(sort)
-        after: tuple[Any, UUID] | None = None
+        keys = keys_of(self.table, self.sorts, name)
+        after: tuple[Any, ...] | None = None
         while True:
             with database.read() as connection:
                 rows = self.find(connection, PageOf(name, descending, _EXPORT_BATCH, after), **wanted)
@@ -242,7 +276,7 @@ class ListOf(Generic[Item]):
                 yield _noun(self.noun, row)
             if len(rows) < _EXPORT_BATCH:
                 return
-            after = _key(rows[-1], name)
+            after = _key(rows[-1], keys)
 
     def order(self, sort: str) -> tuple[str, bool]:
         """The column and direction of an order; `BadInput` if there is no such column."""
@@ -257,10 +291,12 @@ _STATUSES: Final[Mapping[type, tuple[str, ...]]] = {
     JobMove: ("before", "after"),
     LateSubmission: ("job_status",),
 }
-POLICIES: Final = ListOf("policies", listing.policies, tuple(listing.POLICY_SORTS), "next_run_at", CrawlPolicy)
-JOBS: Final = ListOf("jobs", listing.jobs, tuple(listing.JOB_SORTS), "-created_at", CrawlJob)
-RESULTS: Final = ListOf("results", listing.results, tuple(listing.RESULT_SORTS), "-created_at", CrawlResult)
-LATE: Final = ListOf("late submissions", listing.late, tuple(listing.LATE_SORTS), "-received_at", LateSubmission)
+POLICIES: Final = ListOf("policies", listing.policies, crawl_policies, listing.POLICY_SORTS, "next_run_at", CrawlPolicy)
+JOBS: Final = ListOf("jobs", listing.jobs, crawl_jobs, listing.JOB_SORTS, "-created_at", CrawlJob)
+RESULTS: Final = ListOf("results", listing.results, crawl_results, listing.RESULT_SORTS, "-created_at", CrawlResult)
+LATE: Final = ListOf(
+    "late submissions", listing.late, late_submissions, listing.LATE_SORTS, "-received_at", LateSubmission
+)
 
 
 def find_policy(database: Database, named: str) -> CrawlPolicy:
@@ -312,10 +348,10 @@ def find_late(database: Database, late_id: UUID) -> LateSubmission:
     return _noun(LateSubmission, rows[0])
 
 
-def moves_of(database: Database, job_id: UUID) -> list[JobMove]:
-    """The history of a job, oldest first."""
+def moves_of(database: Database, job_id: UUID, limit: int = MOST_MOVES) -> list[JobMove]:
+    """The history of a job, oldest first; of very many, the latest."""
     with database.read() as connection:
-        return [_noun(JobMove, row) for row in listing.moves(connection, job_id, MOST_MOVES)]
+        return [_noun(JobMove, row) for row in listing.moves(connection, job_id, limit)]
 
 
 def price_history(database: Database, policy_id: UUID, limit: int = MOST_PRICES) -> list[PricePoint]:
@@ -354,6 +390,32 @@ def queue_stats(database: Database, clock: Clock) -> QueueStats:
     )
 
 
+def queue_glance(database: Database, clock: Clock) -> QueueGlance:
+    """What a page shows of the queue: counts that stop at `COUNTED`, so that they are quick however long it is."""
+    now = clock.now()
+    with database.snapshot() as connection:
+        return QueueGlance(
+            jobs=listing.bounded_job_counts(connection),
+            policies=listing.bounded_policy_counts(connection, now),
+            oldest_pending_at=listing.oldest_pending(connection),
+            done_24h=listing.done_since(connection, now - timedelta(hours=24)),
+            failed_24h=listing.failed_since(connection, now - timedelta(hours=24)),
+        )
+
+
+def finished_by_hour(database: Database, clock: Clock, hours: int) -> list[FinishedHour]:
+    """How many jobs were done and failed in each of the last hours, each counted up to a bound."""
+    end = clock.now().replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
+    found: list[FinishedHour] = []
+    with database.snapshot() as connection:
+        for number in range(hours, 0, -1):
+            since = end - timedelta(hours=number)
+            before = since + timedelta(hours=1)
+            done = listing.done_since(connection, since, before)
+            found.append(FinishedHour(since, done, listing.failed_since(connection, since, before)))
+    return found
+
+
 def queue_figures(database: Database, clock: Clock) -> tuple[dict[str, int], float]:
     """Jobs by status, and the age of the oldest that waits, for metrics."""
     with database.read() as connection:
@@ -378,33 +440,53 @@ def _noun(kind: type[Item], row: Any) -> Item:
     return kind(**values)
 
 
-def _key(row: Any, name: str) -> tuple[Any, UUID]:
-    """The sort value of a row as the list compares it, and its id."""
-    value = getattr(row, name)
-    return (listing.EPOCH if value is None else value), row.id
+def _key(row: Any, keys: Sequence[SortKey]) -> tuple[Any, ...]:
+    """The values of a row by which its list is sorted."""
+    return tuple(getattr(row, key.column.name) for key in keys)
 
 
-def _encoded(row: Any, name: str, sort: str) -> str:
-    value, identity = _key(row, name)
-    kind = "t" if isinstance(value, datetime) else "v"
-    text = json.dumps([sort, kind, value.isoformat() if kind == "t" else value, identity.hex])
+def _encoded(values: tuple[Any, ...], sort: str) -> str:
+    text = json.dumps([sort, *map(_plain, values)])
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def _decoded(cursor: str, sort: str) -> tuple[Any, UUID]:
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value.hex if isinstance(value, UUID) else value
+
+
+def _decoded(cursor: str, sort: str, keys: Sequence[SortKey]) -> tuple[Any, ...]:
+    unknown = BadInput("cursor", "is not one that this list gave")
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
-        of_sort, kind, value, identity = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
-        found = (datetime.fromisoformat(value) if kind == "t" else value), UUID(identity)
-    except (ValueError, TypeError, AttributeError, binascii.Error, UnicodeError, RecursionError):
-        raise BadInput("cursor", "is not one that this list gave") from None
-    column = sort.removeprefix("-")
-    is_time, is_text = column.endswith("_at"), column == "url"
-    kinds = datetime if is_time else str if is_text else int
-    if of_sort != sort or not isinstance(found[0], kinds) or isinstance(found[0], bool):
+        of_sort, *values = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
+    except (ValueError, TypeError, binascii.Error, UnicodeError, RecursionError):
+        raise unknown from None
+    if of_sort != sort:
         raise BadInput("cursor", "belongs to a list in another order")
-    if isinstance(found[0], datetime) and found[0].tzinfo is None:
-        raise BadInput("cursor", "is not one that this list gave")
-    if (isinstance(found[0], int) and abs(found[0]) > 2**31) or (isinstance(found[0], str) and "\0" in found[0]):
-        raise BadInput("cursor", "is not one that this list gave")
-    return found
+    if len(values) != len(keys):
+        raise unknown
+    try:
+        return tuple(_value(value, key) for value, key in zip(values, keys, strict=True))
+    except (ValueError, TypeError, AttributeError, OverflowError):
+        raise unknown from None
+
+
+def _value(value: Any, key: SortKey) -> Any:
+    """A value of a cursor as its column has it; `ValueError` if it cannot have it."""
+    if value is None and getattr(key.column, "nullable", False):
+        return None
+    kind = key.column.type
+    if isinstance(kind, UtcDateTime):
+        found = datetime.fromisoformat(value)
+        if found.tzinfo is None:
+            raise ValueError("a time without a zone")
+        return found
+    if isinstance(kind, Uuid):
+        return UUID(value)
+    is_text = isinstance(kind, String)
+    fits = isinstance(value, str) and "\0" not in value if is_text else type(value) is int and abs(value) < 2**31
+    if not fits:
+        raise ValueError("a value of another kind")
+    return value

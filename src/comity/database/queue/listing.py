@@ -1,13 +1,11 @@
 """Lists and figures of the crawl service for operators: policies, jobs, results, late submissions.
 
-Lists are paged by key, not by offset: the next page begins after the last row of this one, so a page deep in a million
-jobs costs as little as the first, and rows that come or go meanwhile neither repeat nor hide others.
+Lists are paged by key, not by offset (`paging`), and each of their orders has an index.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -15,7 +13,6 @@ from uuid import UUID
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    FromClause,
     Integer,
     Row,
     Select,
@@ -26,9 +23,14 @@ from sqlalchemy import (
     literal,
     or_,
     select,
+    text,
 )
 
+from comity.database.queue.paging import Conditions, PageOf, SortKey, Sorts, by, count_up_to, page_of
 from comity.database.queue.tables import (
+    FAILED,
+    FAILING,
+    PARKED,
     bots,
     crawl_job_moves,
     crawl_jobs,
@@ -38,48 +40,42 @@ from comity.database.queue.tables import (
 )
 from comity.database.tables import domains
 from comity.database.types import UtcDateTime
+from comity.model.queue import JobStatus
 
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _BUSIEST: Final = 20
 _OPEN: Final = ("pending", "locked", "expired")
 
 
-@dataclass(frozen=True, slots=True)
-class PageOf:
-    """Which rows of a list: their order, and the sort value and id of the row before the first."""
-
-    sort: str
-    descending: bool
-    limit: int
-    after: tuple[Any, UUID] | None = None
-
-
 def _at(column: ColumnElement[Any]) -> ColumnElement[Any]:
     """A time for sorting; none is earliest."""
-    return func.coalesce(column, literal(EPOCH, UtcDateTime()))
+    return func.coalesce(column, literal(_EPOCH, UtcDateTime()))
 
 
-POLICY_SORTS: Final[Mapping[str, ColumnElement[Any]]] = {
-    "created_at": crawl_policies.c.created_at,
-    "url": crawl_policies.c.url,
-    "priority": crawl_policies.c.priority,
-    "next_run_at": _at(crawl_policies.c.next_run_at),
-    "failure_count": crawl_policies.c.failure_count,
-    "last_success_at": _at(crawl_policies.c.last_success_at),
+POLICY_SORTS: Final[Sorts] = {
+    "created_at": by(crawl_policies.c.created_at),
+    "url": by(crawl_policies.c.url),
+    "priority": by(crawl_policies.c.priority),
+    "next_run_at": by(crawl_policies.c.next_run_at),
+    "failure_count": by(crawl_policies.c.failure_count),
+    "last_success_at": by(crawl_policies.c.last_success_at),
 }
-JOB_SORTS: Final[Mapping[str, ColumnElement[Any]]] = {
-    "created_at": crawl_jobs.c.created_at,
-    "priority": crawl_jobs.c.priority,
-    "url": crawl_jobs.c.url,
-    "locked_at": _at(crawl_jobs.c.locked_at),
-    "retry_count": crawl_jobs.c.retry_count,
+JOB_SORTS: Final[Sorts] = {
+    "created_at": by(crawl_jobs.c.created_at),
+    # Of the same priority, the oldest is handed out first.
+    "priority": (SortKey(crawl_jobs.c.priority), SortKey(crawl_jobs.c.created_at, reverse=True)),
+    "url": by(crawl_jobs.c.url),
+    "locked_at": by(crawl_jobs.c.locked_at),
+    "retry_count": by(crawl_jobs.c.retry_count),
+    "not_before": by(crawl_jobs.c.not_before),
 }
-RESULT_SORTS: Final[Mapping[str, ColumnElement[Any]]] = {
-    "created_at": crawl_results.c.created_at,
-    "crawled_at": crawl_results.c.crawled_at,
-    "url": crawl_results.c.url,
+_DELAYED_SORTS: Final[Sorts] = {**JOB_SORTS, "not_before": (SortKey(crawl_jobs.c.not_before, is_set=True),)}
+RESULT_SORTS: Final[Sorts] = {
+    "created_at": by(crawl_results.c.created_at),
+    "crawled_at": by(crawl_results.c.crawled_at),
+    "url": by(crawl_results.c.url),
 }
-LATE_SORTS: Final[Mapping[str, ColumnElement[Any]]] = {"received_at": late_submissions.c.received_at}
+LATE_SORTS: Final[Sorts] = {"received_at": by(late_submissions.c.received_at)}
 
 _RESULT_COLUMNS: Final = [column for column in crawl_results.c if column.name != "raw_html"]
 _LATE_COLUMNS: Final = [column for column in late_submissions.c if column.name != "raw_html"]
@@ -87,17 +83,25 @@ _LATE_COLUMNS: Final = [column for column in late_submissions.c if column.name !
 
 def policies(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[Any]]:
     """A page of policies, each with its host."""
-    return page_of(connection, _policies(wanted), crawl_policies, POLICY_SORTS, page)
+    conditions = _policy_conditions(wanted)
+    groups: Sequence[Conditions] = ((),)
+    if page.sort == "next_run_at" and wanted.get("enabled") is None and wanted.get("due_by") is None:
+        groups = ((crawl_policies.c.enabled,), (crawl_policies.c.enabled.is_(False),))
+    return page_of(connection, _policies(), crawl_policies, POLICY_SORTS, page, conditions, groups)
 
 
 def jobs(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[Any]]:
-    """A page of jobs, each with its host."""
-    return page_of(connection, _jobs(wanted), crawl_jobs, JOB_SORTS, page)
+    """A page of jobs, each with its host. Without a status, it is put together from the pages of each."""
+    groups: Sequence[Conditions] = ((),)
+    if page.sort in ("created_at", "priority") and wanted.get("status") is None and wanted.get("bot_id") is None:
+        groups = tuple((crawl_jobs.c.status == str(status),) for status in JobStatus)
+    sorts = _DELAYED_SORTS if wanted.get("delayed") else JOB_SORTS
+    return page_of(connection, _jobs(), crawl_jobs, sorts, page, _job_conditions(wanted), groups)
 
 
 def results(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[Any]]:
     """A page of results, without their HTML."""
-    return page_of(connection, _results(wanted), crawl_results, RESULT_SORTS, page)
+    return page_of(connection, _results(), crawl_results, RESULT_SORTS, page, _result_conditions(wanted))
 
 
 def late(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[Any]]:
@@ -106,8 +110,8 @@ def late(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[Any]]:
     statement: Select[Any] = select(*_LATE_COLUMNS, crawl_jobs.c.url, crawl_jobs.c.status.label("job_status")).join(
         crawl_jobs, crawl_jobs.c.id == table.c.job_id
     )
-    statement = equal(statement, wanted, {"job_id": table.c.job_id, "bot_id": table.c.bot_id, "id": table.c.id})
-    return page_of(connection, statement, table, LATE_SORTS, page)
+    conditions = equal(wanted, {"job_id": table.c.job_id, "bot_id": table.c.bot_id, "id": table.c.id})
+    return page_of(connection, statement, table, LATE_SORTS, page, conditions)
 
 
 def raw_html(connection: Connection, table_name: str, row_id: UUID) -> Any:
@@ -119,18 +123,18 @@ def raw_html(connection: Connection, table_name: str, row_id: UUID) -> Any:
 def policy(connection: Connection, *, policy_id: UUID | None = None, url: str | None = None) -> Row[Any] | None:
     """One policy, by its id or its URL."""
     wanted = {"id": policy_id} if policy_id is not None else {"url": url}
-    return connection.execute(_policies(wanted)).first()
+    return connection.execute(_policies().where(*_policy_conditions(wanted))).first()
 
 
 def job(connection: Connection, job_id: UUID) -> Row[Any] | None:
     """One job."""
-    return connection.execute(_jobs({"id": job_id})).first()
+    return connection.execute(_jobs().where(crawl_jobs.c.id == job_id)).first()
 
 
 def result(connection: Connection, *, result_id: UUID | None = None, job_id: UUID | None = None) -> Row[Any] | None:
     """One result, without its HTML, by its id or its job."""
     wanted = {"id": result_id} if result_id is not None else {"job_id": job_id}
-    return connection.execute(_results(wanted)).first()
+    return connection.execute(_results().where(*_result_conditions(wanted))).first()
 
 
 def moves(connection: Connection, job_id: UUID, limit: int) -> list[Row[Any]]:
@@ -148,101 +152,79 @@ def prices(connection: Connection, policy_id: UUID, limit: int) -> list[Row[Any]
     return list(reversed(list(connection.execute(statement))))
 
 
-def _policies(wanted: Mapping[str, Any]) -> Select[Any]:
+def _policies() -> Select[Any]:
     table = crawl_policies
-    statement = select(table, domains.c.domain).outerjoin(domains, domains.c.id == table.c.domain_id)
-    statement = equal(
-        statement,
-        wanted,
-        {
-            "id": table.c.id,
-            "url": table.c.url,
-            "enabled": table.c.enabled,
-            "priority": table.c.priority,
-            "schedule": table.c.schedule,
-            "domain": domains.c.domain,
-        },
-    )
-    if wanted.get("due_by") is not None:
-        statement = statement.where(table.c.enabled, _at(table.c.next_run_at) <= wanted["due_by"])
-    if wanted.get("failing"):
-        statement = statement.where(table.c.failure_count > 0)
-    if wanted.get("created_after") is not None:
-        statement = statement.where(table.c.created_at >= wanted["created_after"])
-    return _containing(statement, table.c.url, wanted.get("containing"))
+    return select(table, domains.c.domain).outerjoin(domains, domains.c.id == table.c.domain_id)
 
 
-def _jobs(wanted: Mapping[str, Any]) -> Select[Any]:
-    table = crawl_jobs
+def _jobs() -> Select[Any]:
     host = func.coalesce(domains.c.domain, "").label("domain")  # one of hand-written SQL may not have its host yet
-    statement = select(table, host).outerjoin(domains, domains.c.id == table.c.domain_id)
-    statement = equal(
-        statement,
-        wanted,
-        {
-            "id": table.c.id,
-            "status": table.c.status,
-            "bot_id": table.c.locked_by,
-            "policy_id": table.c.policy_id,
-            "priority": table.c.priority,
-            "domain": domains.c.domain,
-        },
-    )
-    if wanted.get("created_after") is not None:
-        statement = statement.where(table.c.created_at >= wanted["created_after"])
-    if wanted.get("created_before") is not None:
-        statement = statement.where(table.c.created_at < wanted["created_before"])
-    return _containing(statement, table.c.url, wanted.get("containing"))
+    return select(crawl_jobs, host).outerjoin(domains, domains.c.id == crawl_jobs.c.domain_id)
 
 
-def _results(wanted: Mapping[str, Any]) -> Select[Any]:
+def _results() -> Select[Any]:
+    return select(*_RESULT_COLUMNS)
+
+
+def _policy_conditions(wanted: Mapping[str, Any]) -> list[ColumnElement[bool]]:
+    table = crawl_policies
+    columns = {name: table.c[name] for name in ("id", "url", "enabled", "priority", "schedule")}
+    conditions = [*equal(wanted, columns), *_of_host(table.c.domain_id, wanted), *_of_time(table.c.created_at, wanted)]
+    if wanted.get("due_by") is not None:
+        is_due = or_(table.c.next_run_at.is_(None), table.c.next_run_at <= wanted["due_by"])
+        conditions += [table.c.enabled, is_due]
+    if wanted.get("failing"):
+        conditions.append(_literally(FAILING))
+    return [*conditions, *_containing(table.c.url, wanted)]
+
+
+def _job_conditions(wanted: Mapping[str, Any]) -> list[ColumnElement[bool]]:
+    table = crawl_jobs
+    columns = {name: table.c[name] for name in ("id", "url", "status", "policy_id", "priority")}
+    conditions = [
+        *equal(wanted, columns | {"bot_id": table.c.locked_by}),
+        *_of_host(table.c.domain_id, wanted),
+        *_of_time(table.c.created_at, wanted),
+    ]
+    if wanted.get("delayed"):
+        conditions.append(_literally(PARKED))
+    return [*conditions, *_containing(table.c.url, wanted)]
+
+
+def _result_conditions(wanted: Mapping[str, Any]) -> list[ColumnElement[bool]]:
     table = crawl_results
-    statement = equal(
-        select(*_RESULT_COLUMNS),
-        wanted,
-        {
-            "id": table.c.id,
-            "job_id": table.c.job_id,
-            "policy_id": table.c.policy_id,
-            "currency": table.c.currency,
-            "in_stock": table.c.in_stock,
-            "bot_id": table.c.bot_id,
-        },
-    )
-    if wanted.get("created_after") is not None:
-        statement = statement.where(table.c.created_at >= wanted["created_after"])
-    if wanted.get("created_before") is not None:
-        statement = statement.where(table.c.created_at < wanted["created_before"])
-    return _containing(statement, table.c.url, wanted.get("containing"))
+    columns = {name: table.c[name] for name in ("id", "url", "job_id", "policy_id", "currency", "in_stock", "bot_id")}
+    conditions = [*equal(wanted, columns), *_of_time(table.c.created_at, wanted)]
+    if wanted.get("without_policy"):
+        conditions.append(table.c.policy_id.is_(None))
+    return [*conditions, *_containing(table.c.url, wanted)]
 
 
-def equal(statement: Select[Any], wanted: Mapping[str, Any], columns: Mapping[str, ColumnElement[Any]]) -> Select[Any]:
+def _literally(condition: str) -> ColumnElement[bool]:
+    """The condition of a partial index in its own words: SQLite does not see that a parameter has its value."""
+    return text(condition)  # type: ignore[return-value]
+
+
+def equal(wanted: Mapping[str, Any], columns: Mapping[str, ColumnElement[Any]]) -> list[ColumnElement[bool]]:
     """Only rows whose columns have the wanted values; one that is None is not asked about."""
-    for name, column in columns.items():
-        if wanted.get(name) is not None:
-            statement = statement.where(column == wanted[name])
-    return statement
+    return [column == wanted[name] for name, column in columns.items() if wanted.get(name) is not None]
 
 
-def _containing(statement: Select[Any], column: ColumnElement[Any], text: str | None) -> Select[Any]:
-    return statement.where(func.lower(column).contains(text.lower(), autoescape=True)) if text else statement
+def _of_host(column: ColumnElement[Any], wanted: Mapping[str, Any]) -> list[ColumnElement[bool]]:
+    """Only rows of a host, by its id: an index of the table begins with that."""
+    if wanted.get("domain") is None:
+        return []
+    return [column == select(domains.c.id).where(domains.c.domain == wanted["domain"]).scalar_subquery()]
 
 
-def page_of(
-    connection: Connection,
-    statement: Select[Any],
-    table: FromClause,
-    sorts: Mapping[str, ColumnElement[Any]],
-    page: PageOf,
-) -> list[Row[Any]]:
-    """The rows of one page of a statement."""
-    key, row_id = sorts[page.sort], table.c.id
-    if page.after is not None:
-        value, last_id = page.after
-        beyond = (key < value, row_id < last_id) if page.descending else (key > value, row_id > last_id)
-        statement = statement.where(or_(beyond[0], and_(key == value, beyond[1])))
-    order = (key.desc(), row_id.desc()) if page.descending else (key, row_id)
-    return list(connection.execute(statement.order_by(*order).limit(page.limit)))
+def _of_time(column: ColumnElement[Any], wanted: Mapping[str, Any]) -> list[ColumnElement[bool]]:
+    since, before = wanted.get("created_after"), wanted.get("created_before")
+    return [*([] if since is None else [column >= since]), *([] if before is None else [column < before])]
+
+
+def _containing(column: ColumnElement[Any], wanted: Mapping[str, Any]) -> list[ColumnElement[bool]]:
+    part = wanted.get("containing")
+    return [func.lower(column).contains(part.lower(), autoescape=True)] if part else []
 
 
 def count_by_status(connection: Connection) -> dict[str, int]:
@@ -305,9 +287,10 @@ def bot_figures(connection: Connection, limit: int) -> list[Row[Any]]:
 
 def oldest_pending(connection: Connection) -> datetime | None:
     """When the oldest job that waits was made."""
-    waiting = crawl_jobs.c.status.in_(("pending", "expired"))
-    found: datetime | None = connection.execute(select(func.min(crawl_jobs.c.created_at)).where(waiting)).scalar_one()
-    return found
+    made = crawl_jobs.c.created_at
+    oldest = [select(func.min(made)).where(crawl_jobs.c.status == status) for status in ("pending", "expired")]
+    found = [connection.execute(each).scalar_one() for each in oldest]
+    return min((at for at in found if at is not None), default=None)
 
 
 def throughput(connection: Connection, now: datetime, hours: Sequence[int]) -> dict[int, tuple[int, int]]:
@@ -316,10 +299,41 @@ def throughput(connection: Connection, now: datetime, hours: Sequence[int]) -> d
     for each in hours:
         since = now - timedelta(hours=each)
         done = select(func.count()).select_from(crawl_results).where(crawl_results.c.created_at >= since)
-        failed = (
-            select(func.count())
-            .select_from(crawl_jobs)
-            .where(crawl_jobs.c.status == "failed", crawl_jobs.c.finished_at >= since)
-        )
+        failed = select(func.count()).select_from(crawl_jobs).where(*_failed_since(since))
         found[each] = (connection.execute(done).scalar_one(), connection.execute(failed).scalar_one())
     return found
+
+
+def _failed_since(since: datetime, before: datetime | None = None) -> Conditions:
+    until = [] if before is None else [crawl_jobs.c.finished_at < before]
+    return [_literally(FAILED), crawl_jobs.c.finished_at >= since, *until]
+
+
+def bounded_job_counts(connection: Connection) -> dict[str, int]:
+    """How many jobs have each status and how many wait for a time, each counted up to a bound."""
+    counted = {
+        str(status): count_up_to(connection, crawl_jobs, [crawl_jobs.c.status == str(status)]) for status in JobStatus
+    }
+    return counted | {"delayed": count_up_to(connection, crawl_jobs, _job_conditions({"delayed": True}))}
+
+
+def bounded_policy_counts(connection: Connection, now: datetime) -> dict[str, int]:
+    """How many policies are enabled, disabled, due and failing, each counted up to a bound."""
+    wanted: dict[str, dict[str, Any]] = {
+        "enabled": {"enabled": True},
+        "disabled": {"enabled": False},
+        "due": {"due_by": now},
+        "failing": {"failing": True},
+    }
+    return {name: count_up_to(connection, crawl_policies, _policy_conditions(each)) for name, each in wanted.items()}
+
+
+def done_since(connection: Connection, since: datetime, before: datetime | None = None) -> int:
+    """How many results were stored since a time, counted up to a bound."""
+    wanted = {"created_after": since, "created_before": before}
+    return count_up_to(connection, crawl_results, _of_time(crawl_results.c.created_at, wanted))
+
+
+def failed_since(connection: Connection, since: datetime, before: datetime | None = None) -> int:
+    """How many jobs failed since a time, counted up to a bound."""
+    return count_up_to(connection, crawl_jobs, _failed_since(since, before))

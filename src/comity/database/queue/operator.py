@@ -123,6 +123,15 @@ def move_job(connection: Connection, job_id: UUID, before: str, values: Mapping[
     return connection.execute(statement).rowcount > 0
 
 
+def set_job_priority(connection: Connection, job_ids: Collection[UUID], priority: int, now: datetime) -> None:
+    """Give jobs a priority; from there it grows again as they wait."""
+    wanted = list(job_ids)
+    values = {"priority": priority, "first_priority": priority, "updated_at": now}
+    for start in range(0, len(wanted), _BATCH):
+        some = crawl_jobs.c.id.in_(wanted[start : start + _BATCH])
+        connection.execute(update(crawl_jobs).where(some).values(**values))
+
+
 def after_moves(connection: Connection, unlocked: Collection[UUID], waiting: Collection[UUID], now: datetime) -> None:
     """Give back hosts whose bots lost their last job, and have pulls look at hosts with jobs that wait."""
     reservations.end_uncleanly(connection, unlocked, now.timestamp())

@@ -40,6 +40,9 @@ from comity.database.types import (
     written_at,
 )
 
+FAILING: Final = "failure_count > 0"
+"""The same words stand in the index and in the statements: SQLite compares them."""
+
 crawl_policies: Final = Table(
     "crawl_policies",
     metadata,
@@ -72,12 +75,20 @@ crawl_policies: Final = Table(
     at_least("retry_backoff_minutes", 0),
     at_least("timeout_minutes", 1),
     Index("idx_crawl_policies_next_run_at", "next_run_at"),
-    Index("idx_crawl_policies_domain_id", "domain_id"),
+    # What operators list (`listing`): each order with the condition that comes before it, and the id that decides.
+    Index("idx_crawl_policies_domain_id", "domain_id", "next_run_at", "id"),
+    Index("idx_crawl_policies_enabled", "enabled", "next_run_at", "id"),
+    Index("idx_crawl_policies_priority", "priority", "id"),
+    Index("idx_crawl_policies_same_priority", "priority", "next_run_at", "id"),
+    partial_index("idx_crawl_policies_failing", "failure_count", "id", where=FAILING),
     partial_index("idx_crawl_policies_due", "next_run_at", "priority", where="enabled"),
 )
 
 WAITING: Final = "status IN ('pending', 'expired') AND not_before IS NULL"
 """The jobs that may be pulled; the same words stand in the index and in the statements."""
+PARKED: Final = "status IN ('pending', 'expired') AND not_before IS NOT NULL"
+"""The jobs that wait for a time."""
+FAILED: Final = "status = 'failed'"
 HOSTLESS: Final = "domain_id IS NULL AND not_before IS NULL"
 """The jobs whose host is to be found."""
 _OPEN: Final = "status IN ('pending', 'locked', 'expired')"
@@ -130,11 +141,16 @@ crawl_jobs: Final = Table(
         "status <> 'locked' OR (locked_by IS NOT NULL AND locked_at IS NOT NULL)", name="lock_has_bot_and_time"
     ),
     at_least("lock_ttl_seconds", 1),
-    Index("idx_crawl_jobs_pull", "status", text("priority DESC"), "created_at"),
+    Index("idx_crawl_jobs_pull", "status", text("priority DESC"), "created_at", "id"),
     Index("idx_crawl_jobs_lock", "locked_by", "locked_at"),
     Index("idx_crawl_jobs_priority", text("priority DESC"), "status"),
     Index("idx_crawl_jobs_url", "url"),
     Index("idx_crawl_jobs_created_at", "created_at"),
+    # What operators list (`listing`), and what a host or a policy that is deleted takes with it.
+    Index("idx_crawl_jobs_status", "status", "created_at", "id"),
+    Index("idx_crawl_jobs_domain", "domain_id", "status", "created_at", "id"),
+    Index("idx_crawl_jobs_policy", "policy_id", "status", "created_at", "id"),
+    partial_index("idx_crawl_jobs_failed", "finished_at", where=FAILED),
     # A pull goes host by host, and reads the front of this.
     Index(
         "idx_crawl_jobs_host",
@@ -144,9 +160,7 @@ crawl_jobs: Final = Table(
         sqlite_where=text(WAITING),
         postgresql_where=text(WAITING),
     ),
-    partial_index(
-        "idx_crawl_jobs_parked", "not_before", where="status IN ('pending', 'expired') AND not_before IS NOT NULL"
-    ),
+    partial_index("idx_crawl_jobs_parked", "not_before", "id", where=PARKED),
     partial_index("idx_crawl_jobs_hostless", "created_at", where=HOSTLESS),
     partial_index("idx_crawl_jobs_ages", "ages_at", where=f"{WAITING} AND ages_at IS NOT NULL"),
     partial_index("idx_crawl_jobs_lock_ends", "lock_ends_at", where="status = 'locked'"),
@@ -191,8 +205,11 @@ crawl_results: Final = Table(
     Column("bot_id", String(100)),
     written_at("crawled_at"),
     written_at("created_at"),
-    Index("idx_crawl_results_policy", "policy_id", "crawled_at"),
-    Index("idx_crawl_results_created_at", "created_at"),
+    Index("idx_crawl_results_policy", "policy_id", "crawled_at", "id"),
+    Index("idx_crawl_results_created_at", "created_at", "id"),
+    Index("idx_crawl_results_currency", "currency", "created_at", "id"),
+    Index("idx_crawl_results_in_stock", "in_stock", "created_at", "id"),
+    Index("idx_crawl_results_bot", "bot_id", "created_at", "id"),
 )
 
 # Submitted after the lock had run out: kept for an operator, and changes nothing.
@@ -208,7 +225,7 @@ late_submissions: Final = Table(
     Column("raw_html_bytes", Integer()),
     written_at("received_at"),
     Index("uq_late_submissions", "job_id", "bot_id", "submission_digest", unique=True),
-    Index("idx_late_submissions_received_at", "received_at"),
+    Index("idx_late_submissions_received_at", "received_at", "id"),
 )
 
 bots: Final = Table(
@@ -293,6 +310,7 @@ webhook_deliveries: Final = Table(
     Column("delivered_at", UtcDateTime()),
     CheckConstraint("status IN ('pending', 'delivered', 'failed')", name="status"),
     partial_index("idx_webhook_deliveries_due", "webhook_id", "next_attempt_at", where="status = 'pending'"),
-    Index("idx_webhook_deliveries_webhook", "webhook_id", "created_at"),
-    Index("idx_webhook_deliveries_created_at", "created_at"),
+    Index("idx_webhook_deliveries_webhook", "webhook_id", "created_at", "id"),
+    Index("idx_webhook_deliveries_created_at", "created_at", "id"),
+    Index("idx_webhook_deliveries_status", "status", "created_at", "id"),
 )

@@ -16,7 +16,8 @@ from uuid import UUID
 from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
 
 from comity.database.bulk import Decoding, Encoding, insert_rows
-from comity.database.queue.listing import PageOf, equal, page_of
+from comity.database.queue.listing import equal
+from comity.database.queue.paging import PageOf, Sorts, by, page_of
 from comity.database.queue.tables import webhook_deliveries, webhooks
 from comity.model.queue import WebhookEvent
 from comity.model.webhook import TEST_EVENT, DueDelivery, Webhook
@@ -25,7 +26,7 @@ from comity.rules.queue.webhook import is_disabled_after
 _DELIVERY: Final = ("webhook_id", "event", "payload", "next_attempt_at", "created_at")
 _DUE: Final = webhook_deliveries.c.status == "pending"
 _PUBLIC: Final = [column for column in webhooks.c if column.name != "secret"]
-DELIVERY_SORTS: Final = {"created_at": webhook_deliveries.c.created_at}
+DELIVERY_SORTS: Final[Sorts] = {"created_at": by(webhook_deliveries.c.created_at)}
 
 
 def enqueue(connection: Connection, events: Mapping[WebhookEvent, dict[str, Any]], now: float) -> int:
@@ -75,7 +76,7 @@ def get(connection: Connection, webhook_id: UUID) -> Webhook | None:
 
 def listed(connection: Connection, *, enabled: bool | None, limit: int) -> list[Webhook]:
     """Webhooks, the oldest first; there are few."""
-    statement = equal(select(*_PUBLIC), {"enabled": enabled}, {"enabled": webhooks.c.enabled})
+    statement = select(*_PUBLIC).where(*equal({"enabled": enabled}, {"enabled": webhooks.c.enabled}))
     ordered = statement.order_by(webhooks.c.created_at, webhooks.c.id).limit(limit)
     return [_webhook(row) for row in connection.execute(ordered)]
 
@@ -100,8 +101,7 @@ def deliveries(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[
     """A page of the log of deliveries."""
     table = webhook_deliveries
     columns = {name: table.c[name] for name in ("id", "webhook_id", "event", "status", "is_test")}
-    statement = equal(select(table), wanted, columns)
-    return page_of(connection, statement, table, DELIVERY_SORTS, page)
+    return page_of(connection, select(table), table, DELIVERY_SORTS, page, equal(wanted, columns))
 
 
 def add_test(connection: Connection, webhook_id: UUID, payload: Mapping[str, Any], now: datetime) -> UUID:

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import ConfigDict, Field, model_validator
 
 from comity.doors.web.requests import Line, RequestBody, Text, Whole
-from comity.model.bot import BOT_ID_PATTERN, MOST_IN_HAND, MOST_PER_MINUTE
+from comity.model.bot import BOT_ID_PATTERN, MOST_IN_HAND, MOST_PER_MINUTE, MOST_QUARANTINE_MINUTES
 from comity.operate.queue import BOUNDS, LONGEST_URL, MOST_BULK
 
 _HTTP = "^[Hh][Tt][Tt][Pp][Ss]?://"
@@ -81,15 +81,17 @@ class PolicyChangesBody(PolicyFields):
 class PoliciesAction(RequestBody):
     """A bulk action on policies."""
 
-    action: Literal["enable", "disable", "run_now", "delete"]
+    action: Literal["enable", "disable", "run_now", "set_priority", "delete"]
     ids: Ids
+    priority: Whole | None = _bounded("priority", "The new priority, for set_priority.")
 
 
 class JobsAction(RequestBody):
     """A bulk action on jobs."""
 
-    action: Literal["mark_pending", "mark_expired", "reset_lock"]
+    action: Literal["mark_pending", "mark_expired", "reset_lock", "set_priority"]
     ids: Ids
+    priority: Whole | None = _bounded("priority", "The new priority, for set_priority.")
     reason: Annotated[Line, Field(max_length=1000)] | None = Field(
         None, description="Why; stored in the history of each job."
     )
@@ -105,6 +107,12 @@ class BotLimits(RequestBody):
         None, ge=0, le=MOST_PER_MINUTE, description="The most jobs that it may pull a minute; 0 or null: no limit."
     )
     note: Annotated[Line, Field(max_length=1000)] | None = Field(None, description="What it is, or whose.")
+
+
+class QuarantineRequest(RequestBody):
+    """How long a bot is quarantined."""
+
+    minutes: Whole = Field(60, ge=1, le=MOST_QUARANTINE_MINUTES, description="For how many minutes; 60 by default.")
 
 
 class BotRequest(BotLimits):

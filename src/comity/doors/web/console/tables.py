@@ -198,14 +198,16 @@ class Table:
         total_is_exact: bool = True,
         path: str = "",
         more: str = "",
+        cursor: str | None = None,
     ) -> Listing:
         """The rows of one page. Pass one row more than `query.limit` if there is one: it tells that a page follows.
 
         `path` is where the table stands if not on this page's own path; `more` is added to its URLs (`tab=jobs`).
+        A report that says itself where the next page begins passes that as `cursor`, and no row more.
         """
         has_more = len(rows) > query.limit
         shown = rows[-query.limit :] if has_more and query.before else rows[: query.limit]
-        return Listing(self, query, shown, has_more, total, total_is_exact, path, more)
+        return Listing(self, query, shown, has_more, total, total_is_exact, path, more, cursor)
 
     def csv(self, rows: Iterable[Any]) -> StreamingResponse:
         """Send rows as CSV, at most 100,000 of them, as they are read."""
@@ -233,6 +235,7 @@ class Listing:
     total_is_exact: bool
     path: str
     more: str
+    cursor: str | None = None
 
     @property
     def columns(self) -> list[Column]:
@@ -265,6 +268,8 @@ class Listing:
     @property
     def next_href(self) -> str:
         """The URL of the next page; empty if this is the last."""
+        if self.cursor is not None:
+            return self.href(after=self.cursor)
         if self.table.pages_by_key:
             has_next = self.has_more or bool(self.query.before)
             return self.href(after=self.key_of(self.rows[-1])) if has_next and self.rows else ""

@@ -9,11 +9,20 @@ from fastapi import Path, Query, Request, Response
 from comity.doors.schemas.queue import BotList, BotView, NewBot
 from comity.doors.web.audiences import Audience, Router
 from comity.doors.web.errors import error_responses
-from comity.doors.web.queue_requests import BotChanges, BotRequest
+from comity.doors.web.queue_requests import BotChanges, BotRequest, QuarantineRequest
 from comity.doors.web.requests import Limit
 from comity.doors.web.services import Services
 from comity.model.bot import BOT_ID_PATTERN, Bot, BotStatus
-from comity.operate.bots import add_bot, get_bot, limit_bot, list_bots, renew_key, resume_bot, revoke_bot
+from comity.operate.bots import (
+    add_bot,
+    get_bot,
+    limit_bot,
+    list_bots,
+    quarantine_bot,
+    renew_key,
+    resume_bot,
+    revoke_bot,
+)
 from comity.operate.webhooks import delivery_counts
 from comity.reports.queue import queue_figures
 from comity.telemetry.meter import render_readings
@@ -74,6 +83,18 @@ def new_key(services: Services, bot_id: BotName) -> NewBot:
 def revoke(services: Services, bot_id: BotName) -> BotView:
     """Revoke the key of a bot at once. Jobs that it holds come back when their locks run out."""
     return BotView.model_validate(revoke_bot(services.state.database, bot_id))
+
+
+@router.post(
+    "/{bot_id}/quarantine",
+    operation_id="quarantine_bot",
+    response_model=BotView,
+    responses=error_responses(404, 409, 413, 415),
+)
+def quarantine(services: Services, bot_id: BotName, body: QuarantineRequest) -> BotView:
+    """Keep a bot from pulling for some minutes. It may still submit the jobs that it holds."""
+    state = services.state
+    return BotView.model_validate(quarantine_bot(state.database, state.clock, bot_id, body.minutes))
 
 
 @router.post("/{bot_id}/resume", operation_id="resume_bot", response_model=BotView, responses=error_responses(404, 409))

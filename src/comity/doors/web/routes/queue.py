@@ -250,9 +250,13 @@ def add(services: Services, body: PolicyRequest) -> Response:
     responses=error_responses(413, 415),
 )
 def act_on_some_policies(services: Services, body: PoliciesAction) -> BulkReport:
-    """Enable, disable, run or delete policies, and report on each. `run_now` makes the next job due now."""
+    """Enable, disable, run or delete policies or set their priority, and report on each.
+
+    `run_now` makes the next job due now.
+    """
     state = services.state
-    report = act_on_policies(state.database, state.clock, PolicyAction(body.action), body.ids)
+    action = PolicyAction(body.action)
+    report = act_on_policies(state.database, state.clock, action, body.ids, priority=body.priority)
     return BulkReport.model_validate(report)
 
 
@@ -365,7 +369,7 @@ def prices(
 def list_jobs(
     services: Services, filters: JobFilters, sort: Sort = "-created_at", limit: Limit = 50, cursor: Cursor = None
 ) -> CrawlJobList:
-    """List jobs, the newest first. `sort`: created_at, priority, url, locked_at, retry_count."""
+    """List jobs, the newest first. `sort`: created_at, priority, url, locked_at, retry_count, not_before."""
     page = JOBS.page(services.state.database, sort=sort, limit=limit, cursor=cursor, **filters)
     return CrawlJobList(jobs=CrawlJobView.list_of(page.items), limit=limit, next_cursor=page.cursor)
 
@@ -380,12 +384,13 @@ def stats(services: Services) -> QueueStatsView:
     "/actions", operation_id="act_on_crawl_jobs", response_model=BulkReport, responses=error_responses(413, 415)
 )
 def act_on_some_jobs(services: Services, body: JobsAction) -> BulkReport:
-    """Mark jobs pending or expired, or reset their locks, and report on each.
+    """Mark jobs pending or expired, reset their locks or set their priority, and report on each.
 
     A job that may not make the move stays as it is, and its reason is in the report.
     """
     state = services.state
-    report = act_on_jobs(state.database, state.clock, JobAction(body.action), body.ids, body.reason)
+    action = JobAction(body.action)
+    report = act_on_jobs(state.database, state.clock, action, body.ids, body.reason, priority=body.priority)
     return BulkReport.model_validate(report)
 
 

@@ -55,6 +55,19 @@
   }
   setInterval(() => showTimes(document), 10000);
 
+  // --- Countdowns --------------------------------------------------------------------------------------------------
+
+  function countDown() {
+    for (const time of document.querySelectorAll("time[data-countdown]")) {
+      const left = Math.ceil((new Date(time.dateTime) - Date.now()) / 1000);
+      const text = left > 0 ? `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}` : "ran out";
+      time.classList.toggle("is-over", left <= 0);
+      if (time.textContent !== text) time.textContent = text;
+    }
+  }
+
+  setInterval(countDown, 1000);
+
   // --- Live regions ------------------------------------------------------------------------------------------------
   // One stream for the whole page, and none while the page is hidden: a browser has few connections to one server.
 

@@ -5,7 +5,17 @@ from typing import Final
 from fastapi import APIRouter
 
 from comity.doors.web.console import assets
-from comity.doors.web.console.pages import dashboard, gallery, streams
+from comity.doors.web.console.pages import (
+    bots,
+    crawl_jobs,
+    crawl_policies,
+    crawl_results,
+    dashboard,
+    gallery,
+    queue,
+    streams,
+    webhooks,
+)
 
 PAGE_ROUTERS: Final[tuple[APIRouter, ...]] = (
     dashboard.root_router,
@@ -13,4 +23,10 @@ PAGE_ROUTERS: Final[tuple[APIRouter, ...]] = (
     gallery.router,
     assets.router,
     streams.router,
+    queue.router,
+    crawl_policies.router,
+    crawl_jobs.router,
+    crawl_results.router,
+    bots.router,
+    webhooks.router,
 )
