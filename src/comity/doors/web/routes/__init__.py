@@ -5,6 +5,7 @@ from typing import Final
 from fastapi import APIRouter
 
 from comity.doors.web.routes import (
+    audits,
     bot_admin,
     bots,
     crawl,
@@ -18,6 +19,7 @@ from comity.doors.web.routes import (
     seeds,
     session,
     sources,
+    stored_pages,
     webhooks,
 )
 
@@ -44,4 +46,6 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     bot_admin.router,
     bot_admin.metrics_router,
     webhooks.router,
+    stored_pages.router,
+    audits.router,
 )
