@@ -42,7 +42,8 @@ def refusal(parsed: dict[str, Any]) -> str | None:
             if not _NAME.fullmatch(name) or name.lower().startswith(_OF_DUCKDB):
                 return f"{name[:80]!r} cannot be the name of a subquery here"
             names.add(name.lower())
-    return next((said for node in _nodes(statements) if (said := _refused_node(node, names)) is not None), None)
+    found = (_refused_node(node, names) for node in _nodes(statements))
+    return next((said for said in found if said is not None), None)
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:

@@ -72,7 +72,7 @@ def _search(question: Mapping[str, Any]) -> dict[str, Any]:
         return _empty(found)
     ends_at = time.monotonic() + float(question["seconds"])
     is_hidden = partial(_is_hidden, Takedowns.of(question["takedowns"]))
-    pieces = sorted(found.parquet, key=_newest_first) or [None]
+    pieces: list[Path | None] = [*sorted(found.parquet, key=_newest_first)] or [None]
     first, skipped = _place(question.get("after"), [_piece_name(piece) for piece in pieces])
     rows: list[tuple[Any, ...]] = []
     following: str | None = None

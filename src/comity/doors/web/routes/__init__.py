@@ -4,6 +4,7 @@ from typing import Final
 
 from fastapi import APIRouter
 
+from comity.doors.web.console.pages import PAGE_ROUTERS
 from comity.doors.web.routes import (
     audits,
     bot_admin,
@@ -24,6 +25,7 @@ from comity.doors.web.routes import (
 )
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
+    *PAGE_ROUTERS,
     health.router,
     docs.router,
     search.router,

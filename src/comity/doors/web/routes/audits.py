@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import Path, Query
 from fastapi.responses import FileResponse
@@ -27,7 +27,10 @@ from comity.run.audit.advice import advice_for
 
 router = Router(Audience.ADMIN, prefix="/admin/audits", tags=["audits"])
 AuditId = Annotated[str, Path(description="The name of an audit.", max_length=200)]
-REPORT_POLICY = (
+_HTML: Final[dict[int | str, dict[str, Any]]] = {
+    200: {"content": {"text/html": {}}, "description": "The report, as one HTML page."}
+}
+REPORT_POLICY: Final = (
     "sandbox allow-scripts allow-popups; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
@@ -96,8 +99,7 @@ def stop(services: Services, audit_id: AuditId) -> AuditList:
     "/{audit_id}/report",
     operation_id="get_audit_report",
     response_class=FileResponse,
-    responses={200: {"content": {"text/html": {}}, "description": "The report, as one HTML page."}}
-    | error_responses(404),
+    responses=error_responses(404) | _HTML,
 )
 def report(services: Services, audit_id: AuditId) -> Any:
     """The report of an audit as one HTML page. It is served in a sandbox, apart from the console."""

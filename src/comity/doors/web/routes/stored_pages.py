@@ -69,7 +69,7 @@ async def query(
     ],
     rows: Annotated[int, Query(description="The maximum number of rows to return.", ge=1, le=MOST_ROWS)] = 200,
 ) -> QueryAnswer:
-    """Query the stored pages with SQL. Nothing else can be read, nothing can be written, and time and memory are limited."""
+    """Query the stored pages with SQL: read-only, nothing but pages, with limits of time and memory."""
     return QueryAnswer.model_validate(await services.stored_pages.query(sql, rows=rows))
 
 
