@@ -893,7 +893,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS uq_domain_frontier_url ON domain_frontier (dom
 
 CREATE TABLE IF NOT EXISTS domains (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
-    domain VARCHAR(260) NOT NULL,
+    domain VARCHAR(260) COLLATE "C" NOT NULL,
     parent_domain VARCHAR(260),
     status domain_status DEFAULT 'pending' NOT NULL,
     is_seeded BOOLEAN DEFAULT true NOT NULL,
@@ -959,7 +959,7 @@ CREATE TABLE IF NOT EXISTS domains (
 )
  WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
-ALTER TABLE domains ADD COLUMN IF NOT EXISTS domain VARCHAR(260);
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS domain VARCHAR(260) COLLATE "C";
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS parent_domain VARCHAR(260);
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS status domain_status DEFAULT 'pending' NOT NULL;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS is_seeded BOOLEAN DEFAULT true NOT NULL;
@@ -1052,17 +1052,17 @@ $$;
 
 CREATE INDEX IF NOT EXISTS idx_domains_claims ON domains (claimed_by, claim_expires_at) WHERE claimed_by IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_domains_discovery_candidates ON domains ((CASE WHEN status = 'active' THEN 0 ELSE 1 END), priority_score DESC, last_crawled_at ASC NULLS FIRST, id) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL;
-CREATE INDEX IF NOT EXISTS idx_domains_last_crawled ON domains (last_crawled_at);
+CREATE INDEX IF NOT EXISTS idx_domains_last_crawled ON domains (last_crawled_at, domain);
 CREATE INDEX IF NOT EXISTS idx_domains_lease_expiry ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_domains_left_at_depth ON domains (left_at_depth) WHERE left_at_depth IS NOT NULL;
-CREATE INDEX IF NOT EXISTS idx_domains_next_crawl ON domains (next_crawl_after) WHERE next_crawl_after IS NOT NULL;
+CREATE INDEX IF NOT EXISTS idx_domains_next_crawl ON domains (next_crawl_after, domain) WHERE next_crawl_after IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_domains_not_due ON domains (status, next_crawl_after) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL AND next_crawl_after IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_domains_parent_domain ON domains (parent_domain);
-CREATE INDEX IF NOT EXISTS idx_domains_priority_score ON domains (priority_score DESC);
+CREATE INDEX IF NOT EXISTS idx_domains_priority_score ON domains (priority_score, domain);
 CREATE INDEX IF NOT EXISTS idx_domains_queue_ready ON domains (queue_ready_at) WHERE queue_ready_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
 CREATE INDEX IF NOT EXISTS idx_domains_source ON domains (source);
-CREATE INDEX IF NOT EXISTS idx_domains_status ON domains (status);
+CREATE INDEX IF NOT EXISTS idx_domains_status ON domains (status, domain);
 CREATE INDEX IF NOT EXISTS idx_domains_yield ON domains (image_yield_rate DESC NULLS LAST);
 
 CREATE TABLE IF NOT EXISTS job_postings (
@@ -1360,6 +1360,37 @@ CREATE INDEX IF NOT EXISTS idx_crawl_policies_failing ON crawl_policies (failure
 CREATE INDEX IF NOT EXISTS idx_crawl_policies_next_run_at ON crawl_policies (next_run_at);
 CREATE INDEX IF NOT EXISTS idx_crawl_policies_priority ON crawl_policies (priority, id);
 CREATE INDEX IF NOT EXISTS idx_crawl_policies_same_priority ON crawl_policies (priority, next_run_at, id);
+
+CREATE TABLE IF NOT EXISTS domain_moves (
+    id BIGSERIAL NOT NULL,
+    domain_id UUID NOT NULL,
+    moved_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    from_status VARCHAR(20) NOT NULL,
+    to_status VARCHAR(20) NOT NULL,
+    reason_code VARCHAR(50),
+    reason TEXT,
+    holder VARCHAR(255),
+    CONSTRAINT pk_domain_moves PRIMARY KEY (id),
+    CONSTRAINT fk_domain_moves_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+
+ALTER TABLE domain_moves ADD COLUMN IF NOT EXISTS domain_id UUID;
+ALTER TABLE domain_moves ADD COLUMN IF NOT EXISTS moved_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE domain_moves ADD COLUMN IF NOT EXISTS from_status VARCHAR(20);
+ALTER TABLE domain_moves ADD COLUMN IF NOT EXISTS to_status VARCHAR(20);
+ALTER TABLE domain_moves ADD COLUMN IF NOT EXISTS reason_code VARCHAR(50);
+ALTER TABLE domain_moves ADD COLUMN IF NOT EXISTS reason TEXT;
+ALTER TABLE domain_moves ADD COLUMN IF NOT EXISTS holder VARCHAR(255);
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_domain_moves_domain_id' AND conrelid = 'domain_moves'::regclass) THEN
+        ALTER TABLE domain_moves ADD CONSTRAINT fk_domain_moves_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_domain_moves_host ON domain_moves (domain_id, id);
 
 CREATE TABLE IF NOT EXISTS evidence (
     id BIGSERIAL NOT NULL,
@@ -2054,6 +2085,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS uq_late_submissions ON late_submissions (job_i
 DROP TRIGGER IF EXISTS domains_status_trigger ON domains;
 DROP TRIGGER IF EXISTS domains_first_status_trigger ON domains;
 DROP TRIGGER IF EXISTS domains_updated_at_trigger ON domains;
+DROP TRIGGER IF EXISTS domains_moves_trigger ON domains;
 DROP TRIGGER IF EXISTS domain_policies_history_trigger ON domain_policies;
 DROP TRIGGER IF EXISTS domains_frontier_trigger ON domains;
 DROP TRIGGER IF EXISTS visit_list_hosts_frontier_trigger ON visit_list_hosts;
@@ -2097,6 +2129,16 @@ $$ LANGUAGE plpgsql;
 
 CREATE TRIGGER domains_updated_at_trigger BEFORE UPDATE ON domains
     FOR EACH ROW EXECUTE FUNCTION update_domains_updated_at();
+
+CREATE OR REPLACE FUNCTION note_domain_move() RETURNS TRIGGER AS $$
+BEGIN
+    INSERT INTO domain_moves (domain_id, moved_at, from_status, to_status, reason_code, reason, holder) VALUES (NEW.id, CURRENT_TIMESTAMP, OLD.status, NEW.status, CASE WHEN NEW.status IN ('blocked', 'unreachable') THEN NEW.block_reason_code END, CASE WHEN NEW.status IN ('blocked', 'unreachable') THEN NEW.block_reason END, coalesce(NEW.claimed_by, OLD.claimed_by));
+    RETURN NULL;
+END;
+$$ LANGUAGE plpgsql;
+
+CREATE TRIGGER domains_moves_trigger AFTER UPDATE OF status ON domains
+    FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION note_domain_move();
 
 CREATE OR REPLACE FUNCTION note_policy() RETURNS TRIGGER AS $$
 BEGIN

@@ -13,7 +13,7 @@ from comity.database.images import move as move_images
 from comity.database.images import provenance
 from comity.database.ledger import ledger
 from comity.database.queue.tables import crawl_jobs, crawl_policies, grants
-from comity.database.tables import domain_policies, domains, evidence, fetches, robots_cache
+from comity.database.tables import domain_moves, domain_policies, domains, evidence, fetches, robots_cache
 
 _SUMMED: Final = (
     "pages_discovered",
@@ -83,6 +83,7 @@ def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, pare
     """Add the counters of one row to another, move what refers to it, and delete it; its URLs were moved before."""
     connection.execute(update(fetches).where(fetches.c.domain_id == gone.id).values(domain_id=kept.id))
     connection.execute(update(evidence).where(evidence.c.domain_id == gone.id).values(domain_id=kept.id))
+    connection.execute(update(domain_moves).where(domain_moves.c.domain_id == gone.id).values(domain_id=kept.id))
     ledger.fold_chain(connection, gone.id, kept.id)
     move_images(connection, gone.id, kept.id)
     unqueued.move(connection, gone.id, kept.id)

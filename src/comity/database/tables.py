@@ -60,6 +60,9 @@ domain_status: Final = Enum(
 CANDIDATE: Final = "status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL"
 ACTIVE_FIRST: Final = "(CASE WHEN status = 'active' THEN 0 ELSE 1 END)"
 
+# Names of hosts sort by their characters on every server, whatever its language: lists of them are paged by name.
+_HOST_NAME: Final = String(260).with_variant(String(260, collation="C"), "postgresql")
+
 crawl_runs: Final = Table(
     "crawl_runs",
     metadata,
@@ -83,7 +86,7 @@ domains: Final = Table(
     "domains",
     metadata,
     _id(),
-    Column("domain", String(260), nullable=False, unique=True),
+    Column("domain", _HOST_NAME, nullable=False, unique=True),
     Column("parent_domain", String(260)),
     Column("status", domain_status, nullable=False, server_default=text("'pending'")),
     # False while only a source, a policy, an audit, a query or a redirect has touched the host.
@@ -158,11 +161,13 @@ domains: Final = Table(
     Column("queue_parked_until", UtcDateTime()),
     CheckConstraint("domain <> ''", name="domain_not_empty"),
     CheckConstraint("(claimed_by IS NULL) = (claim_expires_at IS NULL)", name="lease_has_holder_and_end"),
-    Index("idx_domains_status", "status"),
-    Index("idx_domains_priority_score", text("priority_score DESC")),
+    # The name behind each lets a list of hosts go on after any row of it.
+    Index("idx_domains_status", "status", "domain"),
+    Index("idx_domains_priority_score", "priority_score", "domain"),
     Index(
         "idx_domains_next_crawl",
         "next_crawl_after",
+        "domain",
         sqlite_where=text("next_crawl_after IS NOT NULL"),
         postgresql_where=text("next_crawl_after IS NOT NULL"),
     ),
@@ -173,7 +178,7 @@ domains: Final = Table(
     _partial("idx_domains_left_at_depth", "left_at_depth", where="left_at_depth IS NOT NULL"),
     _partial("idx_domains_queue_ready", "queue_ready_at", where="queue_ready_at IS NOT NULL"),
     Index("idx_domains_yield", indexed_order("image_yield_rate DESC", "NULLS LAST")),
-    Index("idx_domains_last_crawled", "last_crawled_at"),
+    Index("idx_domains_last_crawled", "last_crawled_at", "domain"),
     Index("idx_domains_source", "source"),
     Index("idx_domains_parent_domain", "parent_domain"),
     # In the order of the claim, and without the hosts that are taken: a claim reads the front of it.
@@ -209,6 +214,21 @@ domains: Final = Table(
     ),
     # Claims and releases rewrite these rows all day: leave room for it, and clean up early.
     postgresql_with={"fillfactor": 80, "autovacuum_vacuum_scale_factor": 0.02, "autovacuum_vacuum_cost_delay": 0},
+)
+
+# Every change of a host's status. A trigger writes it, so that changes by hand are in it, too.
+domain_moves: Final = Table(
+    "domain_moves",
+    metadata,
+    Column("id", RowNumber, primary_key=True, autoincrement=True),
+    Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="CASCADE"), nullable=False),
+    _now("moved_at"),
+    Column("from_status", String(20), nullable=False),
+    Column("to_status", String(20), nullable=False),
+    Column("reason_code", String(50)),
+    Column("reason", Text()),
+    Column("holder", String(255)),  # of the lease under which it happened
+    Index("idx_domain_moves_host", "domain_id", "id"),
 )
 
 domain_policies: Final = Table(

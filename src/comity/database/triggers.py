@@ -1,4 +1,4 @@
-"""Triggers: legal status changes of hosts, the time of their last change, and the history of policies.
+"""Triggers: legal status changes of hosts and their history, the time of their last change, the history of policies.
 
 The statements are generated from the table of legal moves, so that hand-written SQL is held to
 the same rules as the code. A new row is checked as well as a change, and SQLite's REPLACE as well as both.
@@ -22,6 +22,9 @@ Moves = Mapping[str, Sequence[str]]
 # A host that was done or left alone and is to be crawled again is due now, also where only its status was set in SQL
 # (an operator need write nothing else): the time that it was to wait until was that of its former status.
 _WOKEN: Final = "NEW.status IN ('pending', 'active') AND OLD.status NOT IN ('pending', 'active')"
+
+
+_SQLITE_NOW: Final = "strftime('%Y-%m-%d %H:%M:%f', 'now') || '000'"
 
 
 def create_statements(dialect: str, moves: Moves) -> list[str]:
@@ -82,6 +85,8 @@ def _drop_of_hosts(dialect: str) -> list[str]:
             "DROP TRIGGER IF EXISTS domains_status_trigger ON domains",
             "DROP TRIGGER IF EXISTS domains_first_status_trigger ON domains",
             "DROP TRIGGER IF EXISTS domains_updated_at_trigger ON domains",
+            "DROP TRIGGER IF EXISTS domains_moves_trigger ON domains",
+            "DROP FUNCTION IF EXISTS note_domain_move()",
             "DROP FUNCTION IF EXISTS check_domain_status()",
             "DROP FUNCTION IF EXISTS refuse_first_domain_status()",
             "DROP FUNCTION IF EXISTS update_domains_updated_at()",
@@ -92,6 +97,7 @@ def _drop_of_hosts(dialect: str) -> list[str]:
         "DROP TRIGGER IF EXISTS domains_replace_trigger",
         "DROP TRIGGER IF EXISTS domains_overwrite_trigger",
         "DROP TRIGGER IF EXISTS domains_woken_trigger",
+        "DROP TRIGGER IF EXISTS domains_moves_trigger",
         "DROP TRIGGER IF EXISTS domains_updated_at_trigger",
     ]
 
@@ -161,7 +167,30 @@ $$ LANGUAGE plpgsql
 CREATE TRIGGER domains_updated_at_trigger BEFORE UPDATE ON domains
     FOR EACH ROW EXECUTE FUNCTION update_domains_updated_at()
 """,
+        f"""
+CREATE OR REPLACE FUNCTION note_domain_move() RETURNS TRIGGER AS $$
+BEGIN
+    {_move("CURRENT_TIMESTAMP")};
+    RETURN NULL;
+END;
+$$ LANGUAGE plpgsql
+""",
+        """
+CREATE TRIGGER domains_moves_trigger AFTER UPDATE OF status ON domains
+    FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION note_domain_move()
+""",
     ]
+
+
+def _move(now: str) -> str:
+    """Note a change of status, with its reason and the lease under which it happened."""
+    columns = "domain_id, moved_at, from_status, to_status, reason_code, reason, holder"
+    left_alone = "NEW.status IN ('blocked', 'unreachable')"
+    return (
+        f"INSERT INTO domain_moves ({columns}) VALUES (NEW.id, {now}, OLD.status, NEW.status, "  # noqa: S608
+        f"CASE WHEN {left_alone} THEN NEW.block_reason_code END, CASE WHEN {left_alone} THEN NEW.block_reason END, "
+        "coalesce(NEW.claimed_by, OLD.claimed_by))"
+    )
 
 
 def _sqlite(moves: Moves) -> list[str]:
@@ -218,6 +247,13 @@ BEGIN
     UPDATE domains SET next_crawl_after = NULL WHERE id = NEW.id;
 END
 """,  # noqa: S608  # no value comes from outside
+        f"""
+CREATE TRIGGER domains_moves_trigger AFTER UPDATE OF status ON domains
+    FOR EACH ROW WHEN OLD.status IS NOT NEW.status
+BEGIN
+    {_move(_SQLITE_NOW)};
+END
+""",
         # A row that says when it changed keeps its word; any other is stamped.
         """
 CREATE TRIGGER domains_updated_at_trigger AFTER UPDATE ON domains
@@ -265,7 +301,6 @@ BEGIN
 END;
 $$ LANGUAGE plpgsql
 """  # noqa: S608  # our own words
-_SQLITE_NOW: Final = "strftime('%Y-%m-%d %H:%M:%f', 'now') || '000'"
 _CHANGED: Final = " OR ".join(f"NEW.{name} <> OLD.{name}" for name in ("host", *_LIMITS))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -52,10 +52,7 @@ def reset_host(
         if row is None:
             raise NotFound(f"{host} is unknown", remedy=Remedy(RemedyCode.ADD_SEED, host))
         if hosts_table.is_leased(connection, row.id, database.now(clock)):
-            raise HostBusy(
-                f"{host} is being crawled by {row.claimed_by} until {row.claim_expires_at:%Y-%m-%d %H:%M:%S} UTC; "
-                "stop that crawl first"
-            )
+            raise _held(row)
         values = {
             "is_seeded": True,
             "next_crawl_after": None,
@@ -80,6 +77,40 @@ def reset_host(
         after = hosts_table.get(connection, host)
         assert after is not None
     return ResetReport(host, row.status, after.status, requeued)
+
+
+LONGEST_COOLDOWN: Final = timedelta(days=3650)
+
+
+def cool_down_host(
+    database: Database, clock: Clock, host: str, duration: timedelta, *, reason: str | None = None
+) -> datetime:
+    """Leave a host alone for a while: no worker takes it before the end, which is returned.
+
+    Its status, its URLs and the retries it has left stay as they are. A reset ends the cooldown.
+    """
+    if not timedelta(0) < duration <= LONGEST_COOLDOWN:
+        raise BadInput("hours", f"must be more than 0 and at most {LONGEST_COOLDOWN // timedelta(hours=1):,}")
+    with database.write() as connection:
+        row = hosts_table.get(connection, host)
+        if row is None:
+            raise NotFound(f"{host} is unknown", remedy=Remedy(RemedyCode.ADD_SEED, host))
+        if hosts_table.is_leased(connection, row.id, database.now(clock)):
+            raise _held(row)
+        until = clock.now() + duration
+        values: dict[str, Any] = {"next_crawl_after": until}
+        if reason or not row.block_reason:
+            values["block_reason"] = f"cooldown by an operator: {reason}" if reason else "cooldown by an operator"
+        if not hosts_table.change(connection, row.id, values, expected_version=row.version):
+            raise HostBusy(f"{host} was changed by another process at the same time; try again")
+    return until
+
+
+def _held(row: Any) -> HostBusy:
+    return HostBusy(
+        f"{row.domain} is being crawled by {row.claimed_by} until {row.claim_expires_at:%Y-%m-%d %H:%M:%S} UTC; "
+        "stop that crawl first"
+    )
 
 
 def _covered(database: Database, store: FrontierStore, host: str) -> dict[int, list[int]]:

@@ -38,6 +38,8 @@ class HostLine:
     reason: str | None
     priority_score: int
     leased_by: str | None
+    next_crawl_after: datetime | None = None
+    urls_queued: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +86,13 @@ def list_hosts(
     """Hosts, those crawled last first."""
     with database.read() as connection:
         rows = hosts.page(connection, status=status, contains=contains, limit=limit, offset=offset)
-        return [_line(row) for row in rows]
+        return [line_of(row) for row in rows]
 
 
 def top_hosts(database: Database, *, limit: int = 20) -> list[HostLine]:
     """Hosts by images per page."""
     with database.read() as connection:
-        return [_line(row) for row in hosts.ranked_by_yield(connection, limit)]
+        return [line_of(row) for row in hosts.ranked_by_yield(connection, limit)]
 
 
 def host_in_full(
@@ -135,7 +137,7 @@ def status_counts(database: Database, clock: Clock) -> list[StatusLine]:
     return [StatusLine(status, known[status], waiting.get(status, 0)) for status in HostStatus if status in known]
 
 
-def _line(row: Any) -> HostLine:
+def line_of(row: Any) -> HostLine:
     """Read a row; the yield is that of the counters as they stand."""
     return HostLine(
         host=row.domain,
@@ -149,6 +151,8 @@ def _line(row: Any) -> HostLine:
         reason=row.block_reason,
         priority_score=row.priority_score,
         leased_by=row.claimed_by,
+        next_crawl_after=row.next_crawl_after,
+        urls_queued=row.frontier_size,
     )
 
 
@@ -210,7 +214,7 @@ def evidence_of_url(
 ) -> list[StoredEvidence]:
     """What was decided about a URL, newest first."""
     with database.read() as connection:
-        return [_stored(row) for row in records.evidence_of_url(connection, key, kind, limit, offset)]
+        return [stored_evidence(row) for row in records.evidence_of_url(connection, key, kind, limit, offset)]
 
 
 def evidence_of_host(
@@ -221,10 +225,11 @@ def evidence_of_host(
         row = hosts.get(connection, host)
         if row is None:
             raise NotFound(f"{host} is unknown", remedy=Remedy(RemedyCode.ADD_SEED, host))
-        return [_stored(each) for each in records.evidence_of_host(connection, row.id, kind, limit, offset)]
+        return [stored_evidence(each) for each in records.evidence_of_host(connection, row.id, kind, limit, offset)]
 
 
-def _stored(row: Any) -> StoredEvidence:
+def stored_evidence(row: Any) -> StoredEvidence:
+    """A row of `evidence` as a value."""
     return StoredEvidence(
         row.url, row.type, row.content, row._mapping["metadata"], row.confidence, row.created_at, row.run_id
     )

@@ -63,6 +63,14 @@ _STORED_FORMS: Final = {
 IsHidden = Callable[[str], bool]
 
 
+class Interrupted(ComityError):
+    """A query was ended before it had its answer."""
+
+
+class TooLarge(ComityError):
+    """A query needs more memory than it may have."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sources:
     """Where the pages of a place are now."""
@@ -162,10 +170,20 @@ class PageReader:
         self._thread = thread
         self._folder = folder
 
+    def interrupt(self) -> None:
+        """End what DuckDB is working on, which then fails; may be called from any thread."""
+        self._connection.interrupt()
+
     def rows(self, sql: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
         """What a statement of ours selects, a few rows at a time."""
         self._run(self._connection.execute, sql, list(values))
         return self._fetched()
+
+    def parsed(self, sql: str) -> dict[str, Any]:
+        """A statement as DuckDB understands it; only SELECT statements have such a form."""
+        ((document,),) = self.rows("SELECT json_serialize_sql(?::VARCHAR)", [sql])
+        found: dict[str, Any] = json.loads(document)
+        return found
 
     def ask(self, sql: str) -> tuple[list[str], Iterator[tuple[str | None, ...]]]:
         """The columns of a query, and its rows as text."""
@@ -219,19 +237,43 @@ class PageReader:
         return str(statements[0].query).strip().rstrip(";")
 
 
+@dataclass(frozen=True, slots=True)
+class ReadingLimits:
+    """How much of the machine a reader may use."""
+
+    memory: str = MEMORY_LIMIT
+    threads: int = _MOST_THREADS
+    overflow: str | None = None
+    """How much it may write to disk where memory is short; None leaves that to DuckDB."""
+
+
 @contextmanager
-def open_reader(sources: Sources, is_hidden: IsHidden | None = None) -> Iterator[PageReader]:
-    """Open what there is; `NotFound` if that is nothing."""
+def open_reader(
+    sources: Sources,
+    is_hidden: IsHidden | None = None,
+    *,
+    near: Sequence[str] = (),
+    limits: ReadingLimits = ReadingLimits(),  # noqa: B008  # frozen
+) -> Iterator[PageReader]:
+    """Open what there is; `NotFound` if that is nothing.
+
+    If `near` is not empty, only URLs that contain one of these texts can be hidden.
+    """
     if sources.target.is_folder:
-        with _opened(sources, is_hidden) as reader:
+        with _opened(sources, is_hidden, near, limits) as reader:
             yield reader
         return
-    with exclusive(sources.target, WAIT_S), _opened(find_sources(sources.target.path), is_hidden) as reader:
+    with (
+        exclusive(sources.target, WAIT_S),
+        _opened(find_sources(sources.target.path), is_hidden, near, limits) as reader,
+    ):
         yield reader
 
 
 @contextmanager
-def _opened(sources: Sources, is_hidden: IsHidden | None) -> Iterator[PageReader]:
+def _opened(
+    sources: Sources, is_hidden: IsHidden | None, near: Sequence[str], limits: ReadingLimits
+) -> Iterator[PageReader]:
     if sources.is_empty:
         count = len(sources.left_out)
         lost = f"; {count:,} {'part is' if count == 1 else 'parts are'} damaged or gone" if count else ""
@@ -239,14 +281,16 @@ def _opened(sources: Sources, is_hidden: IsHidden | None) -> Iterator[PageReader
         raise NotFound(f"no pages can be read at {sources.target.path} yet{wait}{lost}")
     folder = Path(tempfile.mkdtemp(prefix="comity-"))
     settings = OFFLINE | {
-        "threads": 1 if sources.lines else min(_MOST_THREADS, os.cpu_count() or 1),
-        "memory_limit": MEMORY_LIMIT,
+        "threads": 1 if sources.lines else min(limits.threads, os.cpu_count() or 1),
+        "memory_limit": limits.memory,
         "temp_directory": str(folder / "overflow"),
     }
+    if limits.overflow is not None:
+        settings["max_temp_directory_size"] = limits.overflow
     try:
         with closing(duckdb.connect(":memory:", config=settings)) as connection:
             with _in_one_line(sources.target.path):
-                _make_view(connection, sources, is_hidden)
+                _make_view(connection, sources, is_hidden, near)
                 _confine(connection, sources, folder)
             with ThreadPoolExecutor(1, thread_name_prefix="comity-reads") as thread:
                 yield PageReader(connection, thread, sources, folder)
@@ -254,7 +298,7 @@ def _opened(sources: Sources, is_hidden: IsHidden | None) -> Iterator[PageReader
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _make_view(connection: Any, sources: Sources, is_hidden: IsHidden | None) -> None:
+def _make_view(connection: Any, sources: Sources, is_hidden: IsHidden | None, near: Sequence[str]) -> None:
     connection.execute("SET TimeZone = 'UTC'")
     selects = []
     parquet = list(sources.parquet)
@@ -282,15 +326,18 @@ def _make_view(connection: Any, sources: Sources, is_hidden: IsHidden | None) ->
     connection.execute("CREATE SCHEMA behind")
     connection.execute(f"CREATE VIEW behind.pages AS {everything}")
     connection.execute("CREATE TABLE behind.hidden (url VARCHAR)")
-    _hide(connection, is_hidden)
+    _hide(connection, is_hidden, near)
     shown = "SELECT * FROM behind.pages WHERE url NOT IN (SELECT url FROM behind.hidden)"
     connection.execute(f"CREATE VIEW pages AS {shown}")
 
 
-def _hide(connection: Any, is_hidden: IsHidden) -> None:
+def _hide(connection: Any, is_hidden: IsHidden, near: Sequence[str]) -> None:
     """Note the URLs that are not to be shown, also where only the end of a redirect is meant."""
     reading = connection.cursor()
-    reading.execute("SELECT DISTINCT url, final_url FROM behind.pages")
+    wanted = " OR ".join("contains(lower(url), ?) OR contains(lower(final_url), ?)" for _text in near)
+    values = [text for text in near for _column in ("url", "final_url")]
+    condition = f" WHERE {wanted}" if wanted else ""
+    reading.execute(f"SELECT DISTINCT url, final_url FROM behind.pages{condition}", values)  # noqa: S608
     while rows := reading.fetchmany(_ROWS_AT_ONCE):
         found = [[url] for url, final_url in rows if is_hidden(url) or (final_url and is_hidden(final_url))]
         if found:
@@ -399,8 +446,10 @@ def _in_one_line(place: Path) -> Iterator[None]:
     """What DuckDB complains about, as an error of ours; what is wrong with a file has its place."""
     try:
         yield
+    except duckdb.InterruptException:
+        raise Interrupted("the query was interrupted") from None
     except duckdb.OutOfMemoryException:
-        raise ComityError(f"the query needs more than {MEMORY_LIMIT} of memory; select fewer columns or rows") from None
+        raise TooLarge(f"the query needs more than {MEMORY_LIMIT} of memory; select fewer columns or rows") from None
     except duckdb.PermissionException:
         raise BadInput("only the table pages can be read here") from None
     except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as problem:

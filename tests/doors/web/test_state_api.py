@@ -56,9 +56,9 @@ def test_seeds_become_hosts_and_hosts_are_listed_filtered_and_paged(admin: httpx
     assert added == {"seeds_read": 6, "hosts_given": 6, "hosts_new": 6, "urls_queued": 1, "taken_down": []}
     assert answered(admin.post("/admin/seeds", json={"seeds": seeds}), 201)["hosts_new"] == 0
     listed = answered(admin.get("/admin/hosts", params={"contains": "HOST", "limit": 2}))
-    assert (len(listed["hosts"]), listed["has_more"]) == (2, True)
-    rest = answered(admin.get("/admin/hosts", params={"contains": "host", "limit": 200, "offset": 2}))
-    assert (len(rest["hosts"]), rest["has_more"]) == (3, False)
+    assert (len(listed["hosts"]), listed["is_whole"]) == (2, True)
+    rest = answered(admin.get("/admin/hosts", params={"contains": "host", "limit": 200, "after": listed["next"]}))
+    assert (len(rest["hosts"]), rest["next"]) == (3, None)
     assert answered(admin.get("/admin/hosts", params={"status": "blocked"}))["hosts"] == []
     everything = answered(admin.get("/admin/hosts"))["hosts"]
     assert everything == by_command(api_url, "domains", "list")

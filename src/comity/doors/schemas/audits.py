@@ -47,6 +47,24 @@ class AuditInfoView(Schema):
         return datetime.fromtimestamp(value, UTC) if isinstance(value, int | float) else value
 
 
+class RunningAuditView(Schema):
+    """An audit under way in this process."""
+
+    info: AuditInfoView
+    pages: int = Field(description="Pages fetched so far.")
+    is_stopping: bool
+    waits_for: list[str] = Field(description="Hosts that another process is crawling; the audit goes on after it.")
+
+
+class AuditList(Schema):
+    """The audits, the newest first, and those that run in this process."""
+
+    audits: list[AuditInfoView]
+    running: list[RunningAuditView]
+    limit: int
+    total: int
+
+
 class FoundOnView(Schema):
     """A page that has a finding."""
 
@@ -198,8 +216,20 @@ def audit_document(
     tables: Sequence[WrittenTable] = (),
 ) -> dict[str, Any]:
     """The document of an audit."""
+    return audit_view(report, folder=folder, advice=advice, html=html, tables=tables).document()
+
+
+def audit_view(
+    report: AuditReport,
+    *,
+    folder: str,
+    advice: str | None = None,
+    html: str | None = None,
+    tables: Sequence[WrittenTable] = (),
+) -> AuditView:
+    """An audit with its findings and figures."""
     shown = {name: getattr(report, name) for name in AuditView.model_fields if hasattr(report, name)}
-    view = AuditView.model_validate(
+    return AuditView.model_validate(
         {
             **shown,
             "audit": report.info,
@@ -210,7 +240,6 @@ def audit_document(
             "tables": list(tables),
         }
     )
-    return view.document()
 
 
 def counts_by_severity(report: AuditReport) -> dict[str, int]:

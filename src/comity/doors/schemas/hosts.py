@@ -69,15 +69,19 @@ class HostSummary(Schema):
     block_reason: str | None
     priority_score: int
     claimed_by: str | None
+    next_crawl_after: Instant | None
+    frontier_size: int = Field(description="URLs still to visit.")
 
 
 class HostList(Schema):
-    """One page of the hosts, most recently crawled first."""
+    """One page of the hosts."""
 
     hosts: list[HostSummary]
     limit: int
-    offset: int
-    has_more: bool = Field(description="Whether there are more hosts after this page.")
+    next: str | None = Field(description="The value of `after` for the next page; null: this is the last one.")
+    is_whole: bool = Field(
+        description="false: the filter was applied to a part of the hosts; the next page goes on behind them."
+    )
 
 
 class FrontierCounts(Schema):
@@ -169,6 +173,8 @@ def host_summary(line: HostLine) -> HostSummary:
         block_reason=line.reason,
         priority_score=line.priority_score,
         claimed_by=line.leased_by,
+        next_crawl_after=line.next_crawl_after,
+        frontier_size=line.urls_queued,
     )
 
 

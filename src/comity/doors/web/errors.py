@@ -33,6 +33,8 @@ _STATUS_BY_CODE: Final = {
     "schema_mismatch": 503,
     "search_unavailable": 503,
     "search_refused": 503,
+    "too_much": 422,
+    "too_many_audits": 429,
 }
 _STATUS_BY_BOT_ERROR: Final = {
     BotError.VALIDATION_ERROR: 400,

@@ -88,6 +88,9 @@ HostName = Annotated[
 ]
 Limit = Annotated[int, Query(description="The maximum number of items to return.", ge=1, le=200)]
 Offset = Annotated[int, Query(description="The number of items to skip.", ge=0, le=1_000_000)]
+After = Annotated[
+    str | None, Query(description="The `next` of the page before; none for the first page.", max_length=3000)
+]
 PageUrl = Annotated[Address, Query(description="The URL of the page.", examples=["https://example.org/private/page"])]
 
 
@@ -203,6 +206,33 @@ class PolicyChanges(RequestBody):
     @model_validator(mode="after")
     def _has_any(self) -> PolicyChanges:
         return _with_any(self)
+
+
+class ResetRequest(RequestBody):
+    """Why a host is reset."""
+
+    reason: Annotated[Line, Field(max_length=300)] | None = Field(
+        None, description="Stored with the host.", examples=["the owner mended robots.txt"]
+    )
+
+
+class CooldownRequest(RequestBody):
+    """For how long a host is left alone."""
+
+    hours: Annotated[float, Field(gt=0, le=87_600)] = Field(description="Hours from now.", examples=[24])
+    reason: Annotated[Line, Field(max_length=300)] | None = Field(
+        None, description="Stored with the host.", examples=["their team asked for a quiet week"]
+    )
+
+
+class AuditRequest(RequestBody):
+    """A site to audit."""
+
+    site: Annotated[Line, Field(min_length=1, max_length=2000)] = Field(
+        description="The start page of the site, or its host.", examples=["example.org"]
+    )
+    max_pages: Annotated[Whole, Field(ge=1, le=100_000)] = Field(200, description="Stop after so many pages.")
+    max_minutes: Annotated[float, Field(gt=0, le=1440)] = Field(60.0, description="Stop after so many minutes.")
 
 
 class SeedsRequest(RequestBody):

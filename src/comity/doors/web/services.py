@@ -23,9 +23,12 @@ from comity.model.errors import NotFound
 from comity.model.search import SearchPage, SearchQuery
 from comity.model.source import Source, SourceStatus
 from comity.reports.dashboard import FetchHistory
+from comity.operate.takedown import list_takedowns
 from comity.reports.sources import find_source
+from comity.run.audit.service import AuditService
 from comity.run.queue import queue_upkeep
 from comity.run.sources import SourceObserver, source_service
+from comity.run.stored_pages.client import StoredPages
 from comity.telemetry.meter import Meter
 from comity.telemetry.metrics import WEBHOOK_ATTEMPTS, WEBHOOKS_DISABLED, Origin
 
@@ -79,6 +82,8 @@ class WebServices:
     queue: QueueServices
     granter: Granter
     webhooks: WebhookSender
+    stored_pages: StoredPages
+    audits: AuditService
     worker: CrawlThread | None = None
     """The crawl worker of this process, if it has one."""
     live: LiveHub = field(default_factory=LiveHub)
@@ -144,6 +149,8 @@ async def open_services(
         state.robots_reader(fetcher) as reader,
         state.granter(reader) as granter,
         queue_upkeep(state, _warn, _log_fault, schedules=schedules, on_sent=partial(_count_calls, meter)),
+        _open_pages(state) as stored_pages,
+        _open_audits(state) as audits,
     ):
         services = WebServices(
             state,
@@ -157,12 +164,39 @@ async def open_services(
             QueueServices(state.puller(reader, makes_jobs=schedules), state.submitter(), state.locks()),
             granter,
             state.webhook_sender(),
+            stored_pages,
+            audits,
             meter=meter,
         )
         try:
             yield services
         finally:
             await asyncio.to_thread(services.kept.close)
+
+
+@asynccontextmanager
+async def _open_pages(state: State) -> AsyncIterator[StoredPages]:
+    def takedowns() -> list[str]:
+        return [stored.entry for stored in list_takedowns(state.database)]
+
+    pages = StoredPages.at(str(state.settings.pages), takedowns)
+    try:
+        yield pages
+    finally:
+        await pages.close()
+
+
+@asynccontextmanager
+async def _open_audits(state: State) -> AsyncIterator[AuditService]:
+    service = AuditService(state.settings, _log_audit)
+    try:
+        yield service
+    finally:
+        await asyncio.to_thread(service.close)
+
+
+def _log_audit(audit_id: str, problem: BaseException) -> None:
+    LOG.warning("the audit %s ended with an error: %s", audit_id, problem)
 
 
 def _count_calls(meter: Meter, sent: Sent) -> None:

@@ -68,11 +68,11 @@ def audit(lines: Iterable[LedgerLine]) -> Iterator[Violation]:
                 sentence = f"the host had asked Comity to wait another {block.until - line.started_at:.3f} s"
                 yield found(Breach.INSIDE_A_BLOCK, line, sentence)
         blocks = [block for block in blocks if block.until > line.started_at]
-        asked_until = _asked_until(line)
-        if asked_until is not None and (line.blocked_until or 0.0) < asked_until - ROUNDING_S:
+        requested = asked_until(line)
+        if requested is not None and (line.blocked_until or 0.0) < requested - ROUNDING_S:
             sentence = f"the host asked Comity to wait {line.retry_after_s:g} s, but the pause was shorter"
             yield found(Breach.BLOCK_TOO_SHORT, line, sentence)
-        until = max((each for each in (asked_until, line.blocked_until) if each is not None), default=None)
+        until = max((each for each in (requested, line.blocked_until) if each is not None), default=None)
         if until is not None:
             blocks.append(_RequestedPause(line.ended_at, until))
         if line.rule is not None and line.rule.lower().startswith("disallow"):
@@ -92,7 +92,7 @@ def _gap(before: LedgerLine, line: LedgerLine) -> Iterator[Violation]:
         yield found(Breach.TOO_SOON, line, sentence)
 
 
-def _asked_until(line: LedgerLine) -> float | None:
+def asked_until(line: LedgerLine) -> float | None:
     """The end of the pause that the answer itself asked for (RFC 9110 §10.2.3); "0" is no leave to go on at once."""
     if line.status not in (429, 503) or line.retry_after_s is None or line.retry_after_s <= 0.0:
         return None

@@ -4,6 +4,10 @@ DROP TRIGGER IF EXISTS domains_first_status_trigger ON domains;
 --
 DROP TRIGGER IF EXISTS domains_updated_at_trigger ON domains;
 --
+DROP TRIGGER IF EXISTS domains_moves_trigger ON domains;
+--
+DROP FUNCTION IF EXISTS note_domain_move();
+--
 DROP FUNCTION IF EXISTS check_domain_status();
 --
 DROP FUNCTION IF EXISTS refuse_first_domain_status();
@@ -65,6 +69,8 @@ DROP TABLE frontier_journal;
 DROP TABLE frontier_epochs;
 --
 DROP TABLE visit_list_hosts;
+--
+DROP TABLE domain_moves;
 --
 DROP TABLE job_postings;
 --

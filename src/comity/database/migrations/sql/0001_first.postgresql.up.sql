@@ -357,7 +357,7 @@ CREATE INDEX idx_search_outbox_next_attempt_at ON search_outbox (next_attempt_at
 --
 CREATE TABLE domains (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
-    domain VARCHAR(260) NOT NULL,
+    domain VARCHAR(260) COLLATE "C" NOT NULL,
     parent_domain VARCHAR(260),
     status domain_status DEFAULT 'pending' NOT NULL,
     is_seeded BOOLEAN DEFAULT true NOT NULL,
@@ -427,19 +427,19 @@ CREATE INDEX idx_domains_claims ON domains (claimed_by, claim_expires_at) WHERE 
 --
 CREATE INDEX idx_domains_discovery_candidates ON domains ((CASE WHEN status = 'active' THEN 0 ELSE 1 END), priority_score DESC, last_crawled_at ASC NULLS FIRST, id) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL;
 --
-CREATE INDEX idx_domains_last_crawled ON domains (last_crawled_at);
+CREATE INDEX idx_domains_last_crawled ON domains (last_crawled_at, domain);
 --
 CREATE INDEX idx_domains_lease_expiry ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
 --
 CREATE INDEX idx_domains_left_at_depth ON domains (left_at_depth) WHERE left_at_depth IS NOT NULL;
 --
-CREATE INDEX idx_domains_next_crawl ON domains (next_crawl_after) WHERE next_crawl_after IS NOT NULL;
+CREATE INDEX idx_domains_next_crawl ON domains (next_crawl_after, domain) WHERE next_crawl_after IS NOT NULL;
 --
 CREATE INDEX idx_domains_not_due ON domains (status, next_crawl_after) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL AND next_crawl_after IS NOT NULL;
 --
 CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
 --
-CREATE INDEX idx_domains_priority_score ON domains (priority_score DESC);
+CREATE INDEX idx_domains_priority_score ON domains (priority_score, domain);
 --
 CREATE INDEX idx_domains_queue_ready ON domains (queue_ready_at) WHERE queue_ready_at IS NOT NULL;
 --
@@ -447,7 +447,7 @@ CREATE INDEX idx_domains_refresh_candidates ON domains (status, next_crawl_after
 --
 CREATE INDEX idx_domains_source ON domains (source);
 --
-CREATE INDEX idx_domains_status ON domains (status);
+CREATE INDEX idx_domains_status ON domains (status, domain);
 --
 CREATE INDEX idx_domains_yield ON domains (image_yield_rate DESC NULLS LAST);
 --
@@ -600,6 +600,21 @@ CREATE INDEX idx_job_postings_deadline ON job_postings (deadline);
 CREATE INDEX idx_job_postings_last_seen_at ON job_postings (last_seen_at);
 --
 CREATE INDEX idx_job_postings_source_id ON job_postings (source_id);
+--
+CREATE TABLE domain_moves (
+    id BIGSERIAL NOT NULL,
+    domain_id UUID NOT NULL,
+    moved_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    from_status VARCHAR(20) NOT NULL,
+    to_status VARCHAR(20) NOT NULL,
+    reason_code VARCHAR(50),
+    reason TEXT,
+    holder VARCHAR(255),
+    CONSTRAINT pk_domain_moves PRIMARY KEY (id),
+    CONSTRAINT fk_domain_moves_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+--
+CREATE INDEX idx_domain_moves_host ON domain_moves (domain_id, id);
 --
 CREATE TABLE visit_list_hosts (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
@@ -1017,6 +1032,16 @@ $$ LANGUAGE plpgsql;
 --
 CREATE TRIGGER domains_updated_at_trigger BEFORE UPDATE ON domains
     FOR EACH ROW EXECUTE FUNCTION update_domains_updated_at();
+--
+CREATE OR REPLACE FUNCTION note_domain_move() RETURNS TRIGGER AS $$
+BEGIN
+    INSERT INTO domain_moves (domain_id, moved_at, from_status, to_status, reason_code, reason, holder) VALUES (NEW.id, CURRENT_TIMESTAMP, OLD.status, NEW.status, CASE WHEN NEW.status IN ('blocked', 'unreachable') THEN NEW.block_reason_code END, CASE WHEN NEW.status IN ('blocked', 'unreachable') THEN NEW.block_reason END, coalesce(NEW.claimed_by, OLD.claimed_by));
+    RETURN NULL;
+END;
+$$ LANGUAGE plpgsql;
+--
+CREATE TRIGGER domains_moves_trigger AFTER UPDATE OF status ON domains
+    FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION note_domain_move();
 --
 CREATE OR REPLACE FUNCTION note_policy() RETURNS TRIGGER AS $$
 BEGIN

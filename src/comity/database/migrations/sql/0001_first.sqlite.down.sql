@@ -8,6 +8,8 @@ DROP TRIGGER IF EXISTS domains_overwrite_trigger;
 --
 DROP TRIGGER IF EXISTS domains_woken_trigger;
 --
+DROP TRIGGER IF EXISTS domains_moves_trigger;
+--
 DROP TRIGGER IF EXISTS domains_updated_at_trigger;
 --
 DROP TRIGGER IF EXISTS domain_policies_insert_history_trigger;
@@ -75,6 +77,8 @@ DROP TABLE frontier_journal;
 DROP TABLE frontier_epochs;
 --
 DROP TABLE visit_list_hosts;
+--
+DROP TABLE domain_moves;
 --
 DROP TABLE job_postings;
 --

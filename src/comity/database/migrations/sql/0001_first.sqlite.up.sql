@@ -423,19 +423,19 @@ CREATE INDEX idx_domains_claims ON domains (claimed_by, claim_expires_at) WHERE 
 --
 CREATE INDEX idx_domains_discovery_candidates ON domains ((CASE WHEN status = 'active' THEN 0 ELSE 1 END), priority_score DESC, last_crawled_at ASC, id) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL;
 --
-CREATE INDEX idx_domains_last_crawled ON domains (last_crawled_at);
+CREATE INDEX idx_domains_last_crawled ON domains (last_crawled_at, domain);
 --
 CREATE INDEX idx_domains_lease_expiry ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
 --
 CREATE INDEX idx_domains_left_at_depth ON domains (left_at_depth) WHERE left_at_depth IS NOT NULL;
 --
-CREATE INDEX idx_domains_next_crawl ON domains (next_crawl_after) WHERE next_crawl_after IS NOT NULL;
+CREATE INDEX idx_domains_next_crawl ON domains (next_crawl_after, domain) WHERE next_crawl_after IS NOT NULL;
 --
 CREATE INDEX idx_domains_not_due ON domains (status, next_crawl_after) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL AND next_crawl_after IS NOT NULL;
 --
 CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
 --
-CREATE INDEX idx_domains_priority_score ON domains (priority_score DESC);
+CREATE INDEX idx_domains_priority_score ON domains (priority_score, domain);
 --
 CREATE INDEX idx_domains_queue_ready ON domains (queue_ready_at) WHERE queue_ready_at IS NOT NULL;
 --
@@ -443,7 +443,7 @@ CREATE INDEX idx_domains_refresh_candidates ON domains (status, next_crawl_after
 --
 CREATE INDEX idx_domains_source ON domains (source);
 --
-CREATE INDEX idx_domains_status ON domains (status);
+CREATE INDEX idx_domains_status ON domains (status, domain);
 --
 CREATE INDEX idx_domains_yield ON domains (image_yield_rate DESC);
 --
@@ -598,6 +598,21 @@ CREATE INDEX idx_job_postings_deadline ON job_postings (deadline);
 CREATE INDEX idx_job_postings_last_seen_at ON job_postings (last_seen_at);
 --
 CREATE INDEX idx_job_postings_source_id ON job_postings (source_id);
+--
+CREATE TABLE domain_moves (
+    id INTEGER NOT NULL,
+    domain_id CHAR(32) NOT NULL,
+    moved_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    from_status VARCHAR(20) NOT NULL,
+    to_status VARCHAR(20) NOT NULL,
+    reason_code VARCHAR(50),
+    reason TEXT,
+    holder VARCHAR(255),
+    CONSTRAINT pk_domain_moves PRIMARY KEY (id),
+    CONSTRAINT fk_domain_moves_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+--
+CREATE INDEX idx_domain_moves_host ON domain_moves (domain_id, id);
 --
 CREATE TABLE visit_list_hosts (
     id CHAR(32) DEFAULT (lower(hex(randomblob(16)))) NOT NULL,
@@ -1014,6 +1029,12 @@ CREATE TRIGGER domains_woken_trigger AFTER UPDATE OF status ON domains
     FOR EACH ROW WHEN NEW.status IN ('pending', 'active') AND OLD.status NOT IN ('pending', 'active') AND NEW.next_crawl_after IS OLD.next_crawl_after AND NEW.next_crawl_after IS NOT NULL
 BEGIN
     UPDATE domains SET next_crawl_after = NULL WHERE id = NEW.id;
+END;
+--
+CREATE TRIGGER domains_moves_trigger AFTER UPDATE OF status ON domains
+    FOR EACH ROW WHEN OLD.status IS NOT NEW.status
+BEGIN
+    INSERT INTO domain_moves (domain_id, moved_at, from_status, to_status, reason_code, reason, holder) VALUES (NEW.id, strftime('%Y-%m-%d %H:%M:%f', 'now') || '000', OLD.status, NEW.status, CASE WHEN NEW.status IN ('blocked', 'unreachable') THEN NEW.block_reason_code END, CASE WHEN NEW.status IN ('blocked', 'unreachable') THEN NEW.block_reason END, coalesce(NEW.claimed_by, OLD.claimed_by));
 END;
 --
 CREATE TRIGGER domains_updated_at_trigger AFTER UPDATE ON domains

@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from comity.doors.web.console.pages import PAGE_ROUTERS
 from comity.doors.web.routes import (
     activity,
+    audits,
     bot_admin,
     bots,
     crawl,
@@ -21,6 +22,7 @@ from comity.doors.web.routes import (
     session,
     settings,
     sources,
+    stored_pages,
     webhooks,
 )
 
@@ -50,4 +52,6 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     bot_admin.router,
     bot_admin.metrics_router,
     webhooks.router,
+    stored_pages.router,
+    audits.router,
 )

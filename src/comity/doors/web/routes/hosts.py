@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import timedelta
 from typing import Annotated, Literal
 
 from fastapi import Query
 
+from comity.doors.schemas.decisions import EvidenceView
+from comity.doors.schemas.host_lists import (
+    CooldownView,
+    EvidencePage,
+    FetchList,
+    FetchView,
+    MoveList,
+    MoveView,
+    RequestList,
+    RequestView,
+    ResetView,
+    UrlList,
+    UrlView,
+)
 from comity.doors.schemas.hosts import (
     ClaimsView,
     HostList,
@@ -23,36 +38,57 @@ from comity.doors.schemas.hosts import (
 )
 from comity.doors.web.audiences import Audience, Router
 from comity.doors.web.errors import error_responses
-from comity.doors.web.requests import HostName, Limit, Line, Offset, PolicyChanges
+from comity.doors.web.requests import After, CooldownRequest, HostName, Limit, Line, PolicyChanges, ResetRequest
 from comity.doors.web.services import Services, WebServices
 from comity.model.errors import NotFound
+from comity.model.evidence import EvidenceType
 from comity.model.host import HostStatus
+from comity.operate.hosts import cool_down_host, reset_host
 from comity.operate.policy import get_policy, set_policy
-from comity.reports.hosts import holders, host_in_full, known_robots, list_hosts, status_counts
+from comity.reports.host_lists import (
+    HostUrl,
+    ListPage,
+    host_evidence,
+    host_fetches,
+    host_moves,
+    host_requests,
+    host_urls,
+    hosts_page,
+)
+from comity.reports.hosts import holders, host_in_full, known_robots, status_counts
 from comity.reports.status import status_of
 from comity.rules.canonical import canonical_host
 
 router = Router(Audience.ADMIN, prefix="/admin", tags=["hosts"])
+HostSort = Literal[
+    "domain",
+    "last_crawled_at",
+    "-last_crawled_at",
+    "priority_score",
+    "-priority_score",
+    "next_crawl_after",
+    "-next_crawl_after",
+]
 
 
 @router.get("/hosts", operation_id="list_hosts", response_model=HostList)
 def list_all(
     services: Services,
     status: Annotated[HostStatus | None, Query(description="Only hosts with this status.")] = None,
-    contains: Annotated[Line | None, Query(description="Only hosts whose name contains this.", max_length=260)] = None,
+    contains: Annotated[
+        Line | None,
+        Query(description="Only hosts whose name contains this; names that begin with it come first.", max_length=260),
+    ] = None,
+    sort: Annotated[
+        HostSort, Query(description="The order; ignored with `contains`, which sorts by name.")
+    ] = "-last_crawled_at",
     limit: Limit = 50,
-    offset: Offset = 0,
+    after: After = None,
 ) -> HostList:
-    """List hosts with their status and progress, most recently crawled first."""
-    lines = list_hosts(
-        services.state.database,
-        status=status,
-        contains=contains.lower() if contains else None,
-        limit=limit + 1,  # the extra one tells whether there are more
-        offset=offset,
-    )
-    hosts = [host_summary(line) for line in lines[:limit]]
-    return HostList(hosts=hosts, limit=limit, offset=offset, has_more=len(lines) > limit)
+    """List hosts with their status and progress, most recently crawled first by default."""
+    page = hosts_page(services.state.database, status=status, text=contains or "", sort=sort, after=after, limit=limit)
+    hosts = [host_summary(line) for line in page.items]
+    return HostList(hosts=hosts, limit=limit, next=page.next, is_whole=page.is_whole)
 
 
 @router.get("/hosts/{host}", operation_id="get_host", response_model=HostView, responses=error_responses(404))
@@ -60,6 +96,103 @@ def show(services: Services, host: HostName) -> HostView:
     """Show everything known about a host: its columns, its URL counts and its policy."""
     state = services.state
     return host_view(host_in_full(state.database, _canonical(services, host), state.frontier.states))
+
+
+@router.get(
+    "/hosts/{host}/requests",
+    operation_id="list_requests",
+    response_model=RequestList,
+    responses=error_responses(404),
+)
+def requests(services: Services, host: HostName, limit: Limit = 100, after: After = None) -> RequestList:
+    """List the requests to a host, newest first, each with the earliest moment at which it was allowed to start."""
+    page = host_requests(services.state.database, _canonical(services, host), after=after, limit=limit)
+    return RequestList(requests=RequestView.list_of(page.items), limit=limit, next=page.next)
+
+
+@router.get(
+    "/hosts/{host}/fetches", operation_id="list_fetches", response_model=FetchList, responses=error_responses(404)
+)
+def fetches(
+    services: Services,
+    host: HostName,
+    outcome: Annotated[Line | None, Query(description="Only visits with this outcome.", max_length=30)] = None,
+    errors: Annotated[bool, Query(description="Only visits that failed.")] = False,
+    limit: Limit = 50,
+    after: After = None,
+) -> FetchList:
+    """List the visits of a host's pages, newest first."""
+    name = _canonical(services, host)
+    page = host_fetches(services.state.database, name, after=after, limit=limit, outcome=outcome, only_errors=errors)
+    return FetchList(fetches=FetchView.list_of(page.items), limit=limit, next=page.next, is_whole=page.is_whole)
+
+
+@router.get("/hosts/{host}/urls", operation_id="list_urls", response_model=UrlList, responses=error_responses(404))
+def urls(
+    services: Services,
+    host: HostName,
+    state: Annotated[
+        Literal["queued", "done", "dropped", "too_deep"], Query(description="The state of the URLs.")
+    ] = "queued",
+    limit: Limit = 50,
+    after: After = None,
+) -> UrlList:
+    """List URLs of a host's frontier: queued ones in the order of their turn (one page), others in no order."""
+    page = urls_of_host(services, _canonical(services, host), state, after=after, limit=limit)
+    return UrlList(urls=UrlView.list_of(page.items), limit=limit, next=page.next, is_whole=page.is_whole)
+
+
+@router.get("/hosts/{host}/moves", operation_id="list_moves", response_model=MoveList, responses=error_responses(404))
+def moves(services: Services, host: HostName, limit: Limit = 50, after: After = None) -> MoveList:
+    """List the changes of a host's status, newest first."""
+    page = host_moves(services.state.database, _canonical(services, host), after=after, limit=limit)
+    return MoveList(moves=MoveView.list_of(page.items), limit=limit, next=page.next)
+
+
+@router.get(
+    "/hosts/{host}/evidence",
+    operation_id="list_evidence_of_host",
+    response_model=EvidencePage,
+    responses=error_responses(404),
+)
+def evidence(
+    services: Services,
+    host: HostName,
+    type: Annotated[EvidenceType | None, Query(description="Only evidence of this type.")] = None,  # noqa: A002  # the column's name
+    limit: Limit = 50,
+    after: After = None,
+) -> EvidencePage:
+    """List stored decisions about the URLs of a host, newest first."""
+    page = host_evidence(services.state.database, _canonical(services, host), kind=type, after=after, limit=limit)
+    return EvidencePage(evidence=EvidenceView.list_of(page.items), limit=limit, next=page.next, is_whole=page.is_whole)
+
+
+@router.post(
+    "/hosts/{host}/reset",
+    operation_id="reset_host",
+    response_model=ResetView,
+    responses=error_responses(404, 409, 413, 415),
+)
+def reset(services: Services, host: HostName, body: ResetRequest) -> ResetView:
+    """Make a host ready to be crawled from the start. The limits that the site set stay in force."""
+    state = services.state
+    found = reset_host(
+        state.database, state.clock, _canonical(services, host), reason=body.reason, frontier=state.frontier
+    )
+    return ResetView.model_validate(found)
+
+
+@router.post(
+    "/hosts/{host}/cooldown",
+    operation_id="cool_down_host",
+    response_model=CooldownView,
+    responses=error_responses(404, 409, 413, 415),
+)
+def cooldown(services: Services, host: HostName, body: CooldownRequest) -> CooldownView:
+    """Leave a host alone for a while. No worker takes it before the end; a reset ends it."""
+    state, name = services.state, _canonical(services, host)
+    until = cool_down_host(state.database, state.clock, name, timedelta(hours=body.hours), reason=body.reason)
+    return CooldownView(host=name, until=until)
 
 
 @router.get("/robots/{host}", operation_id="get_robots", response_model=RobotsView, responses=error_responses(404))
@@ -115,6 +248,15 @@ def status(services: Services) -> StatusView:
         heartbeat_s=state.settings.heartbeat_minutes * 60,
     )
     return status_view(found, worker_state)
+
+
+def urls_of_host(services: WebServices, host: str, state: str, *, after: str | None, limit: int) -> ListPage[HostUrl]:
+    """URLs of a host, wherever its frontier is."""
+    database = services.state.database
+    if services.state.settings.redis_url is None:
+        return host_urls(database, host, state, after=after, limit=limit)
+    with services.state.frontier.reading() as reads:
+        return host_urls(database, host, state, after=after, limit=limit, elsewhere=reads.urls)
 
 
 def _canonical(services: WebServices, text: str) -> str:

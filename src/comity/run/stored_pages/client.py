@@ -1,0 +1,82 @@
+"""Asks about stored pages from a server: questions go to a child process, one at a time, and answers come back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from comity.model.errors import BadInput, ComityError, NotFound
+from comity.offload.child_handle import Failed, Failure
+from comity.offload.pool import ChildPool
+
+SECONDS: Final = 10.0
+"""How long one question may take by the clock."""
+MOST_ROWS: Final = 1_000
+MOST_BYTES: Final = 2_000_000
+_CPU_SECONDS: Final = 2 * SECONDS  # two threads; the child itself stops at `SECONDS`
+_MOST_CHILDREN: Final = 2
+_RESIDENT_BYTES: Final = 500 << 20
+
+
+class TooMuch(ComityError):
+    """A question about stored pages took too long or needed too much memory."""
+
+    code = "too_much"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPages:
+    """The pages at a place; `takedowns` lists what must not be served, whenever it is asked."""
+
+    place: str
+    takedowns: Callable[[], Sequence[str]]
+    pool: ChildPool
+    seconds: float = SECONDS
+
+    @classmethod
+    def at(cls, place: str, takedowns: Callable[[], Sequence[str]]) -> StoredPages:
+        """Pages at a place; a child is started with the first question."""
+        pool = ChildPool(
+            "comity.run.stored_pages.worker",
+            max_body_bytes=1,
+            most_children=_MOST_CHILDREN,
+            max_resident_bytes=_RESIDENT_BYTES,
+        )
+        return cls(place, takedowns, pool)
+
+    async def search(
+        self, *, host: str = "", url: str = "", text: str = "", after: str | None = None, limit: int = 50
+    ) -> dict[str, Any]:
+        """Pages of a host, under a URL, or with a text, the newest part first."""
+        return await self._ask(act="search", host=host, url=url, text=text, after=after, limit=limit)
+
+    async def page(self, urls: Sequence[str], at: int | None = None) -> dict[str, Any]:
+        """One page by the forms of its URL: the newest version, or the one of a time in microseconds."""
+        return await self._ask(act="page", urls=list(urls), at=at)
+
+    async def query(self, sql: str, *, rows: int = MOST_ROWS) -> dict[str, Any]:
+        """What a SELECT statement over the table pages gives, within limits of rows and bytes."""
+        return await self._ask(act="sql", sql=sql, rows=rows, bytes=MOST_BYTES)
+
+    async def close(self) -> None:
+        """End the child processes."""
+        await self.pool.close()
+
+    async def _ask(self, **question: Any) -> dict[str, Any]:
+        question |= {"place": self.place, "takedowns": list(self.takedowns()), "seconds": self.seconds}
+        pieces = await self.pool.call(json.dumps(question).encode(), b"", _CPU_SECONDS)
+        if isinstance(pieces, Failed):
+            if pieces.code is Failure.CRASHED:
+                raise TooMuch("the process that reads pages ended unexpectedly; try a simpler question")
+            raise TooMuch(f"the answer took longer than {self.seconds:g} s or too much memory; ask for less")
+        found: dict[str, Any] = json.loads(b"".join(pieces))
+        problem, sentence = found.get("problem"), str(found.get("sentence", ""))
+        if problem == "not_found":
+            raise NotFound(sentence)
+        if problem in ("too_slow", "too_large"):
+            raise TooMuch(sentence)
+        if problem is not None:
+            raise BadInput(sentence)
+        return found
