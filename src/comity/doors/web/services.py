@@ -21,6 +21,7 @@ from comity.model.errors import NotFound
 from comity.model.search import SearchPage, SearchQuery
 from comity.model.source import Source, SourceStatus
 from comity.reports.sources import find_source
+from comity.run.crawl.hosted import HostedCrawls
 from comity.run.queue import queue_upkeep
 from comity.run.sources import SourceObserver, source_service
 from comity.telemetry.meter import Meter
@@ -73,6 +74,7 @@ class WebServices:
     queue: QueueServices
     granter: Granter
     webhooks: WebhookSender
+    crawls: HostedCrawls
     meter: Meter = field(default_factory=lambda: Meter(Origin.WEB))
     submits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_SUBMITS))
     throttle: LoginThrottle = field(default_factory=LoginThrottle)
@@ -127,6 +129,7 @@ async def open_services(
         state.robots_reader(fetcher) as reader,
         state.granter(reader) as granter,
         queue_upkeep(state, _warn, _log_fault, schedules=schedules, on_sent=partial(_count_calls, meter)),
+        _hosted_crawls(state) as crawls,
     ):
         yield WebServices(
             state,
@@ -139,8 +142,20 @@ async def open_services(
             QueueServices(state.puller(reader, makes_jobs=schedules), state.submitter(), state.locks()),
             granter,
             state.webhook_sender(),
+            crawls,
             meter=meter,
         )
+
+
+@asynccontextmanager
+async def _hosted_crawls(state: State) -> AsyncIterator[HostedCrawls]:
+    """The crawls of this server; they are stopped with it."""
+    crawls = HostedCrawls(state, _log_fault)
+    await crawls.open()
+    try:
+        yield crawls
+    finally:
+        await crawls.close()
 
 
 def _count_calls(meter: Meter, sent: Sent) -> None:
