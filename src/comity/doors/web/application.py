@@ -16,6 +16,7 @@ from fastapi.security import APIKeyCookie, APIKeyHeader, HTTPBearer
 from comity import __version__
 from comity.doors.web.access import BOT_KEY_HEADER, Access, AccessSettings
 from comity.doors.web.audiences import Audience, RouterRules, rules_of
+from comity.doors.web.console.errors import error_page
 from comity.doors.web.errors import error_responses, register_error_handlers
 from comity.doors.web.middleware import protect
 from comity.doors.web.requests import refuse_unknown_parameters
@@ -84,7 +85,7 @@ def build_application(
         redirect_slashes=False,
         dependencies=[Depends(refuse_unknown_parameters)],
     )
-    register_error_handlers(app, is_dev=settings.is_dev)
+    register_error_handlers(app, is_dev=settings.is_dev, page=error_page)
     for router in ROUTERS:
         rules = rules_of(router)
         app.include_router(

@@ -15,7 +15,8 @@ from typing import Any, ClassVar, Final
 
 from fastapi import APIRouter
 from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
-from starlette.routing import BaseRoute, compile_path
+from starlette.routing import BaseRoute, Match, compile_path
+from starlette.types import Scope
 
 from comity.doors.web.errors import ApiError
 
@@ -49,6 +50,8 @@ class RouterRules:
     """An admin route that works without a session: the login itself."""
     holds_pages: bool = False
     """Bodies carry a page: their limit is `AccessSettings.max_page_body_bytes`, if that is larger."""
+    serves_pages: bool = False
+    """The routes answer only requests that want a page; see `negotiation`."""
 
     def __post_init__(self) -> None:
         if (self.any_host and self.audience is not Audience.PUBLIC) or (
@@ -67,6 +70,12 @@ class DeclaredRoute(APIRoute):
 
     rules: ClassVar[RouterRules]
 
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """A route of a page is no match for a request that wants JSON; the middleware notes which it is."""
+        if self.rules.serves_pages and not scope.get("state", {}).get("wants_page"):
+            return Match.NONE, {}
+        return super().matches(scope)
+
 
 class Router(APIRouter):
     """An APIRouter with an audience; the other options are those of APIRouter."""
@@ -80,10 +89,11 @@ class Router(APIRouter):
         any_host: bool = False,
         before_login: bool = False,
         holds_pages: bool = False,
+        serves_pages: bool = False,
         **options: Any,
     ) -> None:
         self.rules = RouterRules(
-            Audience(audience), max_body_bytes, tuple(content_types), any_host, before_login, holds_pages
+            Audience(audience), max_body_bytes, tuple(content_types), any_host, before_login, holds_pages, serves_pages
         )
         super().__init__(route_class=type("DeclaredRoute", (DeclaredRoute,), {"rules": self.rules}), **options)
 
@@ -147,9 +157,13 @@ class RouteTable:
                 segment = _first_segment(path)
                 self._closed[segment] = _strictest([rules, self._closed.get(segment, rules)])
 
-    def match(self, method: str, path: str) -> RouteMatch:
+    def match(self, method: str, path: str, *, wants_page: bool = False) -> RouteMatch:
         """Find the route of a request, or what to check before saying that there is none."""
-        with_path = [entry for entry in self._entries if entry.pattern.match(path)]
+        with_path = [
+            entry
+            for entry in self._entries
+            if (wants_page or not entry.rules.serves_pages) and entry.pattern.match(path)
+        ]
         for entry in with_path:
             if method in entry.methods:
                 return RouteMatch(entry.rules, is_found=True)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
@@ -59,6 +59,14 @@ _DESCRIPTIONS: Final = {
     500: "Internal error.",
     503: "The state or the search engine is unavailable. Nothing was written.",
 }
+
+
+class ErrorPage(Protocol):
+    """Renders an error for a browser."""
+
+    def __call__(self, request: Request, error: Exception, *, is_dev: bool) -> Response:
+        """The page."""
+        ...
 
 
 class ErrorDetail(BaseModel):
@@ -173,21 +181,25 @@ def error_response(
     return JSONResponse(content, status, dict(headers or {}))
 
 
+def described(error: Exception, *, is_dev: bool) -> tuple[int, str, str]:
+    """The status, code and sentence of an error; what is wrong on our side is logged, and masked outside dev."""
+    if isinstance(error, ApiError):
+        return error.status, error.code, str(error)
+    if isinstance(error, ComityError):
+        status = _STATUS_BY_CODE.get(error.code, 409)
+        if status == 503:
+            LOG.warning("%s", error)
+        return status, error.code, _UNAVAILABLE if status == 503 and not is_dev else in_full(error)
+    LOG.error("unexpected %s", type(error).__name__, exc_info=error if is_dev else None)
+    return 500, "internal", f"unexpected {type(error).__name__}" if is_dev else "internal error"
+
+
 def response_to(error: Exception, *, is_dev: bool, for_bots: bool = False) -> JSONResponse:
     """Turn any exception into a response, in the envelope of the route."""
     if isinstance(error, BotRefused):
         return bot_error_response(_STATUS_BY_BOT_ERROR[error.code], str(error.code), error.message, error.details)
-    if isinstance(error, ApiError):
-        details, found = error.details, (error.status, error.code, str(error))
-    elif isinstance(error, ComityError):
-        status = _STATUS_BY_CODE.get(error.code, 409)
-        if status == 503:
-            LOG.warning("%s", error)
-        details, found = None, (status, error.code, _UNAVAILABLE if status == 503 and not is_dev else in_full(error))
-    else:
-        LOG.error("unexpected %s", type(error).__name__, exc_info=error if is_dev else None)
-        details, found = None, (500, "internal", f"unexpected {type(error).__name__}" if is_dev else "internal error")
-    headers = error.headers if isinstance(error, ApiError) else None
+    found = described(error, is_dev=is_dev)
+    details, headers = (error.details, error.headers) if isinstance(error, ApiError) else (None, None)
     if not for_bots:
         return error_response(*found, details, headers)
     status, code, message = found
@@ -199,10 +211,12 @@ def response_to(error: Exception, *, is_dev: bool, for_bots: bool = False) -> JS
     return bot_error_response(status, code, message, fields, headers)
 
 
-def register_error_handlers(app: FastAPI, *, is_dev: bool) -> None:
-    """Have every error of the application leave in the envelope of its route."""
+def register_error_handlers(app: FastAPI, *, is_dev: bool, page: ErrorPage | None = None) -> None:
+    """Have every error of the application leave in the envelope of its route, or as a page."""
 
-    def on_error(request: Request, error: Exception) -> JSONResponse:
+    def on_error(request: Request, error: Exception) -> Response:
+        if page is not None and request.scope.get("state", {}).get("wants_error_page"):
+            return page(request, _known(error), is_dev=is_dev)
         return response_to(_known(error), is_dev=is_dev, for_bots=is_for_bots(request.scope))
 
     for kind in (ComityError, ApiError, BotRefused, RequestValidationError, HTTPException):

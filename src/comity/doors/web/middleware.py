@@ -6,17 +6,21 @@ Bodies are read here, bounded in size and time by the rules of the route, so tha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import replace
 from typing import Any, Final
 
 from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
 
 from comity.clock import Clock
 from comity.doors.web.access import Access, RequestHead
 from comity.doors.web.audiences import Audience, RouterRules, RouteTable
-from comity.doors.web.errors import ApiError, response_to
+from comity.doors.web.console.errors import error_page
+from comity.doors.web.errors import ApiError, is_for_bots, response_to
+from comity.doors.web.negotiation import prefers_html, wants_page
 
 BODY_TIMEOUT_S: Final = 30.0
 SECURITY_HEADERS: Final = {
@@ -74,22 +78,41 @@ class AccessMiddleware:
 
         # HEAD is GET without the body, which the server leaves out (RFC 9110 §9.3.2).
         forwarded = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
-        match = self._routes.match(forwarded["method"], scope["path"])
+        accepts = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        is_page = wants_page(scope["method"], accepts)
+        match = self._routes.match(forwarded["method"], scope["path"], wants_page=is_page)
         is_for_bots = match.rules is not None and match.rules.audience is Audience.BOT
-        forwarded.setdefault("state", {})["is_for_bots"] = is_for_bots
+        state = forwarded.setdefault("state", {})
+        state["is_for_bots"] = is_for_bots
+        state["wants_page"] = is_page
+        state["wants_error_page"] = _wants_error_page(match.rules, accepts)
         try:
             head = _head_of(scope)
             caller = await self._access.admit(head, match.rules, self._clock.seconds())
-            forwarded["state"]["caller"] = caller
+            state["caller"] = caller
             body = await _body(head, match.require_route(), receive, self._access.settings.max_page_body_bytes)
             is_read = True
             await self._app(forwarded, _replay(body, receive), send_guarded)
         except _ClientLeft:
             return
         except Exception as error:
-            response = response_to(error, is_dev=self._access.settings.is_dev, for_bots=is_for_bots)
+            response = self._response_to(error, forwarded)
             if not has_started:
                 await response(scope, receive, send_guarded)
+
+    def _response_to(self, error: Exception, scope: Scope) -> Response:
+        settings = self._access.settings
+        if scope["state"]["wants_error_page"]:
+            return error_page(Request(scope), error, is_dev=settings.is_dev)
+        return response_to(error, is_dev=settings.is_dev, for_bots=is_for_bots(scope))
+
+
+def _wants_error_page(rules: RouterRules | None, headers: Mapping[str, str]) -> bool:
+    """Whether errors leave as pages: on the route of a page, and for a browser on other admin and unknown paths."""
+    if rules is not None and rules.serves_pages:
+        return True
+    is_open = rules is None or rules.audience is Audience.ADMIN
+    return is_open and prefers_html(headers.get("accept", ""))
 
 
 def _add_headers(message: Message, scope: Scope) -> None:

@@ -10,6 +10,7 @@ from uuid import UUID
 from fastapi import Path, Query, Request
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from comity.doors.web.audiences import DeclaredRoute
 from comity.doors.web.errors import ApiError, ErrorDetail
 
 SourceTypeName = Literal["html", "rss", "api"]
@@ -20,6 +21,8 @@ Body = TypeVar("Body", bound=BaseModel)
 
 async def refuse_unknown_parameters(request: Request) -> None:
     """Refuse query parameters that the route does not have: a misspelled filter must not list everything."""
+    if request.scope["state"].get("wants_page") and _is_page(request.scope["route"]):
+        return  # a page ignores what it does not know, and says so: links in other people's notes must not break
     sent = Counter(name for name, _ in request.query_params.multi_items())
     if not sent:
         return
@@ -29,6 +32,10 @@ async def refuse_unknown_parameters(request: Request) -> None:
             raise _bad_parameter(name, "unknown query parameter")
         if times > 1 and "list[" not in str(known[name].annotation):
             raise _bad_parameter(name, "this query parameter must not be repeated")
+
+
+def _is_page(route: object) -> bool:
+    return isinstance(route, DeclaredRoute) and route.rules.serves_pages
 
 
 def _query_parameters(dependant: Any) -> Iterator[Any]:

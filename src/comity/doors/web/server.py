@@ -51,6 +51,9 @@ class WebServer(uvicorn.Server):
     def stop(self) -> None:
         """Accept no more requests, finish those in progress, and return from `serve`."""
         self.should_exit = True
+        services = getattr(getattr(self.config.app, "state", None), "services", None)
+        if services is not None:
+            services.live.close()  # streams have no end of their own
 
 
 def is_dev(settings: Settings, host: str) -> bool:

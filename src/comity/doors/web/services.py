@@ -15,6 +15,7 @@ import anyio.to_thread
 from fastapi import Depends, Request
 
 from comity.doors.web.access import Access, Caller
+from comity.doors.web.console.live import LiveHub
 from comity.doors.web.errors import LOG, ApiError
 from comity.doors.web.sessions import LoginThrottle
 from comity.model.errors import NotFound
@@ -75,6 +76,7 @@ class WebServices:
     granter: Granter
     webhooks: WebhookSender
     crawls: HostedCrawls
+    live: LiveHub = field(default_factory=LiveHub)
     meter: Meter = field(default_factory=lambda: Meter(Origin.WEB))
     submits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_SUBMITS))
     throttle: LoginThrottle = field(default_factory=LoginThrottle)

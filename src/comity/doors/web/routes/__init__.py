@@ -4,6 +4,7 @@ from typing import Final
 
 from fastapi import APIRouter
 
+from comity.doors.web.console.pages import PAGE_ROUTERS
 from comity.doors.web.routes import (
     bot_admin,
     bots,
@@ -23,6 +24,7 @@ from comity.doors.web.routes import (
 )
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
+    *PAGE_ROUTERS,
     health.router,
     docs.router,
     search.router,

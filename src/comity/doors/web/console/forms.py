@@ -1,0 +1,163 @@
+"""Forms: the fields of a form, what was entered, and what is wrong with it; the body of a POST becomes a schema.
+
+A form that cannot be used is shown again with what was entered and a sentence at each field that is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Annotated, Any, Final, TypeVar
+from urllib.parse import parse_qsl
+
+from fastapi import Depends, Request
+from pydantic import BaseModel, ValidationError
+
+from comity.doors.web.errors import ApiError
+from comity.model.errors import BadInput
+
+MOST_FIELDS: Final = 2000  # a bulk action on a page of rows has 200
+Body = TypeVar("Body", bound=BaseModel)
+
+
+class FormInvalid(Exception):
+    """What was entered cannot be used; `errors` has a sentence by field, "" for the whole form."""
+
+    def __init__(self, errors: Mapping[str, str]) -> None:
+        super().__init__("; ".join(errors.values()))
+        self.errors = dict(errors)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field. `kind` is `text`, `url`, `number`, `password`, `search`, `area`, `select`, `check` or `hidden`."""
+
+    name: str
+    label: str
+    kind: str = "text"
+    help: str = ""
+    required: bool = False
+    placeholder: str = ""
+    choices: Sequence[tuple[str, str]] = ()
+    attributes: Mapping[str, object] = field(default_factory=dict)
+    """Further attributes of the input: `min`, `max`, `step`, `maxlength`, `pattern`, `rows`, `autocomplete`."""
+    check: str = ""
+    """A path of the console that answers a POST of this form with a fragment about this field, while typing."""
+    is_code: bool = False
+    """Shown in a fixed-width font."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form with what was entered and what is wrong with it; `{{ form(...) }}` renders it."""
+
+    fields: Sequence[Field]
+    values: Mapping[str, str] = field(default_factory=dict)
+    errors: Mapping[str, str] = field(default_factory=dict)
+
+    def filled(self, values: Mapping[str, object] | object) -> Form:
+        """The form with values of a mapping, or of an object's attributes."""
+        found: dict[str, str] = {}
+        for each in self.fields:
+            value = values.get(each.name) if isinstance(values, Mapping) else getattr(values, each.name, None)
+            found[each.name] = _text(value)
+        return replace(self, values=found)
+
+    def refused(self, entered: FormValues, error: FormInvalid | BadInput) -> Form:
+        """The form as it was entered, with what is wrong."""
+        errors = dict(error.errors) if isinstance(error, FormInvalid) else {error.field or "": error.reason}
+        known = {each.name for each in self.fields}
+        at_fields = {name: text for name, text in errors.items() if name in known}
+        others = [f"{name}: {text}" if name else text for name, text in errors.items() if name not in known]
+        if others:
+            at_fields[""] = "; ".join(others)
+        return replace(self, values={each.name: entered.get(each.name) for each in self.fields}, errors=at_fields)
+
+    def value(self, name: str) -> str:
+        """What a field holds."""
+        return self.values.get(name, "")
+
+    def error(self, name: str = "") -> str:
+        """What is wrong with a field; without a name, with the whole form."""
+        return self.errors.get(name, "")
+
+    def __getitem__(self, name: str) -> Field:
+        return next(each for each in self.fields if each.name == name)
+
+
+@dataclass(frozen=True, slots=True)
+class FormValues:
+    """What a POST carries: texts by name, without spaces around them."""
+
+    pairs: Sequence[tuple[str, str]]
+
+    def get(self, name: str, default: str = "") -> str:
+        """The last value of a name."""
+        return next((value for each, value in reversed(self.pairs) if each == name), default)
+
+    def all(self, name: str) -> list[str]:
+        """Every value of a name, as ticked boxes send them."""
+        return [value for each, value in self.pairs if each == name]
+
+    def is_on(self, name: str) -> bool:
+        """Whether a box is ticked."""
+        return self.get(name) in ("on", "true", "1", "yes")
+
+    def parse(
+        self, schema: type[Body], *, boxes: Sequence[str] = (), lists: Sequence[str] = (), keep_empty: bool = False
+    ) -> Body:
+        """The values as a request schema of the JSON API; raises `FormInvalid`.
+
+        Empty fields are left out, or are None with `keep_empty` (in a form that changes something). `boxes` are
+        checkboxes, which send nothing when they are not ticked; `lists` are areas with one item a line.
+        """
+        sent: dict[str, Any] = {}
+        for name in schema.model_fields:
+            if name in boxes:
+                sent[name] = self.is_on(name)
+            elif name in lists:
+                sent[name] = [line.strip() for line in self.get(name).splitlines() if line.strip()]
+            elif any(each == name for each, _ in self.pairs):
+                value = self.get(name)
+                if value or keep_empty:
+                    sent[name] = value or None
+        try:
+            return schema.model_validate(sent, strict=False)
+        except ValidationError as error:
+            raise FormInvalid(_sentences(error)) from None
+
+
+async def _read(request: Request) -> FormValues:
+    """Read the body of a form. The middleware has bounded its size."""
+    try:
+        pairs = parse_qsl(
+            (await request.body()).decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict"
+        )
+    except ValueError:
+        raise ApiError(422, "bad_input", "the form cannot be read") from None
+    return FormValues([(name, value.strip()) for name, value in pairs])
+
+
+PostedForm = Annotated[FormValues, Depends(_read)]
+
+
+def _sentences(error: ValidationError) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for each in error.errors():
+        name = str(each["loc"][0]) if each["loc"] else ""
+        text = str(each["msg"]).removeprefix("Value error, ")
+        found.setdefault(name, text[:1].upper() + text[1:])
+    return found
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "on" if value else ""
+    if isinstance(value, list | tuple):
+        return "\n".join(map(str, value))
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value.value if isinstance(value, Enum) else value)

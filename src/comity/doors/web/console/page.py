@@ -1,0 +1,232 @@
+"""Rendering: the name of a template and its values enter, a page in the layout of the console leaves.
+
+Everything is escaped unless a component made it; a name that a template misspells is an error, not an empty text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, unquote, urlencode
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse, RedirectResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from comity import __version__
+from comity.doors.web.audiences import LARGE_BODY_BYTES, Audience, Router
+from comity.doors.web.console import assets, components, navigation
+from comity.doors.web.negotiation import FORM
+
+if TYPE_CHECKING:
+    from comity.doors.web.services import WebServices
+
+PREFIX: Final = "/admin"
+NOTICE_COOKIE: Final = "comity_notice"
+_NOTICE_S: Final = 60
+_LONGEST_NOTICE: Final = 600
+PAGE_HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    # With no-referrer, browsers send `Origin: null` with a form, and its origin could not be checked.
+    "Referrer-Policy": "same-origin",
+    "Vary": "Accept, HX-Request",
+}
+
+
+class PageRouter(Router):
+    """A router of pages: they answer browsers only, and take the bodies of forms. The prefix includes `/admin`."""
+
+    def __init__(
+        self, prefix: str = PREFIX, *, audience: Audience = Audience.ADMIN, before_login: bool = False, **options: Any
+    ) -> None:
+        super().__init__(
+            audience,
+            max_body_bytes=LARGE_BODY_BYTES,
+            content_types=(FORM,),
+            before_login=before_login,
+            serves_pages=True,
+            prefix=prefix,
+            include_in_schema=False,
+            default_response_class=HTMLResponse,
+            **options,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Viewing:
+    """What components know about the request that they are rendered for."""
+
+    prefix: str = PREFIX
+    csrf_token: str = ""
+    may_write: bool = False
+    services: WebServices | None = None
+
+
+_viewing: ContextVar[Viewing] = ContextVar("viewing", default=Viewing())  # noqa: B039 -- it is frozen
+
+
+@contextmanager
+def viewing(value: Viewing) -> Iterator[None]:
+    """Render for a request until the end of the block."""
+    token = _viewing.set(value)
+    try:
+        yield
+    finally:
+        _viewing.reset(token)
+
+
+def viewing_of(request: Request) -> Viewing:
+    """What a request may see and do. A request that was refused before it was admitted has no caller."""
+    caller = getattr(request.state, "caller", None)
+    session = caller.session if caller is not None else None
+    return Viewing(
+        prefix=PREFIX,
+        csrf_token=session.csrf_token if session is not None else "",
+        may_write=caller is not None,
+        services=getattr(request.app.state, "services", None),
+    )
+
+
+def current_services() -> WebServices:
+    """The services of the application whose page is being rendered."""
+    services = _viewing.get().services
+    assert services is not None, "no page is being rendered"
+    return services
+
+
+def url(path: str, *segments: object, **query: object) -> str:
+    """A path of the console, with its prefix: `url("/hosts", host, status="blocked")`. Works while a page is rendered.
+
+    Segments and values are quoted; a value that is None or empty is left out.
+    """
+    parts = "".join(f"/{quote(str(each), safe='')}" for each in segments)
+    sent = urlencode({name: value for name, value in query.items() if value is not None and value != ""})
+    return _viewing.get().prefix + ("" if path == "/" else path) + parts + (f"?{sent}" if sent else "")
+
+
+def asset_url(name: str) -> str:
+    """Where the browser finds a file of the console."""
+    return f"{_viewing.get().prefix}/assets/{assets.version()}/{name}"
+
+
+def csrf_field() -> Markup:
+    """The hidden field that every form with a POST has."""
+    return Markup('<input type="hidden" name="csrf_token" value="{}">').format(_viewing.get().csrf_token)
+
+
+@cache
+def templates() -> Environment:
+    """The templates, with every component as a function."""
+    from comity.doors.web.console import live, plots
+
+    environment = Environment(
+        loader=PackageLoader("comity.doors.web.console"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.globals.update(
+        asset=asset_url,
+        badge=components.badge,
+        bounded=components.bounded,
+        csrf_field=csrf_field,
+        duration=components.duration,
+        icon=components.icon,
+        live=live.region,
+        meter=components.meter,
+        nothing=components.NOTHING,
+        number=components.number,
+        outside_link=components.outside_link,
+        plots=plots,
+        plural=components.plural,
+        shortened=components.shortened,
+        size=components.size,
+        url=url,
+        when=components.when,
+        words=components.words,
+        version=__version__,
+        navigation=navigation.GROUPS,
+    )
+    return environment
+
+
+def render(
+    request: Request,
+    template: str,
+    *,
+    title: str,
+    section: str = "",
+    status: int = 200,
+    trail: Sequence[tuple[str, str]] = (),
+    wide: bool = False,
+    **context: Any,
+) -> HTMLResponse:
+    """Render a page. `trail` are the pages above it, as (label, path); `section` marks its entry in the navigation."""
+    view = viewing_of(request)
+    notice = _notice(request)
+    with viewing(view):
+        content = (
+            templates()
+            .get_template(template)
+            .render(
+                title=title,
+                section=section,
+                trail=trail,
+                wide=wide,
+                notice=notice,
+                may_write=view.may_write,
+                viewer=getattr(request.state, "viewer", None),
+                path=request.url.path,
+                **context,
+            )
+        )
+    response = HTMLResponse(content, status, PAGE_HEADERS)
+    if notice is not None:
+        response.delete_cookie(NOTICE_COOKIE, path="/", httponly=True, samesite="strict")
+    return response
+
+
+def fragment(template: str, **context: Any) -> str:
+    """Render a template without the layout, for a live region or a part that htmx replaces."""
+    return templates().get_template(template).render(may_write=_viewing.get().may_write, **context)
+
+
+def render_fragment(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
+    """Answer an htmx request with a fragment."""
+    with viewing(viewing_of(request)):
+        return HTMLResponse(fragment(template, **context), status, PAGE_HEADERS)
+
+
+def redirect(request: Request, path: str, *, notice: str = "", kind: str = "good") -> RedirectResponse:
+    """Answer a form: the browser goes on to a page of the console (`/sources`), which shows the notice once."""
+    with viewing(viewing_of(request)):
+        response = RedirectResponse(url(path), 303, PAGE_HEADERS)
+    if notice:
+        text = quote(f"{kind}:{notice[:_LONGEST_NOTICE]}")
+        response.set_cookie(NOTICE_COOKIE, text, max_age=_NOTICE_S, path="/", httponly=True, samesite="strict")
+    return response
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One sentence about what was just done; `good`, `warn` or `bad`."""
+
+    kind: str
+    text: str
+
+
+def _notice(request: Request) -> Notice | None:
+    kind, colon, text = unquote(request.cookies.get(NOTICE_COOKIE, "")).partition(":")
+    if not colon or kind not in ("good", "warn", "bad"):
+        return None
+    return Notice(kind, text[:_LONGEST_NOTICE])

@@ -1,0 +1,16 @@
+"""The pages, one module per noun. `PAGE_ROUTERS` lists those that are served; they stand before the JSON routes."""
+
+from typing import Final
+
+from fastapi import APIRouter
+
+from comity.doors.web.console import assets
+from comity.doors.web.console.pages import dashboard, gallery, streams
+
+PAGE_ROUTERS: Final[tuple[APIRouter, ...]] = (
+    dashboard.root_router,
+    dashboard.router,
+    gallery.router,
+    assets.router,
+    streams.router,
+)

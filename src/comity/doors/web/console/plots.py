@@ -1,0 +1,410 @@
+"""Plots: numbers enter, SVG with axes and a table of the same numbers leaves. They need no script and no inline style.
+
+The area of a plot stretches with its box, its labels are HTML beside it: text keeps its size on a phone. Colours are
+classes (`tone-1` …), so both colour schemes have their own. Each point has its numbers in a title; the script shows
+them at once, without it they appear on hover.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from markupsafe import Markup
+
+from comity.doors.schemas import iso_time
+from comity.doors.web.console import components
+
+WIDTH: Final = 1000
+HEIGHT: Final = 100
+_LABELS: Final = 5
+_MOST_POINTS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Values in one colour: tones `1` to `6`, or `good`, `warn`, `bad`, `off`. None is a gap."""
+
+    label: str
+    values: Sequence[float | None]
+    tone: str = "1"
+
+
+def line_plot(title: str, times: Sequence[datetime], series: Sequence[Series], *, unit: str = "") -> Markup:
+    """Lines over time. Times are evenly spaced."""
+    top = nice_top(_largest(series))
+    step = WIDTH / max(len(times) - 1, 1)
+    shapes = []
+    for each in series:
+        for run in _runs(each.values):
+            points = [(index * step, _y(value, top)) for index, value in run]
+            path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+            if len(series) == 1:
+                area = f"{path}L{points[-1][0]:.1f} {HEIGHT}L{points[0][0]:.1f} {HEIGHT}Z"
+                shapes.append(Markup('<path class="area tone-{}" d="{}"/>').format(each.tone, area))
+            if len(points) == 1:
+                path += "h.01"
+            shapes.append(Markup('<path class="line tone-{}" d="{}"/>').format(each.tone, path))
+    bands = _bands(times, series, unit, lambda index: (index * step - step / 2, step))
+    return _framed(title, times, series, unit, top, [*shapes, *bands])
+
+
+def stacked(title: str, times: Sequence[datetime], series: Sequence[Series], *, unit: str = "") -> Markup:
+    """Bars over time, each made of parts."""
+    sums = [sum(each.values[index] or 0 for each in series) for index in range(len(times))]
+    top = nice_top(max(sums, default=0))
+    step = WIDTH / max(len(times), 1)
+    shapes = []
+    for index in range(len(times)):
+        base = 0.0
+        for each in series:
+            value = each.values[index] or 0
+            if value <= 0:
+                continue
+            y, height = _y(base + value, top), HEIGHT * value / top
+            shapes.append(
+                Markup('<rect class="bar tone-{}" x="{:.1f}" y="{:.2f}" width="{:.1f}" height="{:.2f}"/>').format(
+                    each.tone, index * step + step * 0.12, y, step * 0.76, max(height, 0.4)
+                )
+            )
+            base += value
+    bands = _bands(times, series, unit, lambda index: (index * step, step))
+    return _framed(title, times, series, unit, top, [*shapes, *bands])
+
+
+def bars(title: str, values: Sequence[tuple[str, float]], *, unit: str = "", tone: str = "1", href: str = "") -> Markup:
+    """Horizontal bars, one a line, with their numbers; they are a table. `href` has a `{}` for the label."""
+    most = max((value for _, value in values), default=0) or 1
+    rows = Markup("").join(
+        Markup(
+            '<tr><th scope="row">{}</th><td class="bar-cell"><svg class="hbar" viewBox="0 0 100 8"'
+            ' preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect class="bar tone-{}" width="{:.2f}"'
+            ' height="8"/></svg></td><td class="num">{}</td></tr>'
+        ).format(
+            Markup('<a href="{}">{}</a>').format(href.format(label), components.words(label))
+            if href
+            else components.words(label),
+            tone,
+            100 * value / most,
+            f"{value:,.0f}{_suffix(unit)}",
+        )
+        for label, value in values
+    )
+    if not values:
+        rows = Markup('<tr><td class="plot-empty">Nothing yet.</td></tr>')
+    return Markup(
+        '<figure class="plot plot-bars"><figcaption><span class="plot-title">{}</span></figcaption>'
+        '<table class="hbars"><tbody>{}</tbody></table></figure>'
+    ).format(title, rows)
+
+
+def sparkline(values: Sequence[float | None], label: str, *, tone: str = "1") -> Markup:
+    """A line without axes, for a cell or a tile; the label says what it shows."""
+    top = max((value for value in values if value is not None), default=0) or 1
+    step = 100 / max(len(values) - 1, 1)
+    paths = Markup("").join(
+        Markup('<path class="line tone-{}" d="M{}"/>').format(
+            tone, "L".join(f"{index * step:.1f} {22 - 20 * value / top:.1f}" for index, value in run)
+        )
+        for run in _runs(values)
+    )
+    return Markup(
+        '<svg class="sparkline" viewBox="0 0 100 24" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>'
+    ).format(label, paths)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something on a time line: an instant, or a span with an end."""
+
+    start: datetime
+    title: str
+    tone: str = "1"
+    end: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One row of a time line."""
+
+    label: str
+    marks: Sequence[Mark]
+
+
+def timeline(title: str, start: datetime, end: datetime, lanes: Sequence[Lane], *, note: str = "") -> Markup:
+    """Instants and spans on rows above one axis of time, such as requests above the slots that allowed them."""
+    span = max((end - start).total_seconds(), 1e-9)
+    rows = []
+    for lane in lanes:
+        shapes = Markup("").join(
+            Markup(
+                '<rect class="mark tone-{}" x="{:.2f}" y="2" width="{:.2f}" height="20"><title>{}</title></rect>'
+            ).format(mark.tone, *_extent(mark, start, span), mark.title)
+            for mark in lane.marks[:_MOST_POINTS]
+            if mark.start <= end and (mark.end or mark.start) >= start
+        )
+        rows.append(
+            Markup(
+                '<div class="lane"><span class="lane-label">{}</span><svg class="lane-area" viewBox="0 0 {} 24"'
+                ' preserveAspectRatio="none" role="img" aria-label="{}: {}">{}</svg></div>'
+            ).format(lane.label, WIDTH, lane.label, components.plural(len(lane.marks), "entry", "entries"), shapes)
+        )
+    table = _table(
+        ("Time (UTC)", "Row", "What"),
+        (
+            (f"{mark.start.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}"[:-3], lane.label, mark.title)
+            for lane in lanes
+            for mark in lane.marks[:_MOST_POINTS]
+        ),
+    )
+    return Markup(
+        '<figure class="plot plot-timeline"><figcaption><span class="plot-title">{}</span>'
+        '<span class="plot-note">{}</span></figcaption>{}<div class="lane-axis">{}</div>{}</figure>'
+    ).format(title, note, Markup("").join(rows), _time_labels([start, end], is_span=True), table)
+
+
+def nice_top(most: float) -> float:
+    """The end of an axis: the least of 1, 2, 4, 5 or 10 times a power of ten that is not below the largest value."""
+    if most <= 0 or not math.isfinite(most):
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(most))
+    return next(factor * power for factor in (1, 2, 4, 5, 10) if factor * power >= most * 0.999999)
+
+
+def amount(value: float) -> str:
+    """A number for an axis: short, and never rounded to something else."""
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= limit:
+            return f"{value / (1000 if unit == 'k' else limit):,.4g}{unit}"
+    return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def _framed(
+    title: str, times: Sequence[datetime], series: Sequence[Series], unit: str, top: float, shapes: Iterable[Markup]
+) -> Markup:
+    """A plot with its axes, its legend and its table."""
+    legend = Markup("").join(
+        Markup('<span class="key tone-{}">{}</span>').format(each.tone, each.label) for each in series
+    )
+    grid = Markup("").join(
+        Markup('<path class="grid" d="M0 {}H{}"/>').format(y, WIDTH) for y in (0, HEIGHT / 2, HEIGHT)
+    )
+    is_empty = not any(value for each in series for value in each.values)
+    empty = Markup('<span class="plot-empty">Nothing in this time.</span>') if is_empty else ""
+    heads = ("Time (UTC)", *(f"{each.label}{f' ({unit})' if unit else ''}" for each in series))
+    rows = (
+        (f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}", *(_exact(each.values[index]) for each in series))
+        for index, moment in enumerate(times)
+    )
+    return Markup(
+        '<figure class="plot"><figcaption><span class="plot-title">{}</span><span class="plot-legend">{}</span>'
+        '</figcaption><div class="plot-body"><div class="plot-y" aria-hidden="true"><span>{}</span><span>{}</span>'
+        '<span>0</span></div><div class="plot-box"><svg class="plot-area" viewBox="0 0 {} {}"'
+        ' preserveAspectRatio="none" role="img" aria-label="{}">{}{}</svg>{}</div>'
+        '<div class="plot-x" aria-hidden="true">{}</div></div>{}</figure>'
+    ).format(
+        title,
+        legend if len(series) > 1 else "",
+        f"{amount(top)}{_suffix(unit)}",
+        amount(top / 2),
+        WIDTH,
+        HEIGHT,
+        f"{title}; the table below has the numbers",
+        grid,
+        Markup("").join(shapes),
+        empty,
+        _time_labels(times),
+        _table(heads, rows),
+    )
+
+
+def _bands(times: Sequence[datetime], series: Sequence[Series], unit: str, extent: Any) -> list[Markup]:
+    """An invisible stripe for each point, with its numbers."""
+    found = []
+    for index, moment in enumerate(times):
+        x, width = extent(index)
+        numbers = " · ".join(f"{each.label} {_exact(each.values[index])}{_suffix(unit)}" for each in series)
+        found.append(
+            Markup(
+                '<rect class="band" x="{:.1f}" y="0" width="{:.1f}" height="{}" data-at="{}"><title>{} UTC · {}</title>'
+                "</rect>"
+            ).format(x, width, HEIGHT, iso_time(moment), f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}", numbers)
+        )
+    return found
+
+
+def _time_labels(times: Sequence[datetime], *, is_span: bool = False) -> Markup:
+    """A few times, evenly spaced."""
+    if not times:
+        return Markup("")
+    first, last = times[0].astimezone(UTC), times[-1].astimezone(UTC)
+    span = last - first
+    if span < timedelta(minutes=10):
+        form, shown = "%H:%M:%S", "seconds"
+    elif span <= timedelta(hours=36):
+        form, shown = "%H:%M", "minutes"
+    else:
+        form, shown = "%d %b", "day"
+    if is_span or len(times) > _LABELS:
+        moments = [first + span * index / (_LABELS - 1) for index in range(_LABELS)]
+    else:
+        moments = list(times)
+    return Markup("").join(
+        Markup('<time datetime="{}" data-shown="{}">{}</time>').format(
+            iso_time(each), shown, each.astimezone(UTC).strftime(form)
+        )
+        for each in moments
+    )
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
+    """The numbers of a plot, for those who do not see it."""
+    body = Markup("").join(
+        Markup("<tr>{}</tr>").format(Markup("").join(Markup("<td>{}</td>").format(cell) for cell in row))
+        for row in rows
+    )
+    head = Markup("").join(Markup('<th scope="col">{}</th>').format(each) for each in heads)
+    return Markup(
+        '<details class="plot-table"><summary>Numbers</summary><div class="scroll" tabindex="0" role="region"'
+        ' aria-label="Numbers of the plot"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div></details>'
+    ).format(head, body)
+
+
+def _extent(mark: Mark, start: datetime, span: float) -> tuple[float, float]:
+    x = WIDTH * (mark.start - start).total_seconds() / span
+    width = WIDTH * (mark.end - mark.start).total_seconds() / span if mark.end is not None else 0.0
+    x = max(x, 0.0)
+    return min(x, WIDTH - 2.0), max(min(width, WIDTH - x), 2.0)
+
+
+def _runs(values: Sequence[float | None]) -> list[list[tuple[int, float]]]:
+    """Stretches of values without a gap."""
+    found: list[list[tuple[int, float]]] = [[]]
+    for index, value in enumerate(values):
+        if value is None:
+            found.append([])
+        else:
+            found[-1].append((index, value))
+    return [run for run in found if run]
+
+
+def _largest(series: Sequence[Series]) -> float:
+    return max((value for each in series for value in each.values if value is not None), default=0.0)
+
+
+def _y(value: float, top: float) -> float:
+    return HEIGHT - HEIGHT * max(value, 0) / top
+
+
+def _exact(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
+
+
+def _suffix(unit: str) -> str:
+    return f" {unit}" if unit else ""
+
+
+# A diagram of states: columns by the number of moves from the first state, edges as curves between the boxes.
+_BOX_WIDTH: Final = 118
+_BOX_HEIGHT: Final = 34
+_COLUMN: Final = 240
+_ROW: Final = 92
+_EDGE: Final = 34  # around the diagram: room for curves and loops
+
+
+def state_diagram(
+    moves: Mapping[Any, Mapping[Any, str]], current: object = None, *, first: object = None, title: str = "States"
+) -> Markup:
+    """A state machine from its table of moves, with the present state marked; its moves are listed below it."""
+    names = {state: components.words(state) for state in moves}
+    places = _places(moves, first if first is not None else next(iter(moves)))
+    edges = Markup("").join(
+        _edge(places[before], places[after], f"{names[before]} → {names[after]}: {event}", is_next=before == current)
+        for before, after_events in moves.items()
+        for after, event in after_events.items()
+    )
+    boxes = Markup("").join(
+        Markup(
+            '<g class="state{}"><rect x="{}" y="{}" width="{}" height="{}" rx="8"/><text x="{}" y="{}">{}</text></g>'
+        ).format(
+            " is-current" if state == current else "",
+            *(places[state][0] - _BOX_WIDTH / 2, places[state][1] - _BOX_HEIGHT / 2, _BOX_WIDTH, _BOX_HEIGHT),
+            *(places[state][0], places[state][1] + 4.5),
+            names[state],
+        )
+        for state in moves
+    )
+    width = max(x for x, _ in places.values()) + _BOX_WIDTH / 2 + _EDGE
+    height = max(y for _, y in places.values()) + _BOX_HEIGHT / 2 + _EDGE
+    now = f"; the present state is {names[current]}" if current in names else ""
+    table = _table(
+        ("From", "To", "When"),
+        ((names[before], names[after], event) for before, events in moves.items() for after, event in events.items()),
+    )
+    return Markup(
+        '<figure class="plot plot-states"><figcaption><span class="plot-title">{}</span></figcaption>'
+        '<div class="scroll" tabindex="0" role="region" aria-label="{}"><svg class="states" viewBox="0 0 {} {}"'
+        ' width="{}" height="{}" role="img" aria-label="{}{}">{}{}</svg></div>{}</figure>'
+    ).format(title, title, width, height, width, height, title, now, edges, boxes, table)
+
+
+def _places(moves: Mapping[Any, Mapping[Any, str]], first: Any) -> dict[Any, tuple[float, float]]:
+    """The centre of each box: columns by distance from the first state, rows in the order of the table."""
+    distance, wave = {first: 0}, [first]
+    while wave:
+        wave = [after for before in wave for after in moves[before] if after not in distance and after in moves]
+        distance |= {after: max(distance.values()) + 1 for after in wave}
+        wave = list(dict.fromkeys(wave))
+    columns: dict[int, list[Any]] = {}
+    for state in moves:
+        columns.setdefault(distance.get(state, 0), []).append(state)
+    tallest = max(map(len, columns.values()))
+    places = {}
+    for column, states in columns.items():
+        above = (tallest - len(states)) * _ROW / 2
+        for row, state in enumerate(states):
+            x = _EDGE + _BOX_WIDTH / 2 + column * _COLUMN
+            places[state] = (x, _EDGE + _BOX_HEIGHT / 2 + above + row * _ROW)
+    return places
+
+
+def _edge(start: tuple[float, float], end: tuple[float, float], title: str, *, is_next: bool) -> Markup:
+    (x1, y1), (x2, y2) = start, end
+    half, tall = _BOX_WIDTH / 2, _BOX_HEIGHT / 2
+    if start == end:
+        path = f"M{x1 - 14} {y1 - tall}C{x1 - 20} {y1 - tall - 26} {x1 + 20} {y1 - tall - 26} {x1 + 14} {y1 - tall - 3}"
+    elif x1 == x2:  # the same column: down on the right side of the middle, up on the left
+        down = 1 if y2 > y1 else -1
+        x = x1 + 16 * down
+        bend = 0 if abs(y2 - y1) <= _ROW else (half + 26) * down
+        if bend:
+            side = x1 + half * down
+            path = f"M{side} {y1}C{side + 40 * down} {y1} {side + 40 * down} {y2} {side + 3 * down} {y2}"
+        else:
+            path = f"M{x} {y1 + tall * down}L{x} {y2 - (tall + 3) * down}"
+    else:
+        forth = 1 if x2 > x1 else -1
+        shift = -6 * forth
+        sx, ex = x1 + half * forth, x2 - (half + 3) * forth
+        middle = (sx + ex) / 2
+        path = f"M{sx} {y1 + shift}C{middle} {y1 + shift} {middle} {y2 + shift} {ex} {y2 + shift}"
+    head = _arrow(path)
+    return Markup(
+        '<g class="move{}"><path class="move-line" d="{}"/><path class="move-head" d="{}"/><title>{}</title></g>'
+    ).format(" is-next" if is_next else "", path, head, title)
+
+
+def _arrow(path: str) -> str:
+    """The head of an arrow at the end of a path, along its last stretch."""
+    numbers = [float(each) for each in path.replace("M", " ").replace("C", " ").replace("L", " ").split()]
+    (x0, y0), (x1, y1) = numbers[-4:-2], numbers[-2:]
+    length = math.hypot(x1 - x0, y1 - y0) or 1.0
+    dx, dy = (x1 - x0) / length, (y1 - y0) / length
+    back_x, back_y = x1 - 7 * dx, y1 - 7 * dy
+    corners = ((x1, y1), (back_x - 3.6 * dy, back_y + 3.6 * dx), (back_x + 3.6 * dy, back_y - 3.6 * dx))
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in corners) + "Z"

@@ -1,0 +1,28 @@
+"""The page that shows every component: in every look, by keyboard, and without scripts."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Browser, expect
+
+from tests.console.conftest import OpenPage
+from tests.console.looks import check_looks, check_page
+from tests.doors.web.served import Served
+
+
+def test_every_component_is_accessible_in_every_look(browser: Browser, console: Served) -> None:
+    check_looks(browser, console.url, "/components")
+
+
+def test_a_table_filters_sorts_and_pages_by_its_url(visit: OpenPage) -> None:
+    page = visit("/components")
+    page.get_by_role("searchbox", name="Search by name").fill("host-01")
+    expect(page.locator("#table-samples tbody tr")).to_have_count(10)
+    assert "q=host-01" in page.url
+    page.get_by_role("columnheader", name="Pages").get_by_role("link").click()
+    expect(page.locator("#table-samples tbody tr").first).to_contain_text("host-010")
+    page.get_by_role("columnheader", name="Pages").get_by_role("link").click()
+    expect(page.locator("#table-samples tbody tr").first).to_contain_text("host-019")
+    assert "sort=-pages" in page.url
+    page.go_back()
+    expect(page.locator("#table-samples tbody tr").first).to_contain_text("host-010")
+    check_page(page)
