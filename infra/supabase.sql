@@ -176,6 +176,7 @@ CREATE TABLE IF NOT EXISTS crawl_runs (
     pages_crawled BIGINT DEFAULT 0 NOT NULL,
     pages_failed BIGINT DEFAULT 0 NOT NULL,
     bytes_received BIGINT DEFAULT 0 NOT NULL,
+    stop_requested_at TIMESTAMP WITH TIME ZONE,
     CONSTRAINT pk_crawl_runs PRIMARY KEY (id),
     CONSTRAINT ck_crawl_runs_status CHECK (status IN ('running', 'finished', 'stopped', 'failed'))
 );
@@ -191,6 +192,7 @@ ALTER TABLE crawl_runs ADD COLUMN IF NOT EXISTS ended_at TIMESTAMP WITH TIME ZON
 ALTER TABLE crawl_runs ADD COLUMN IF NOT EXISTS pages_crawled BIGINT DEFAULT 0 NOT NULL;
 ALTER TABLE crawl_runs ADD COLUMN IF NOT EXISTS pages_failed BIGINT DEFAULT 0 NOT NULL;
 ALTER TABLE crawl_runs ADD COLUMN IF NOT EXISTS bytes_received BIGINT DEFAULT 0 NOT NULL;
+ALTER TABLE crawl_runs ADD COLUMN IF NOT EXISTS stop_requested_at TIMESTAMP WITH TIME ZONE;
 
 DO $$
 BEGIN
@@ -200,7 +202,9 @@ BEGIN
 END
 $$;
 
+CREATE INDEX IF NOT EXISTS idx_crawl_runs_door ON crawl_runs (door, started_at);
 CREATE INDEX IF NOT EXISTS idx_crawl_runs_started_at ON crawl_runs (started_at);
+CREATE INDEX IF NOT EXISTS idx_crawl_runs_status ON crawl_runs (status, started_at);
 
 CREATE TABLE IF NOT EXISTS domain_policies (
     host VARCHAR(260) NOT NULL,
@@ -702,7 +706,9 @@ BEGIN
 END
 $$;
 
+CREATE INDEX IF NOT EXISTS idx_sources_last_crawled_at ON sources (last_crawled_at);
 CREATE INDEX IF NOT EXISTS idx_sources_next_run_at ON sources (next_run_at);
+CREATE INDEX IF NOT EXISTS idx_sources_org_name ON sources (org_name);
 CREATE INDEX IF NOT EXISTS idx_sources_org_type ON sources (org_type);
 CREATE INDEX IF NOT EXISTS idx_sources_status ON sources (status);
 
@@ -831,6 +837,7 @@ $$;
 
 CREATE INDEX IF NOT EXISTS idx_crawl_logs_ran_at ON crawl_logs (ran_at DESC);
 CREATE INDEX IF NOT EXISTS idx_crawl_logs_source_id ON crawl_logs (source_id, ran_at DESC);
+CREATE INDEX IF NOT EXISTS idx_crawl_logs_status ON crawl_logs (status, ran_at DESC);
 
 CREATE TABLE IF NOT EXISTS domain_frontier (
     id BIGSERIAL NOT NULL,

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Integer, bindparam, exists, func, insert, select, update
+from sqlalchemy import Connection, Integer, Row, and_, bindparam, exists, func, insert, or_, select, update
 
 from comity.database.bulk import Encoding, driver_text
 from comity.database.tables import crawl_runs, domains, fetches
@@ -84,6 +84,7 @@ def open_runs(connection: Connection, since: datetime, now: datetime | None, lim
             column.holder,
             column.started_at,
             column.settings["processes"].as_integer().label("processes"),
+            func.coalesce(column.settings["is_supervised"].as_boolean(), False).label("is_supervised"),
             holds.label("holds"),
         )
         .where(column.status == "running", column.started_at > since)
@@ -103,3 +104,62 @@ def end(connection: Connection, run_id: UUID, *, status: str, reason: str, detai
     """Note how a run ended, and why: by the code of an end reason, and in words."""
     values = {"status": status, "end_reason": reason, "end_detail": detail, "ended_at": now}
     connection.execute(update(crawl_runs).where(crawl_runs.c.id == run_id).values(values))
+
+
+def get(connection: Connection, run_id: UUID) -> Row[Any] | None:
+    """One run."""
+    return connection.execute(select(crawl_runs).where(crawl_runs.c.id == run_id)).first()
+
+
+def listed(
+    connection: Connection,
+    *,
+    door: str | None = None,
+    status: str | None = None,
+    before: tuple[datetime, UUID] | None = None,
+    limit: int = 50,
+) -> Sequence[Row[Any]]:
+    """Runs, newest first; `before` is the start and the id of the last one known."""
+    column = crawl_runs.c
+    statement = select(crawl_runs)
+    if door is not None:
+        statement = statement.where(column.door == door)
+    if status is not None:
+        statement = statement.where(column.status == status)
+    if before is not None:
+        at, identity = before
+        same = and_(column.started_at == at, column.id < identity)
+        statement = statement.where(column.started_at <= at, or_(column.started_at < at, same))
+    statement = statement.order_by(column.started_at.desc(), column.id.desc())
+    return connection.execute(statement.limit(limit)).all()
+
+
+def request_stop(connection: Connection, run_id: UUID, now: datetime) -> bool:
+    """Note that a run is to stop cleanly; False if it has ended. Asking again changes nothing."""
+    column = crawl_runs.c
+    statement = (
+        update(crawl_runs)
+        .where(column.id == run_id, column.status == "running")
+        .values(stop_requested_at=func.coalesce(column.stop_requested_at, now))
+    )
+    return connection.execute(statement).rowcount == 1
+
+
+def is_stop_requested(connection: Connection, run_id: UUID) -> bool:
+    """Whether an operator asked a run to stop."""
+    statement = select(crawl_runs.c.stop_requested_at).where(crawl_runs.c.id == run_id)
+    return connection.execute(statement).scalar() is not None
+
+
+def hosts_of(connection: Connection, run_id: UUID, names: Collection[str]) -> Sequence[Row[Any]]:
+    """Some hosts as they are now, and whether this run was their last."""
+    column = domains.c
+    statement = select(
+        column.domain,
+        column.status,
+        column.block_reason,
+        column.frontier_size,
+        column.next_crawl_after,
+        func.coalesce(column.last_crawl_run_id == run_id, False).label("is_of_run"),
+    )
+    return connection.execute(statement.where(column.domain.in_(list(names))).order_by(column.domain)).all()

@@ -78,8 +78,13 @@ crawl_runs: Final = Table(
     _count("pages_crawled"),
     _count("pages_failed"),
     _count("bytes_received"),
+    # An operator asked for a clean stop; the process that began the run looks for it.
+    Column("stop_requested_at", UtcDateTime()),
     CheckConstraint("status IN ('running', 'finished', 'stopped', 'failed')", name="status"),
     Index("idx_crawl_runs_started_at", "started_at"),
+    # Lists of runs: of one door, and of those in one status, newest first.
+    Index("idx_crawl_runs_door", "door", "started_at"),
+    Index("idx_crawl_runs_status", "status", "started_at"),
 )
 
 domains: Final = Table(

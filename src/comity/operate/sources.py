@@ -6,7 +6,7 @@ Whatever is given is checked before anything is written, and refused in one line
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -201,6 +201,28 @@ def delete_source(database: Database, clock: Clock, source_id: UUID) -> Source:
     return source
 
 
+@dataclass(frozen=True, slots=True)
+class BulkItem:
+    """What became of one source of a bulk action."""
+
+    id: UUID
+    is_done: bool
+    reason: str | None = None
+
+
+def act_on_sources(database: Database, clock: Clock, action: str, ids: Iterable[UUID]) -> list[BulkItem]:
+    """Do the same with several sources, each by itself; one that cannot be changed does not hold up the others."""
+    act = {"pause": pause_source, "resume": resume_source, "approve": approve_source, "delete": delete_source}[action]
+    done: list[BulkItem] = []
+    for source_id in dict.fromkeys(ids):
+        try:
+            act(database, clock, source_id)
+            done.append(BulkItem(source_id, True))
+        except (BadInput, NotFound) as error:
+            done.append(BulkItem(source_id, False, str(error)))
+    return done
+
+
 def ignored_settings(database: Database, source: Source) -> list[str]:
     """What a source or the policy of its host asks for in vain, in sentences."""
     found: list[str] = []
@@ -378,6 +400,15 @@ def _check_zone(name: str | None) -> None:
 
         if load_zone(name) is None:
             raise BadInput("time_zone", f"must be a name such as Africa/Nairobi, not {name!r}")
+
+
+def check_hint(text: str) -> str | None:
+    """What is wrong with a parser hint, in a sentence; None if it can be used. An empty one removes the hint."""
+    try:
+        check_columns(parser_hint=text)
+    except BadInput as error:
+        return error.reason
+    return None
 
 
 def _check_hint(text: str | None) -> None:

@@ -14,6 +14,7 @@ from comity.database.sources.rows import source_from
 from comity.model.errors import NotFound, Remedy, RemedyCode
 from comity.model.source import Source
 from comity.rules.canonical import resolve_link
+from comity.rules.next_run_reason import NextRunReason, explain_next_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,23 +82,58 @@ def list_sources(
     database: Database,
     *,
     status: str | None = None,
+    source_type: str | None = None,
     org_type: str | None = None,
+    result: str | None = None,
     containing: str | None = None,
+    sort: str = "next_run_at",
+    descending: bool = False,
     limit: int = 100,
     offset: int = 0,
 ) -> tuple[list[Source], int]:
-    """Sources, the next to run first, and how many there are in all."""
-    wanted: dict[str, Any] = {"status": status, "org_type": org_type, "containing": containing}
+    """Sources, the next to run first, and how many there are in all; `result` is the status of the last run."""
+    wanted: dict[str, Any] = {
+        "status": status,
+        "source_type": source_type,
+        "org_type": org_type,
+        "result": result,
+        "containing": containing,
+    }
     with database.read() as connection:
-        rows = sources_table.listed(connection, **wanted, limit=limit, offset=offset)
+        rows = sources_table.listed(connection, **wanted, sort=sort, descending=descending, limit=limit, offset=offset)
         return [source_from(row) for row in rows], sources_table.count_of(connection, **wanted)
 
 
-def list_runs(database: Database, source_id: UUID | None = None, limit: int = 20) -> list[LoggedRun]:
-    """The latest runs of one source, or of all."""
+def count_sources(database: Database) -> dict[str, int]:
+    """How many sources are in each status."""
     with database.read() as connection:
-        rows = sources_table.logs(connection, source_id, limit)
+        return sources_table.count_by_status(connection)
+
+
+def list_due(database: Database, clock: Clock, limit: int = 20) -> list[Source]:
+    """Sources that are due and not running, in the order in which they will run."""
+    with database.read() as connection:
+        return [source_from(row) for row in sources_table.due(connection, database.now(clock), limit)]
+
+
+def list_runs(
+    database: Database,
+    source_id: UUID | None = None,
+    limit: int = 20,
+    *,
+    status: str | None = None,
+    before: tuple[datetime, UUID] | None = None,
+) -> list[LoggedRun]:
+    """The latest runs of one source, or of all; `before` is the time and the id of the last one known."""
+    with database.read() as connection:
+        rows = sources_table.logs(connection, source_id, limit, status=status, before=before)
     return [LoggedRun(**{name: getattr(row, name) for name in LoggedRun.__slots__}) for row in rows]
+
+
+def next_run(database: Database, clock: Clock, source: Source) -> NextRunReason:
+    """When a source runs next, and why."""
+    last = list_runs(database, source.id, 1)
+    return explain_next_run(source, last[0] if last else None, clock.now())
 
 
 def sources_status(database: Database, clock: Clock) -> SourcesStatus:

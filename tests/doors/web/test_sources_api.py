@@ -176,6 +176,56 @@ def test_the_table_is_filtered_paged_changed_and_emptied(admin: httpx.Client) ->
     assert (proposed["status"], proposed["next_run_at"]) == ("paused", None)
 
 
+def test_the_list_is_filtered_and_sorted_by_the_server(admin: httpx.Client) -> None:
+    for number, (name, kind) in enumerate((("Beta", "rss"), ("Alpha", "html"), ("Gamma", "html"))):
+        body = {"careers_url": f"https://{number}.example/jobs", "org_name": name, "source_type": kind}
+        assert admin.post("/admin/sources", json=body).status_code == 201
+
+    def names(**params: Any) -> list[str]:
+        return [each["org_name"] for each in admin.get("/admin/sources", params=params).json()["sources"]]
+
+    assert names(sort="org_name") == ["Alpha", "Beta", "Gamma"]
+    assert names(sort="-org_name") == ["Gamma", "Beta", "Alpha"]
+    assert names(source_type="html", sort="org_name") == ["Alpha", "Gamma"]
+    assert names(last_crawl_status="fail") == []
+    assert len(names(sort="-last_crawled_at")) == 3
+    assert admin.get("/admin/sources", params={"sort": "parser_hint"}).status_code == 422
+
+
+def test_several_sources_are_changed_at_once_with_a_report_on_each(admin: httpx.Client, web: Web) -> None:
+    site = web.site({"/careers": listing(jobs(2))})
+    ids = [_add(admin, site), _add(admin, web.site({"/careers": listing(jobs(1))}))]
+    unknown = "00000000-0000-0000-0000-000000000000"
+    paused = admin.post("/admin/sources/actions", json={"action": "pause", "ids": [*ids, unknown]}).json()
+    assert (paused["done"], [item["is_done"] for item in paused["sources"]]) == (2, [True, True, False])
+    assert "no source" in paused["sources"][2]["reason"]
+    why = admin.get(f"/admin/sources/{ids[0]}/next_run").json()
+    assert (why["next_run_at"], why["is_due"], why["origin"]) == (None, False, "not_active")
+    assert admin.get("/admin/crawl/due").json()["sources"] == []
+    admin.post("/admin/sources/actions", json={"action": "resume", "ids": ids})
+    assert {each["id"] for each in admin.get("/admin/crawl/due").json()["sources"]} == set(ids)
+    assert admin.get(f"/admin/sources/{ids[0]}/next_run").json()["origin"] == "first_run"
+    assert admin.post("/admin/sources/actions", json={"action": "run", "ids": ids}).json()["done"] == 2
+    log = until(lambda: _logs(admin, ids[0]))[0]
+    until(lambda: _logs(admin, ids[1]))
+    why = admin.get(f"/admin/sources/{ids[0]}/next_run").json()
+    assert (why["origin"], why["reason"], why["is_due"]) == ("schedule", log["next_run_reason"], False)
+    assert why["planned_at"] == log["ran_at"]
+    assert admin.get("/admin/crawl/logs", params={"status": "fail"}).json()["logs"] == []
+    assert len(admin.get("/admin/crawl/logs", params={"status": "ok"}).json()["logs"]) == 2
+    until(lambda: _status(admin)["locked"] == 0)
+    assert admin.post("/admin/sources/actions", json={"action": "delete", "ids": ids}).json()["done"] == 2
+    assert admin.get("/admin/sources").json()["total"] == 0
+
+
+def test_a_hint_is_checked_without_saving_it(admin: httpx.Client) -> None:
+    good = admin.post("/admin/sources/check-hint", json={"parser_hint": "greenhouse"}).json()
+    assert good == {"is_valid": True, "problem": None}
+    bad = admin.post("/admin/sources/check-hint", json={"parser_hint": '{"items": "li"'}).json()
+    assert (bad["is_valid"], "not JSON" in bad["problem"]) == (False, True)
+    assert admin.post("/admin/sources/check-hint", json={"parser_hint": "  "}).json()["is_valid"] is True
+
+
 def test_trials_store_nothing(admin: httpx.Client, web: Web) -> None:
     site = web.site({"/careers": Answer(body=listing(jobs(5)), etag='"a"', headers={"X-Secret": "raw"})})
     source = _add(admin, site)

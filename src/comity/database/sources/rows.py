@@ -146,35 +146,58 @@ def _set_status(
         connection.execute(update(sources).where(sources.c.id.in_(some)).values(**values))
 
 
+SORTS: Final = {
+    "next_run_at": sources.c.next_run_at,
+    "last_crawled_at": sources.c.last_crawled_at,
+    "org_name": sources.c.org_name,
+}
+"""What the list of sources can be sorted by. A source that has never run comes before those that have."""
+
+
 def listed(
     connection: Connection,
     *,
-    status: str | None = None,
-    org_type: str | None = None,
-    containing: str | None = None,
+    sort: str = "next_run_at",
+    descending: bool = False,
     limit: int = 100,
     offset: int = 0,
+    **wanted: str | None,
 ) -> Sequence[Row[Any]]:
     """Sources that are not deleted (unless that is asked for), the next to run first."""
-    statement = select(sources).where(_matching(status, org_type, containing))
-    statement = statement.order_by(sources.c.next_run_at.asc().nulls_first(), sources.c.careers_url)
+    column = SORTS[sort]
+    order = column.desc().nulls_last() if descending else column.asc().nulls_first()
+    statement = select(sources).where(_matching(**wanted)).order_by(order, sources.c.careers_url)
     return connection.execute(statement.limit(limit).offset(offset)).all()
 
 
-def count_of(
-    connection: Connection, *, status: str | None = None, org_type: str | None = None, containing: str | None = None
-) -> int:
+def count_of(connection: Connection, **wanted: str | None) -> int:
     """How many `listed` would give without its limit."""
-    statement = select(func.count()).select_from(sources).where(_matching(status, org_type, containing))
+    statement = select(func.count()).select_from(sources).where(_matching(**wanted))
     return connection.execute(statement).scalar_one()
 
 
-def _matching(status: str | None, org_type: str | None, containing: str | None) -> ColumnElement[bool]:
+def count_by_status(connection: Connection) -> dict[str, int]:
+    """How many sources are in each status."""
+    statement = select(sources.c.status, func.count()).group_by(sources.c.status)
+    return {row[0]: row[1] for row in connection.execute(statement)}
+
+
+def _matching(
+    status: str | None = None,
+    source_type: str | None = None,
+    org_type: str | None = None,
+    result: str | None = None,
+    containing: str | None = None,
+) -> ColumnElement[bool]:
     wanted: list[ColumnElement[bool]] = [
         sources.c.status == status if status is not None else sources.c.status != SourceStatus.DELETED
     ]
+    if source_type is not None:
+        wanted.append(sources.c.source_type == source_type)
     if org_type is not None:
         wanted.append(sources.c.org_type == org_type)
+    if result is not None:
+        wanted.append(sources.c.last_crawl_status == result)
     if containing is not None:
         wanted.append(
             or_(
@@ -342,11 +365,24 @@ def add_log(connection: Connection, values: Mapping[str, Any]) -> None:
     connection.execute(insert(crawl_logs).values(**values))
 
 
-def logs(connection: Connection, source_id: UUID | None, limit: int) -> Sequence[Row[Any]]:
-    """The latest runs, of one source or of all, newest first."""
+def logs(
+    connection: Connection,
+    source_id: UUID | None,
+    limit: int,
+    *,
+    status: str | None = None,
+    before: tuple[datetime, UUID] | None = None,
+) -> Sequence[Row[Any]]:
+    """The latest runs, of one source or of all, newest first; `before` is the time and the id of the last one known."""
     statement = select(crawl_logs, sources.c.careers_url, sources.c.org_name).join(
         sources, sources.c.id == crawl_logs.c.source_id
     )
     if source_id is not None:
         statement = statement.where(crawl_logs.c.source_id == source_id)
+    if status is not None:
+        statement = statement.where(crawl_logs.c.status == status)
+    if before is not None:
+        at, identity = before
+        same = and_(crawl_logs.c.ran_at == at, crawl_logs.c.id > identity)
+        statement = statement.where(crawl_logs.c.ran_at <= at, or_(crawl_logs.c.ran_at < at, same))
     return connection.execute(statement.order_by(crawl_logs.c.ran_at.desc(), crawl_logs.c.id).limit(limit)).all()

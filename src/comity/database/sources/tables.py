@@ -65,6 +65,8 @@ sources: Final = Table(
     Index("idx_sources_status", "status"),
     Index("idx_sources_next_run_at", "next_run_at"),
     Index("idx_sources_org_type", "org_type"),
+    Index("idx_sources_last_crawled_at", "last_crawled_at"),
+    Index("idx_sources_org_name", "org_name"),
 )
 
 # The pages of a listing as last read: what to request them with, and where to go on if they did not change.
@@ -106,6 +108,7 @@ crawl_logs: Final = Table(
     CheckConstraint("status IN ('ok', 'warn', 'fail')", name="status"),
     Index("idx_crawl_logs_source_id", "source_id", text("ran_at DESC")),
     Index("idx_crawl_logs_ran_at", text("ran_at DESC")),
+    Index("idx_crawl_logs_status", "status", text("ran_at DESC")),
 )
 
 # Held while a source is run. A row without an expiry (inserted in SQL) ends as late as any other.

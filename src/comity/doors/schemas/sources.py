@@ -14,6 +14,7 @@ from comity.doors.schemas.base import Instant, Schema
 from comity.model.job import ListingKind, SourceType
 from comity.model.source import ScheduleName, SourceStatus
 from comity.model.source_import import ImportResult
+from comity.rules.next_run_reason import NextRunOrigin
 
 
 class SourceView(Schema):
@@ -45,6 +46,38 @@ class SourceView(Schema):
     )
     created_at: Instant | None
     updated_at: Instant | None
+
+
+class NextRunView(Schema):
+    """When a source runs next, and why."""
+
+    next_run_at: Instant | None = Field(description="null: as soon as possible, or never while it is not active.")
+    is_due: bool
+    origin: NextRunOrigin = Field(description="What decided: the schedule, an operator, or that it is new.")
+    reason: str
+    planned_at: Instant | None = Field(description="The end of the run after which the schedule decided.")
+
+
+class HintCheckView(Schema):
+    """Whether a parser hint can be used."""
+
+    is_valid: bool
+    problem: str | None = Field(description="What is wrong with it, in one sentence.")
+
+
+class BulkItemView(Schema):
+    """What became of one source of a bulk action."""
+
+    id: UUID
+    is_done: bool
+    reason: str | None = Field(description="Why nothing was done.")
+
+
+class BulkReportView(Schema):
+    """What became of each source of a bulk action, in the order of the request."""
+
+    done: int
+    sources: list[BulkItemView]
 
 
 class SavedSourceView(SourceView):
@@ -156,6 +189,12 @@ class SourceRunList(Schema):
     """The latest source runs, newest first."""
 
     logs: list[SourceRunView]
+
+
+class DueList(Schema):
+    """Sources that are due and not running, in the order in which they will run."""
+
+    sources: list[SourceView]
 
 
 class HeadView(Schema):

@@ -169,6 +169,63 @@ class SimulationRequest(RequestBody):
     country: Country | None = Field(None, examples=["KE"])
 
 
+class HintRequest(RequestBody):
+    """A parser hint to check."""
+
+    parser_hint: Annotated[Text, Field(max_length=20_000)] = Field(examples=["greenhouse"])
+
+
+class SourceActions(RequestBody):
+    """An action on several sources."""
+
+    action: Literal["run", "pause", "resume", "approve", "delete"]
+    ids: Annotated[
+        list[Annotated[UUID, Field(strict=False)]],
+        Field(min_length=1, max_length=200, examples=[["0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f"]]),
+    ]
+
+
+_Patterns = Annotated[list[UrlPatternText], Field(max_length=1000)]
+
+
+class CrawlRequest(RequestBody):
+    """A crawl to start. What is not sent is as the server is configured; `comity crawl --help` explains each option."""
+
+    seeds: Annotated[
+        list[Annotated[Line, Field(min_length=1, max_length=2000)]],
+        Field(min_length=1, max_length=1000, examples=[["https://example.org/"]]),
+    ]
+    max_pages: Annotated[Whole, Field(ge=0, le=1_000_000_000)] | None = Field(None, description="0: no limit.")
+    max_minutes: Annotated[float, Field(ge=0, le=1_000_000)] | None = Field(None, description="0: no limit.")
+    max_depth: Annotated[Whole, Field(ge=0, le=1_000_000)] | None = None
+    delay_s: Annotated[float, Field(ge=0, le=86_400)] | None = Field(None, description="Seconds between requests.")
+    per_host: Annotated[Whole, Field(ge=1, le=64)] | None = Field(None, description="Requests to one host at once.")
+    processes: Annotated[Whole, Field(ge=1, le=8)] | None = None
+    follow_links: bool | None = None
+    sitemaps: bool | None = None
+    subdomains: bool | None = None
+    include: _Patterns | None = None
+    exclude: _Patterns | None = None
+    update_stale: bool | None = None
+    text: bool | None = None
+    markdown: bool | None = None
+    images: bool | None = None
+    keep_links: bool | None = None
+    keep_headers: bool | None = None
+    under: bool = Field(False, description="Stay below the paths of the seeds.")
+    refresh: bool = Field(False, description="Visit finished hosts again now, and store the pages that changed.")
+
+    def choices(self) -> dict[str, Any]:
+        """The settings that were sent."""
+        return self.model_dump(exclude={"seeds", "under", "refresh"}, exclude_none=True)
+
+
+class ResumeRequest(RequestBody):
+    """How to continue a run."""
+
+    refresh: bool = Field(False, description="Visit finished hosts again now, and store the pages that changed.")
+
+
 class PolicyChanges(RequestBody):
     """Limits of a host. Limits that are not sent keep their value."""
 

@@ -26,6 +26,7 @@ from comity.reports.dashboard import FetchHistory
 from comity.operate.takedown import list_takedowns
 from comity.reports.sources import find_source
 from comity.run.audit.service import AuditService
+from comity.run.crawl.hosted import HostedCrawls
 from comity.run.queue import queue_upkeep
 from comity.run.sources import SourceObserver, source_service
 from comity.run.stored_pages.client import StoredPages
@@ -84,6 +85,7 @@ class WebServices:
     webhooks: WebhookSender
     stored_pages: StoredPages
     audits: AuditService
+    crawls: HostedCrawls
     worker: CrawlThread | None = None
     """The crawl worker of this process, if it has one."""
     live: LiveHub = field(default_factory=LiveHub)
@@ -151,6 +153,7 @@ async def open_services(
         queue_upkeep(state, _warn, _log_fault, schedules=schedules, on_sent=partial(_count_calls, meter)),
         _open_pages(state) as stored_pages,
         _open_audits(state) as audits,
+        _hosted_crawls(state) as crawls,
     ):
         services = WebServices(
             state,
@@ -166,6 +169,7 @@ async def open_services(
             state.webhook_sender(),
             stored_pages,
             audits,
+            crawls,
             meter=meter,
         )
         try:
@@ -197,6 +201,17 @@ async def _open_audits(state: State) -> AsyncIterator[AuditService]:
 
 def _log_audit(audit_id: str, problem: BaseException) -> None:
     LOG.warning("the audit %s ended with an error: %s", audit_id, problem)
+
+
+@asynccontextmanager
+async def _hosted_crawls(state: State) -> AsyncIterator[HostedCrawls]:
+    """The crawls of this server; they are stopped with it."""
+    crawls = HostedCrawls(state, _log_fault)
+    await crawls.open()
+    try:
+        yield crawls
+    finally:
+        await crawls.close()
 
 
 def _count_calls(meter: Meter, sent: Sent) -> None:

@@ -6,10 +6,10 @@ threads and event loop.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from comity.assemble import cookie_folder, read_request_options
 from comity.clock import SystemClock
@@ -19,6 +19,7 @@ from comity.operate.seeds import add_seeds
 from comity.rules.canonical import address_of_host, web_address
 from comity.rules.request_options import origins_of_seeds
 from comity.rules.url_patterns import path_of_seed
+from comity.run.crawl.stop_requests import stop_on_request
 from comity.run.crawl.view import CrawlObserver, visits_of, wait_reporter
 from comity.run.remedies import CRAWL_ADVICE, worded
 from comity.run.runtime import event_loop_runner
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from comity.walk.crawl.progress import RunSummary
 
 _SEEDS_MOST: Final = 10_000  # that are distinguished from other URLs at depth 0
+_RECORDED_MOST: Final = 1_000  # seeds that are stored with a run; a run of more can be continued only where it began
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Sites:
     taken_down: tuple[str, ...]
     seeds: frozenset[str] | None = None
     """The seeds without their schemes; None where they are very many."""
+    recorded: Mapping[str, Any] = field(default_factory=dict)
+    """What is stored with the run, so that it can be shown, stopped and continued from elsewhere."""
 
 
 def with_page_limit(settings: Settings, max_pages: int | None, hosts: Collection[str]) -> Settings:
@@ -105,7 +109,20 @@ def prepare_sites(state: State, seeds: Sequence[Seed], *, source: str, refresh: 
         hosts |= seeded_hosts_of_site(database, site) - set(report.taken_down)
     if refresh:
         request_refresh(database, clock, hosts)
-    return Sites(frozenset(hosts), tuple(report.taken_down), _named(seeds))
+    return Sites(frozenset(hosts), tuple(report.taken_down), _named(seeds), recorded_seeds(seeds, refresh=refresh))
+
+
+def recorded_seeds(seeds: Sequence[Seed], *, refresh: bool = False) -> dict[str, Any]:
+    """What a run was asked to crawl, as it is stored with its settings; nothing where the seeds are very many."""
+    if len(seeds) > _RECORDED_MOST:
+        return {}
+    return {"seeds": list(dict.fromkeys(map(_as_entered, seeds))), "refresh": refresh}
+
+
+def _as_entered(seed: Seed) -> str:
+    if seed.url is None:
+        return seed.host.authority
+    return seed.url.partition("://")[2] if seed.is_scheme_guessed else seed.url
 
 
 def _named(seeds: Sequence[Seed]) -> frozenset[str] | None:
@@ -148,15 +165,13 @@ def crawl_sites(
         if processes > 1:
             from comity.run.crawl.supervisor import SharedCrawl
 
-            summary = runner.run(SharedCrawl(state, sites.hosts, processes, view, sites.seeds).run())
+            summary = runner.run(SharedCrawl(state, sites, processes, view).run())
         else:
-            summary = runner.run(_crawl_here(state, sites.hosts, sites.seeds, view))
+            summary = runner.run(_crawl_here(state, sites, view))
     return finish_sites(state, summary), sites
 
 
-async def _crawl_here(
-    state: State, hosts: Collection[str], seeds: frozenset[str] | None, view: CrawlObserver
-) -> RunSummary:
+async def _crawl_here(state: State, sites: Sites, view: CrawlObserver) -> RunSummary:
     on_visits = view.on_visits
     hooks = CrawlHooks(
         on_settled=(lambda outcomes: on_visits(visits_of(outcomes))) if on_visits is not None else None,
@@ -164,10 +179,12 @@ async def _crawl_here(
         on_wait=wait_reporter(view.on_wait) if view.on_wait is not None else None,
         explains_links=view.explains_links,
         advice=CRAWL_ADVICE,
-        seeds=seeds,
+        seeds=sites.seeds,
+        recorded=sites.recorded,
+        duties=(stop_on_request(state, lambda: crawl.run_id, lambda: crawl.stop()),),
     )
     async with state.fetcher() as fetcher:
-        crawl = state.crawl(fetcher, hosts, hooks)
+        crawl = state.crawl(fetcher, sites.hosts, hooks)
 
         def stop(_number: int) -> None:
             view.on_stop()

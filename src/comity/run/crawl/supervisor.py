@@ -7,18 +7,19 @@ ones, and crawl them. One that dies is replaced: its leases are freed, and nothi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from comity.model.run import Budget, BudgetReason, BudgetWarning, EndReason, Exhausted, HostLoad, Spent
 from comity.rules.budget import check, limit_reached
 from comity.run.child_process import ChildProcess
 from comity.run.crawl.child import COUNTED
 from comity.run.crawl.shared import FinishedHosts, PageBudget
+from comity.run.crawl.stop_requests import stop_on_request
 from comity.run.crawl.view import CrawlObserver, HostWait, Visit
 from comity.run.failures import ChildFailed
 from comity.run.signals import INTERRUPTED, stop_on_signals
@@ -28,6 +29,8 @@ from comity.walk.session.database_thread import DatabaseThread
 
 if TYPE_CHECKING:
     from comity.assemble import State
+    from comity.run.crawl.sites import Sites
+    from comity.walk.crawl.run_record import RunRecord
 
 _CHECK_EVERY_S: Final = 0.2
 _MOST_RESTARTS: Final = 5
@@ -35,6 +38,16 @@ _ENDS_WITHIN_S: Final = 27.5  # a child waits less than this for requests in fli
 _KILLED_WITHIN_S: Final = 1.0
 _SITE_HOSTS_MOST: Final = 64  # open in one process, of a site whose hosts are found as it is crawled
 _LOST_WITH_A_PROCESS: Final = ("hosts_active", "hosts_waiting", "hosts_blocked", "queued", "held")
+
+
+def supervised(recorded: Mapping[str, Any]) -> dict[str, Any]:
+    """What is stored with a run whose hosts are leased by child processes, not by the process that began it."""
+    return {**recorded, "is_supervised": True}
+
+
+def _new_run(state: State) -> tuple[UUID, RunRecord]:
+    run_id = uuid4()
+    return run_id, state.run_record(run_id)
 
 
 @dataclass(slots=True)
@@ -56,20 +69,25 @@ class SharedCrawl:
     def __init__(
         self,
         state: State,
-        hosts: Collection[str],
+        sites: Sites,
         processes: int,
         view: CrawlObserver,
-        seeds: frozenset[str] | None = None,
+        *,
+        begun: tuple[UUID, RunRecord] | None = None,
+        handles_signals: bool = True,
     ) -> None:
-        self._seeds = seeds
+        """`begun` is a run that is recorded already. A server handles its signals itself, and calls `stop`."""
+        self._seeds = sites.seeds
+        self._recorded = sites.recorded
         self._state = state
-        self._hosts = sorted(hosts)
+        self._hosts = sorted(sites.hosts)
+        self._handles_signals = handles_signals
         self._processes = processes
         self._view = view
-        self._run_id = uuid4()
+        self._is_begun = begun is not None
+        self._run_id, self._record = begun or _new_run(state)
         self._clock = state.clock.seconds
-        self._progress = Progress(self._clock(), loads=self._loads)
-        self._record = state.run_record(self._run_id)
+        self.progress = self._progress = Progress(self._clock(), loads=self._loads)
         self._thread = DatabaseThread()
         most_pages = state.settings.max_pages
         self._page_budget = PageBudget(most_pages) if most_pages else None
@@ -88,7 +106,9 @@ class SharedCrawl:
     async def run(self) -> RunSummary:
         """Begin the run, supervise its processes, and end it."""
         try:
-            await self._thread.run(self._record.open, self._state.recorded_settings)
+            if not self._is_begun:
+                settings = self._state.recorded_settings | supervised(self._recorded)
+                await self._thread.run(self._record.open, settings)
             end = RunEnd("failed", EndReason.FAILED)
             try:
                 async with self._view.watch(self._progress, self._state):
@@ -116,27 +136,32 @@ class SharedCrawl:
         return await self._thread.run(self._record.end, end, self._progress, self._lines.values(), self._hosts)
 
     async def _supervise(self) -> None:
-        stop_on_signals(
-            self._on_signal,
-            self._view.on_exit,
-            timeout_code=INTERRUPTED,
-            before_exit=self._kill_before_exit,
-            hold=self._hold,
-        )
-        self._view.on_start(self._stop)
-        for number in range(self._processes):
-            await self._start(number)
-        while self._parts:
-            done, _rest = await asyncio.wait(self._parts, timeout=_CHECK_EVERY_S, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                await self._after(self._parts.pop(task), task.result())
-            await self._check()
+        if self._handles_signals:
+            stop_on_signals(
+                self._on_signal,
+                self._view.on_exit,
+                timeout_code=INTERRUPTED,
+                before_exit=self._kill_before_exit,
+                hold=self._hold,
+            )
+        self._view.on_start(self.stop)
+        requests = asyncio.create_task(stop_on_request(self._state, lambda: self._run_id, self.stop).repeat())
+        try:
+            for number in range(self._processes):
+                await self._start(number)
+            while self._parts:
+                done, _ = await asyncio.wait(self._parts, timeout=_CHECK_EVERY_S, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    await self._after(self._parts.pop(task), task.result())
+                await self._check()
+        finally:
+            requests.cancel()
         if self._failure is not None:
             raise self._failure
 
     def _on_signal(self, _number: int) -> None:
         self._view.on_stop()
-        self._stop()
+        self.stop()
 
     async def _start(self, number: int) -> None:
         """Start one process, with its share of the concurrent requests."""
@@ -207,7 +232,7 @@ class SharedCrawl:
         elif part.ended is None:
             await self._replace(part, code)
         elif part.ended[0] == "stopped" and self._ending is None:
-            self._stop()  # a signal stopped this process alone; its hosts wait for the next run
+            self.stop()  # a signal stopped this process alone; its hosts wait for the next run
 
     async def _replace(self, part: _Part, code: int) -> None:
         """Free the leases of a dead process, and start another; give up after a few."""
@@ -231,8 +256,9 @@ class SharedCrawl:
         self._warnings.append(sentence)
         self._view.on_warning(f"comity: {sentence}")
 
-    def _stop(self) -> None:
-        self._end(RunEnd("stopped", EndReason.STOPPED))
+    def stop(self, detail: str | None = None) -> None:
+        """Have every process finish what is in flight, and end the run."""
+        self._end(RunEnd("stopped", EndReason.STOPPED, detail))
 
     def _end(self, end: RunEnd) -> None:
         """Have every process finish what is in flight, and start nothing more."""

@@ -235,7 +235,8 @@ class Crawl:
 
     async def run(self) -> RunSummary:
         """Crawl until nothing is left, a budget is spent, or `stop` is called."""
-        await self.session.thread.run(self._record.open, self._terms.recorded_settings or {})
+        recorded = {**(self._terms.recorded_settings or {}), **self._hooks.recorded}
+        await self.session.thread.run(self._record.open, recorded)
         duties = (*self._hooks.duties, Duty(_RECOVER_EVERY_S, self._recover))
         background = [
             asyncio.create_task(self._settling.run()),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 from comity.extract.fetched_page import Extractor
@@ -84,6 +85,8 @@ class CrawlHooks:
     """What else to do while the run lasts."""
     on_listed: Callable[[str, Sequence[str]], None] | None = None
     """Called with the address of a sitemap and pages that it lists, before these are committed; pages may repeat."""
+    recorded: Mapping[str, Any] = field(default_factory=dict)
+    """What is stored with the settings of the run, such as its seeds."""
     advice: CrawlAdvice = NO_ADVICE
     """How warnings name what would help."""
 

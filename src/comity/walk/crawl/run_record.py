@@ -73,15 +73,15 @@ class RunRecord:
     def take_over(self) -> None:
         """Free the hosts that dead processes of this machine held, save their pages, and end their runs."""
         self._leases.release_dead()
-        self._end_dead_runs()
+        self.end_dead_runs()
         if self._store.folder is not None:
             recover(self._store.folder, is_dead_store_name, self._committed, inflate_coded)
 
-    def _end_dead_runs(self) -> None:
+    def end_dead_runs(self) -> None:
         """End the runs of dead processes: of this machine for certain, of others when their leases have expired.
 
-        A run of several processes elsewhere is left alone, because the process that began it holds no lease. A run
-        that was taken for dead and lives after all records its own end.
+        A run whose hosts are leased by child processes elsewhere is left alone, because the process that began it holds
+        no lease. A run that was taken for dead and lives after all records its own end.
         """
         now = self._clock.now()
         is_old = now - timedelta(seconds=2 * self._leases.terms.lease_s)
@@ -91,7 +91,10 @@ class RunRecord:
             run.id
             for run in found
             if run.holder
-            and (is_dead(run.holder) or (run.started_at < is_old and not run.holds and (run.processes or 1) == 1))
+            and (
+                is_dead(run.holder)
+                or (run.started_at < is_old and not run.holds and not run.is_supervised and (run.processes or 1) == 1)
+            )
         ]
         if dead:
             with self._database.write() as connection:

@@ -11,11 +11,16 @@ CREATE TABLE crawl_runs (
     pages_crawled BIGINT DEFAULT 0 NOT NULL,
     pages_failed BIGINT DEFAULT 0 NOT NULL,
     bytes_received BIGINT DEFAULT 0 NOT NULL,
+    stop_requested_at DATETIME,
     CONSTRAINT pk_crawl_runs PRIMARY KEY (id),
     CONSTRAINT ck_crawl_runs_status CHECK (status IN ('running', 'finished', 'stopped', 'failed'))
 );
 --
+CREATE INDEX idx_crawl_runs_door ON crawl_runs (door, started_at);
+--
 CREATE INDEX idx_crawl_runs_started_at ON crawl_runs (started_at);
+--
+CREATE INDEX idx_crawl_runs_status ON crawl_runs (status, started_at);
 --
 CREATE TABLE domain_policies (
     host VARCHAR(260) NOT NULL,
@@ -331,7 +336,11 @@ CREATE TABLE sources (
     CONSTRAINT uq_sources_careers_url UNIQUE (careers_url)
 );
 --
+CREATE INDEX idx_sources_last_crawled_at ON sources (last_crawled_at);
+--
 CREATE INDEX idx_sources_next_run_at ON sources (next_run_at);
+--
+CREATE INDEX idx_sources_org_name ON sources (org_name);
 --
 CREATE INDEX idx_sources_org_type ON sources (org_type);
 --
@@ -552,6 +561,8 @@ CREATE TABLE crawl_logs (
 CREATE INDEX idx_crawl_logs_ran_at ON crawl_logs (ran_at DESC);
 --
 CREATE INDEX idx_crawl_logs_source_id ON crawl_logs (source_id, ran_at DESC);
+--
+CREATE INDEX idx_crawl_logs_status ON crawl_logs (status, ran_at DESC);
 --
 CREATE TABLE crawl_locks (
     source_id CHAR(32) NOT NULL,

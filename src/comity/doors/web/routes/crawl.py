@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 from uuid import UUID
 
 from fastapi import Query
 
 from comity.doors.schemas.sources import (
+    DueList,
     DueQueued,
     LockView,
     PoolView,
@@ -16,13 +17,14 @@ from comity.doors.schemas.sources import (
     SourceRunList,
     SourceRunView,
     SourcesStatusView,
+    SourceView,
 )
 from comity.doors.web.audiences import Audience, Router
 from comity.doors.web.errors import ApiError, error_responses
 from comity.doors.web.requests import Limit, RunRequest
 from comity.doors.web.services import Services, WebServices
 from comity.model.errors import HostBusy
-from comity.reports.sources import list_runs, sources_status
+from comity.reports.sources import list_due, list_runs, sources_status
 
 _FINISHING_CHECKS: Final = 100
 _FINISHING_PAUSE_S: Final = 0.05
@@ -68,12 +70,20 @@ def status(services: Services) -> SourcesStatusView:
 def logs(
     services: Services,
     source_id: Annotated[UUID | None, Query(description="Only runs of this source.")] = None,
+    status: Annotated[Literal["ok", "warn", "fail"] | None, Query(description="Only runs that ended so.")] = None,
     limit: Limit = 20,
 ) -> SourceRunList:
     """List the latest runs, newest first."""
     if source_id is not None:
         services.source(source_id, allow_deleted=True)
-    return SourceRunList(logs=SourceRunView.list_of(list_runs(services.state.database, source_id, limit)))
+    found = list_runs(services.state.database, source_id, limit, status=status)
+    return SourceRunList(logs=SourceRunView.list_of(found))
+
+
+@router.get("/due", operation_id="list_due_sources", response_model=DueList)
+def due(services: Services, limit: Limit = 20) -> DueList:
+    """List sources that are due and not running, in the order in which they will run."""
+    return DueList(sources=SourceView.list_of(list_due(services.state.database, services.state.clock, limit)))
 
 
 async def queue_run(services: WebServices, source_id: UUID) -> RunQueued:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
+from uuid import UUID
 
 from fastapi import Query, Request
 
 from comity.doors.schemas.sources import (
+    BulkItemView,
+    BulkReportView,
     HeadView,
+    HintCheckView,
+    NextRunView,
     RunQueued,
     SavedSourceView,
     SimulationView,
@@ -19,12 +24,15 @@ from comity.doors.schemas.sources import (
 from comity.doors.web.audiences import LARGE_BODY_BYTES, Audience, Router
 from comity.doors.web.errors import ApiError, ErrorDetail, error_responses
 from comity.doors.web.requests import (
+    HintRequest,
     Limit,
     Offset,
     SimulationRequest,
+    SourceActions,
     SourceChanges,
     SourceId,
     SourceRequest,
+    SourceTypeName,
     StatusName,
     Text,
 )
@@ -35,8 +43,11 @@ from comity.model.source import Source
 from comity.model.source_import import MOST_ROWS, SourceFormat, SourceImport
 from comity.operate.import_sources import ImportTerms, import_sources
 from comity.operate.sources import (
+    BulkItem,
+    act_on_sources,
     add_source,
     approve_source,
+    check_hint,
     delete_source,
     edit_source,
     ignored_settings,
@@ -46,7 +57,7 @@ from comity.operate.sources import (
     source_to_try,
     test_fetch,
 )
-from comity.reports.sources import list_sources
+from comity.reports.sources import list_sources, next_run
 from comity.rules.source_list import read_source_list
 
 router = Router(Audience.ADMIN, max_body_bytes=LARGE_BODY_BYTES, prefix="/admin/sources", tags=["sources"])
@@ -58,6 +69,8 @@ _LIST_FORMATS: Final = {
     "application/x-ndjson": SourceFormat.JSON_LINES,
 }
 _MOST_DETAILS: Final = 100
+ResultName = Literal["ok", "warn", "fail"]
+SortName = Literal["next_run_at", "-next_run_at", "last_crawled_at", "-last_crawled_at", "org_name", "-org_name"]
 list_router = Router(
     Audience.ADMIN,
     max_body_bytes=_LIST_BODY_BYTES,
@@ -89,14 +102,26 @@ _LIST_BODY: Final[dict[str, Any]] = {
 def list_all(
     services: Services,
     status: Annotated[StatusName | None, Query(description="By default, all except deleted ones.")] = None,
+    source_type: SourceTypeName | None = None,
     org_type: Annotated[Text | None, Query(max_length=40)] = None,
+    last_crawl_status: Annotated[ResultName | None, Query(description="How the last run ended.")] = None,
     search: Annotated[Text | None, Query(description="Part of the name or the address.", max_length=300)] = None,
+    sort: Annotated[SortName, Query(description="A leading - reverses the order.")] = "next_run_at",
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> SourceList:
-    """List sources in the order in which they are due."""
+    """List sources, by default in the order in which they are due."""
     found, total = list_sources(
-        services.state.database, status=status, org_type=org_type, containing=search or None, limit=limit, offset=offset
+        services.state.database,
+        status=status,
+        source_type=source_type,
+        org_type=org_type,
+        result=last_crawl_status,
+        containing=search or None,
+        sort=sort.removeprefix("-"),
+        descending=sort.startswith("-"),
+        limit=limit,
+        offset=offset,
     )
     return SourceList(sources=SourceView.list_of(found), total=total, limit=limit, offset=offset)
 
@@ -148,6 +173,42 @@ async def import_list(
     return SourceImportView.model_validate(report)
 
 
+@router.post(
+    "/actions", operation_id="act_on_sources", response_model=BulkReportView, responses=error_responses(413, 415)
+)
+async def act(services: Services, body: SourceActions) -> BulkReportView:
+    """Run, pause, resume, approve or delete several sources, with a report on each."""
+    done = await act_on_many(services, body.action, body.ids)
+    return BulkReportView(done=sum(item.is_done for item in done), sources=BulkItemView.list_of(done))
+
+
+@router.post(
+    "/check-hint", operation_id="check_hint", response_model=HintCheckView, responses=error_responses(413, 415)
+)
+def check(body: HintRequest) -> HintCheckView:
+    """Check a parser hint without saving it."""
+    problem = check_hint(body.parser_hint)
+    return HintCheckView(is_valid=problem is None, problem=problem)
+
+
+async def act_on_many(services: WebServices, action: str, ids: list[UUID]) -> list[BulkItem]:
+    """Do the same with several sources; runs are queued, everything else is done."""
+    if action != "run":
+        state = services.state
+        done = await asyncio.to_thread(act_on_sources, state.database, state.clock, action, ids)
+        if action == "delete":
+            services.notify_search()
+        return done
+    queued: list[BulkItem] = []
+    for source_id in dict.fromkeys(ids):
+        try:
+            await queue_run(services, source_id)
+            queued.append(BulkItem(source_id, True))
+        except (ComityError, ApiError) as error:
+            queued.append(BulkItem(source_id, False, str(error)))
+    return queued
+
+
 def _refused(report: SourceImport) -> ApiError:
     """A list of which nothing was added: the refused rows are the details."""
     details = [
@@ -162,6 +223,18 @@ def _refused(report: SourceImport) -> ApiError:
 def show(services: Services, source_id: SourceId) -> SourceView:
     """Show one source. Deleted sources are only listed, with status=deleted."""
     return SourceView.model_validate(services.source(source_id))
+
+
+@router.get(
+    "/{source_id}/next_run",
+    operation_id="explain_next_run",
+    response_model=NextRunView,
+    responses=error_responses(404),
+)
+def why_next_run(services: Services, source_id: SourceId) -> NextRunView:
+    """Explain when a source runs next, and why then."""
+    source = services.source(source_id, allow_deleted=True)
+    return NextRunView.model_validate(next_run(services.state.database, services.state.clock, source))
 
 
 @router.patch(

@@ -1,0 +1,226 @@
+"""Crawls that a server runs: started by an operator, a few at once, each in child processes of its own.
+
+A run is recorded before anything else happens, so that its page exists at once and says how it ended, whatever that
+was. Stopping is clean, as everywhere: what is in flight is finished, and the same seeds continue exactly there. When
+the server stops, its runs stop; when it is killed, their processes notice it and stop by themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID, uuid4
+
+from comity.model.errors import BadInput, HostBusy
+from comity.model.run import EndReason
+from comity.rules.seed_list import read_seed
+from comity.run.child_process import packed_settings
+from comity.run.crawl.sites import (
+    finish_sites,
+    prepare_sites,
+    recorded_seeds,
+    reopen_hosts,
+    with_page_limit,
+    with_request_options,
+    with_site,
+)
+from comity.run.crawl.supervisor import SharedCrawl, supervised
+from comity.run.crawl.view import CrawlObserver
+from comity.run.failures import describe_failure
+from comity.settings import read_settings
+from comity.store.target import read_target
+
+if TYPE_CHECKING:
+    from comity.assemble import State
+    from comity.model.host import Seed
+    from comity.reports.runs import RunListed
+    from comity.settings import Settings
+    from comity.walk.crawl.progress import Progress
+    from comity.walk.crawl.run_record import RunRecord
+
+MOST_AT_ONCE: Final = 4
+MOST_PROCESSES: Final = 8
+MOST_SEEDS: Final = 1_000
+STOPS_WITHIN_S: Final = 28.5  # the processes of a run end within 27.5
+_SERVER_STOPPED: Final = "the server was stopped"
+# What an operator may choose for one crawl. Where pages go, which networks are allowed and what requests carry is for
+# the settings of the server alone: a browser must not write to other folders or reach private addresses.
+CHOICES: Final = (
+    "max_pages",
+    "max_minutes",
+    "max_depth",
+    "delay_s",
+    "concurrency",
+    "per_host",
+    "processes",
+    "follow_links",
+    "respect_nofollow",
+    "follow_canonical",
+    "sitemaps",
+    "subdomains",
+    "include",
+    "exclude",
+    "site_hosts",
+    "accept_types",
+    "reject_types",
+    "update_stale",
+    "text",
+    "markdown",
+    "images",
+    "keep_links",
+    "keep_headers",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlOrder:
+    """A crawl as an operator orders it: seeds, and settings other than the server's."""
+
+    seeds: tuple[str, ...]
+    choices: Mapping[str, Any] = field(default_factory=dict)
+    under: bool = False
+    refresh: bool = False
+
+
+def order_to_resume(run: RunListed, settings: Settings, *, refresh: bool = False) -> CrawlOrder:
+    """The crawl that continues a run; `BadInput` if this server cannot continue it."""
+    if not run.seeds:
+        raise BadInput("this run has no seeds to continue with: it took whatever was due")
+    if run.settings.get("pages", settings.pages) != settings.pages:
+        raise BadInput(f"its pages are stored in {run.settings['pages']}; repeat the command that started it")
+    choices = {name: run.settings[name] for name in CHOICES if run.settings.get(name) is not None}
+    return CrawlOrder(run.seeds, choices, bool(run.settings.get("under")), refresh or bool(run.settings.get("refresh")))
+
+
+@dataclass(slots=True)
+class _Hosted:
+    """A run of this server, until it ends."""
+
+    record: RunRecord
+    task: asyncio.Task[None] = field(init=False)
+    crawl: SharedCrawl | None = None
+    stop_detail: str | None = None
+    """Why it is to stop; it may be asked to before its processes are started."""
+    is_stopping: bool = False
+
+    def stop(self, detail: str | None) -> None:
+        self.is_stopping, self.stop_detail = True, detail
+        if self.crawl is not None:
+            self.crawl.stop(detail)
+
+
+class HostedCrawls:
+    """The crawls of one server."""
+
+    def __init__(self, state: State, on_fault: Callable[[str, Exception], None]) -> None:
+        self._state = state
+        self._on_fault = on_fault
+        self._runs: dict[UUID, _Hosted] = {}
+        self._is_closed = False
+
+    @property
+    def running(self) -> int:
+        """How many crawls run here."""
+        return len(self._runs)
+
+    def progress(self, run_id: UUID) -> Progress | None:
+        """The counters of a run of this server, once its processes are started."""
+        run = self._runs.get(run_id)
+        return run.crawl.progress if run is not None and run.crawl is not None else None
+
+    def is_here(self, run_id: UUID) -> bool:
+        """Whether a run is one of this server and has not ended."""
+        return run_id in self._runs
+
+    async def start(self, order: CrawlOrder) -> UUID:
+        """Start a crawl, and return once it is recorded; `BadInput` if it cannot be, `HostBusy` if too many run."""
+        self._require_room()
+        settings, seeds = await asyncio.to_thread(self._plan, order)
+        self._require_room()  # others may have started one meanwhile
+        run_id, state = uuid4(), replace(self._state, settings=settings)
+        run = self._runs[run_id] = _Hosted(state.run_record(run_id))
+        recorded = recorded_seeds(seeds, refresh=order.refresh)
+        try:
+            await asyncio.to_thread(run.record.open, state.recorded_settings | supervised(recorded))
+        except BaseException:
+            del self._runs[run_id]
+            raise
+        run.task = asyncio.create_task(self._run(run_id, run, state, seeds, refresh=order.refresh))
+        run.task.add_done_callback(lambda _task: self._runs.pop(run_id, None))
+        return run_id
+
+    def stop(self, run_id: UUID) -> None:
+        """Stop a run of this server cleanly, without waiting for its end; others are stopped through the state."""
+        if (run := self._runs.get(run_id)) is not None:
+            run.stop(None)
+
+    async def open(self) -> None:
+        """Record the end of runs whose process is gone: those of a server that was killed."""
+        await asyncio.to_thread(self._state.run_record(uuid4()).end_dead_runs)
+
+    async def close(self) -> None:
+        """Start no more, and stop all cleanly within a time limit."""
+        self._is_closed = True
+        for run in self._runs.values():
+            run.stop(_SERVER_STOPPED)
+        tasks = [run.task for run in self._runs.values() if hasattr(run, "task")]
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=STOPS_WITHIN_S)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    def _require_room(self) -> None:
+        if self._is_closed or len(self._runs) >= MOST_AT_ONCE:
+            raise HostBusy(f"{MOST_AT_ONCE} crawls run on this server already; stop one, or wait until one has ended")
+
+    def _plan(self, order: CrawlOrder) -> tuple[Settings, tuple[Seed, ...]]:
+        """The settings and seeds of a crawl, checked as the command checks them."""
+        base = self._state.settings
+        seeds = tuple(read_seed(text, collapse=base.collapse_subdomains) for text in order.seeds)
+        if not seeds:
+            raise BadInput("seeds", "enter at least one URL or host, such as https://example.com/")
+        if len(seeds) > MOST_SEEDS:
+            raise BadInput("seeds", f"enter at most {MOST_SEEDS:,}; use comity crawl --seeds for more")
+        if unknown := order.choices.keys() - set(CHOICES):
+            raise BadInput(min(unknown), "is set for the whole server, not for one crawl")
+        settings = read_settings(**(packed_settings(base) | dict(order.choices)))
+        if settings.processes > MOST_PROCESSES:
+            raise BadInput("processes", f"must be at most {MOST_PROCESSES}")
+        read_target(settings.pages)
+        hosts = {seed.host.authority for seed in seeds}
+        settings = with_page_limit(settings, order.choices.get("max_pages"), hosts)
+        return with_request_options(with_site(settings, seeds, under=order.under), seeds), seeds
+
+    async def _run(self, run_id: UUID, run: _Hosted, state: State, seeds: Sequence[Seed], *, refresh: bool) -> None:
+        try:
+            sites = await asyncio.to_thread(prepare_sites, state, seeds, source="web", refresh=refresh)
+            if not sites.hosts:
+                reason = EndReason.TAKEN_DOWN
+                await asyncio.to_thread(run.record.close, "finished", reason, reason.sentence)
+                return
+            await reopen_hosts(state, sites.hosts)
+            processes = min(state.settings.processes, len(sites.hosts), state.settings.concurrency)
+            view = CrawlObserver(shows_hosts=True)
+            run.crawl = SharedCrawl(state, sites, processes, view, begun=(run_id, run.record), handles_signals=False)
+            if run.is_stopping:
+                run.crawl.stop(run.stop_detail)
+        except Exception as error:
+            await self._record_failure(run, error)
+            return
+        try:
+            summary = await run.crawl.run()  # records how it ended, also if it fails
+            await asyncio.to_thread(finish_sites, state, summary)
+        except Exception as error:
+            self._on_fault("crawl", error)
+
+    async def _record_failure(self, run: _Hosted, error: Exception) -> None:
+        """A crawl that failed before its processes were started."""
+        self._on_fault("crawl", error)
+        try:
+            sentence = describe_failure(error).message
+            await asyncio.to_thread(run.record.close, "failed", EndReason.FAILED, sentence)
+        except Exception as second:  # the next start of a server finds that the run is dead
+            self._on_fault("crawl", second)
