@@ -850,7 +850,7 @@ CREATE INDEX idx_crawl_jobs_lock_ends ON crawl_jobs (lock_ends_at) WHERE status 
 --
 CREATE INDEX idx_crawl_jobs_locked ON crawl_jobs (domain_id, locked_at) WHERE status = 'locked';
 --
-CREATE INDEX idx_crawl_jobs_parked ON crawl_jobs (not_before) WHERE status IN ('pending', 'expired') AND not_before IS NOT NULL;
+CREATE INDEX idx_crawl_jobs_parked ON crawl_jobs (not_before) WHERE not_before IS NOT NULL;
 --
 CREATE INDEX idx_crawl_jobs_priority ON crawl_jobs (priority DESC, status);
 --
