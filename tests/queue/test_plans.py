@@ -91,7 +91,9 @@ def test_a_pull_reads_past_no_job_on_a_server_without_statistics(shared_database
         assert jobs.hand_out(connection, holds, locks, count, "bot:bot-1") == len(locks) == 10
     with shared_database.read() as connection:
         plans = {
-            statement.split()[0]: "\n".join(row[0] for row in connection.exec_driver_sql(f"EXPLAIN {statement}", values))
+            statement.split()[0]: "\n".join(
+                row[0] for row in connection.exec_driver_sql(f"EXPLAIN {statement}", values)
+            )
             for statement, values in asked
             if "crawl_jobs" in statement
         }
