@@ -1955,7 +1955,7 @@ CREATE INDEX IF NOT EXISTS idx_crawl_jobs_hostless ON crawl_jobs (created_at) WH
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_lock ON crawl_jobs (locked_by, locked_at);
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_lock_ends ON crawl_jobs (lock_ends_at) WHERE status = 'locked';
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_locked ON crawl_jobs (domain_id, locked_at) WHERE status = 'locked';
-CREATE INDEX IF NOT EXISTS idx_crawl_jobs_parked ON crawl_jobs (not_before, id) WHERE status IN ('pending', 'expired') AND not_before IS NOT NULL;
+CREATE INDEX IF NOT EXISTS idx_crawl_jobs_parked ON crawl_jobs (not_before, id) WHERE not_before IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_policy ON crawl_jobs (policy_id, status, created_at, id);
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_priority ON crawl_jobs (priority DESC, status);
 CREATE INDEX IF NOT EXISTS idx_crawl_jobs_pull ON crawl_jobs (status, priority DESC, created_at, id);

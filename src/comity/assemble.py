@@ -6,7 +6,7 @@ import os
 import random
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -30,6 +30,7 @@ from comity.rules.canonical import WebAddress
 from comity.rules.queue.breaker import BreakerTerms
 from comity.rules.stale import RefreshTerms
 from comity.settings import Settings
+from comity.telemetry.loops import Loops
 
 # The walk, the fetcher and the store are slow to import, and most commands need none of them.
 if TYPE_CHECKING:
@@ -89,7 +90,6 @@ _SECRET: Final = {
     "login",
 }
 
-
 # One store for all copies of a state with other settings; its connections are closed with the state.
 _frontiers: Final[WeakKeyDictionary[Database, FrontierStore]] = WeakKeyDictionary()
 # The threads that serve bots; they end with the state.
@@ -103,6 +103,7 @@ class State:
     database: Database
     clock: Clock
     settings: Settings
+    loops: Loops = field(default_factory=Loops)
 
     @property
     def frontier(self) -> FrontierStore:
@@ -241,7 +242,7 @@ class State:
         from comity.walk.session.session import Session
 
         terms = replace(terms, identities=self.identities())
-        session = Session(self.database, leases or self.leases(), fetcher, self.clock, random.random, terms)
+        session = Session(self.database, leases or self.leases(), fetcher, self.clock, random.random, terms, self.loops)
         if self.settings.log_requests:
             from comity.telemetry.request_log import RequestLog
 
@@ -352,14 +353,14 @@ class State:
             touched_by="queue",
             outlasts_outages=True,
         )
-        return RobotsReader(self.session(fetcher, terms), self.clock.seconds)
+        return RobotsReader(self.session(fetcher, terms), self.clock.seconds, self.loops)
 
     def granter(self, reader: ReadsRobots) -> Granter:
         """What gives grants to other crawlers; an asynchronous context."""
         from comity.walk.bots.grants import Granter, GrantTerms
 
         terms = GrantTerms(self.queue_profile(), self.settings.collapse_subdomains, self.settings.grant_ttl_s)
-        return Granter(self.database, self.clock, random.random, self.robots_book(), reader, terms)
+        return Granter(self.database, self.clock, random.random, self.robots_book(), reader, terms, self.loops)
 
     def puller(self, reader: ReadsRobots | None = None, *, makes_jobs: bool = False) -> Puller:
         """What hands out jobs to bots; `reader` reads robots.txt that is not in the cache.

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from sqlalchemy import event, text
 
+from comity.database.connection import Database
 from comity.database.queue import jobs
+from comity.database.queue.bot_rows import PullCount
+from comity.database.queue.jobs import JobLock
+from comity.database.queue.reservations import Hold
 from tests.queue.service import Service
 
 
@@ -55,3 +60,46 @@ def test_a_pull_reads_past_no_host_and_no_job(service: Service) -> None:
         assert "idx_crawl_jobs_host" in plan, plan
         assert "Seq Scan on crawl_jobs" not in plan
         assert "SCAN crawl_jobs" not in plan
+
+
+def test_a_pull_reads_past_no_job_on_a_server_without_statistics(shared_database: Database) -> None:
+    """Right after an import, the planner guesses: no statement of a pull may then find jobs by their status alone."""
+    with shared_database.write() as connection:
+        run = connection.exec_driver_sql
+        run("INSERT INTO domains (domain) SELECT 'h' || n || '.example' FROM generate_series(1, 500) AS n")
+        run(
+            "INSERT INTO crawl_jobs (domain_id, url) SELECT d.id, 'https://' || d.domain || '/' || n "
+            "FROM domains AS d, generate_series(1, 40) AS n"
+        )
+        run("UPDATE domains SET queue_ready_at = now()")
+    asked: list[tuple[str, Any]] = []
+
+    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_rest: object) -> None:
+        asked.append((statement, parameters))
+
+    now = time.time()
+    with shared_database.write() as connection:
+        hosts = jobs.ready_hosts(connection, now + 1, 2)
+        rows, fronts = jobs.take_front(connection, [host.id for host in hosts], 5)
+        event.listen(connection, "before_cursor_execute", note)
+        jobs.wake(connection, now, 500)
+        holds = [Hold(row, now + 600, row.memory, now, 5) for row in rows]
+        locks = [
+            JobLock(job.id, now + 600, now, now + 1, "{}", row.token + 1) for row in rows for job in fronts[row.id]
+        ]
+        count = PullCount("bot-1", now, len(locks), now, len(locks), False)
+        assert jobs.hand_out(connection, holds, locks, count, "bot:bot-1") == len(locks) == 10
+    with shared_database.read() as connection:
+        plans = {
+            statement.split()[0]: "\n".join(
+                row[0] for row in connection.exec_driver_sql(f"EXPLAIN {statement}", values)
+            )
+            for statement, values in asked
+            if "crawl_jobs" in statement
+        }
+    assert set(plans) == {"UPDATE", "WITH"}
+    assert "idx_crawl_jobs_parked" in plans["UPDATE"]
+    assert "pk_crawl_jobs" in plans["WITH"]
+    for plan in plans.values():
+        for index in ("idx_crawl_jobs_pull", "idx_crawl_jobs_host", "uq_crawl_jobs_open", "Seq Scan on crawl_jobs"):
+            assert index not in plan, plan

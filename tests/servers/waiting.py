@@ -9,15 +9,24 @@ FIRST_PAUSE_SECONDS = 0.002
 LONGEST_PAUSE_SECONDS = 0.05
 
 
-def wait_until(condition: Callable[[], bool], within_seconds: float, what: str) -> None:
-    """Return as soon as the condition holds; raise TimeoutError, saying what was awaited, if it never does."""
+def wait_until(
+    condition: Callable[[], bool],
+    within_seconds: float,
+    what: str,
+    *,
+    longest_pause_seconds: float = LONGEST_PAUSE_SECONDS,
+) -> None:
+    """Return as soon as the condition holds; raise TimeoutError, saying what was awaited, if it never does.
+
+    `longest_pause_seconds` is for conditions that cost something to look at.
+    """
     deadline = time.monotonic() + within_seconds
     pause_seconds = FIRST_PAUSE_SECONDS
     while not condition():
         if time.monotonic() >= deadline:
             raise TimeoutError(f"waited {within_seconds:g} s in vain: {what}")
         time.sleep(pause_seconds)
-        pause_seconds = min(pause_seconds * 1.5, LONGEST_PAUSE_SECONDS)
+        pause_seconds = min(pause_seconds * 1.5, longest_pause_seconds)
 
 
 def processor_s(work: Callable[[], object]) -> float:

@@ -6,21 +6,22 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from comity.run.sources import keep_running
 from comity.upkeep.due_sources import STOP_WITHIN_S
 
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.upkeep.send_webhooks import Sent
 
+QUEUE_UPKEEP: Final = "upkeep of the queue"
+WEBHOOKS: Final = "sending of webhooks"
+
 
 @asynccontextmanager
 async def queue_upkeep(
     state: State,
     on_trouble: Callable[[str], None],
-    on_fault: Callable[[str, Exception], None] | None,
     *,
     schedules: bool,
     on_sent: Callable[[Sent], None] = lambda _sent: None,
@@ -28,10 +29,10 @@ async def queue_upkeep(
     """Keep the queue in order while the block lasts; with `schedules`, also make jobs of policies and call webhooks."""
     stopping = asyncio.Event()
     sweeper = state.queue_sweeper(makes_jobs=schedules)
-    loops = {"upkeep of the queue": partial(sweeper.serve, stopping, on_trouble)}
+    loops = {QUEUE_UPKEEP: partial(sweeper.serve, stopping, on_trouble)}
     if schedules:
-        loops["sending of webhooks"] = partial(state.webhook_sender().serve, stopping, on_trouble, on_sent)
-    tasks = [asyncio.create_task(keep_running(name, serve, stopping, on_fault)) for name, serve in loops.items()]
+        loops[WEBHOOKS] = partial(state.webhook_sender().serve, stopping, on_trouble, on_sent)
+    tasks = [asyncio.create_task(state.loops.keep(name, serve, stopping)) for name, serve in loops.items()]
     try:
         yield
     finally:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from comity.assemble import open_state
 from comity.run.runtime import event_loop_runner
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 Done = TypeVar("Done")
 
-_PAUSE_AFTER_FAULT_S: Final = 60.0
-
 
 @dataclass(frozen=True, slots=True)
 class SourceObserver:
@@ -36,8 +34,8 @@ class SourceObserver:
     on_trouble: Callable[[str], None] = lambda _sentence: None
     """Called with each problem that passes by itself, such as a store that does not answer."""
     on_wait: OnWait | None = None
-    on_fault: Callable[[str, Exception], None] | None = None
-    """Called with an unexpected error of a loop, which then starts again; None: the error ends the service."""
+    is_ended_by_faults: bool = True
+    """Whether an unexpected error of a loop ends the service; otherwise the loop is reported and starts again."""
 
 
 @dataclass(slots=True)
@@ -74,7 +72,8 @@ async def source_service(state: State, observer: SourceObserver, *, schedules: b
         observer.on_result(result)
 
     def keep(name: str, serve: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
-        return loop.create_task(keep_running(name, serve, stopping, observer.on_fault))
+        kept = _run(serve) if observer.is_ended_by_faults else state.loops.keep(name, serve, stopping)
+        return loop.create_task(kept)
 
     async with state.fetcher() as fetcher, state.source_runner(fetcher) as runner:
         runner.log_waits(observer.on_wait)
@@ -139,21 +138,5 @@ def with_source_runner(state: State, act: Callable[[SourceRunner], Awaitable[Don
         return loop_runner.run(run())
 
 
-async def keep_running(
-    name: str,
-    serve: Callable[[], Awaitable[None]],
-    stopping: asyncio.Event,
-    on_fault: Callable[[str, Exception], None] | None,
-) -> None:
-    """Run a loop until the end; after an unexpected error it starts again in a minute."""
-    while not stopping.is_set():
-        try:
-            await serve()
-            return
-        except Exception as error:
-            if on_fault is None:
-                raise
-            on_fault(name, error)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_PAUSE_AFTER_FAULT_S):
-                    await stopping.wait()
+async def _run(serve: Callable[[], Awaitable[None]]) -> None:
+    await serve()

@@ -105,6 +105,12 @@ WORKER_DIED: Final = Event(
     "worker_died", Level.WARNING, "A worker process ended unexpectedly and is replaced.", ("error", "code", "pause_s")
 )
 WORKER_FAILED: Final = Event("worker_failed", Level.ERROR, "A worker cannot start or continue, and ends.", ("error",))
+LOOP_FAILED: Final = Event(
+    "loop_failed",
+    Level.ERROR,
+    "A loop beside the crawl, such as the sweeper, failed unexpectedly; it starts again.",
+    ("loop", "error"),
+)
 SOURCE_RUN: Final = Event(
     "source_run",
     Level.INFO,
@@ -162,6 +168,7 @@ EVENTS: Final = (
     STOPPING,
     WORKER_ENDED,
     WORKER_FAILED,
+    LOOP_FAILED,
     SOURCE_RUN,
     SOURCE_LEFT,
     POLICY_JOB,

@@ -94,6 +94,12 @@ HOSTS_LEFT: Final = Metric(
     ("pending", "active", "exhausted", "blocked", "unreachable", "lease_lost"),
 )
 STATE_LOST: Final = Metric("comity_state_lost_total", _COUNTER, "Times that the state did not respond to a worker.")
+WORKER_FAULTS: Final = Metric(
+    "comity_worker_loop_faults_total",
+    _COUNTER,
+    "Unexpected errors of loops that run beside the crawl, such as the sweeper; each starts again.",
+    "loop",
+)
 IN_FLIGHT: Final = Metric("comity_requests_in_flight", _GAUGE, "Requests in flight.")
 HOSTS_HELD: Final = Metric(
     "comity_hosts_held", _GAUGE, "Hosts that this worker holds, including those leased on demand."
@@ -223,6 +229,13 @@ WEBHOOK_DELIVERIES: Final = Metric(
     ("pending", "delivered", "failed"),
     origin=_WEB,
 )
+WEB_FAULTS: Final = Metric(
+    "comity_web_loop_faults_total",
+    _COUNTER,
+    "Unexpected errors of loops that run beside the requests, such as the sweeper; each starts again.",
+    "loop",
+    origin=_WEB,
+)
 QUEUE_OLDEST: Final = Metric(
     "comity_queue_oldest_pending_seconds", _GAUGE, "Age of the oldest job that waits; 0 if none does.", origin=_WEB
 )
@@ -238,6 +251,7 @@ METRICS: Final = (
     RUNS,
     HOSTS_LEFT,
     STATE_LOST,
+    WORKER_FAULTS,
     IN_FLIGHT,
     HOSTS_HELD,
     HOSTS_WAITING,
@@ -273,6 +287,7 @@ METRICS: Final = (
     WEBHOOK_ATTEMPTS,
     WEBHOOKS_DISABLED,
     WEBHOOK_DELIVERIES,
+    WEB_FAULTS,
 )
 BY_NAME: Final = {metric.name: metric for metric in METRICS}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,8 @@ from comity.doors.web.audiences import RouteTable
 from comity.doors.web.errors import ApiError
 from comity.doors.web.logins import FAILURE_WINDOW_S, MAX_FAILURES, LoginThrottle
 from comity.doors.web.routes import ROUTERS
-from tests.doors.web.served import PASSWORD, PASSWORD_HASH, TOKEN, TOKEN_HASH, WITH_TOKEN, Served, served
+from comity.upkeep.expire_locks import QueueSweeper
+from tests.doors.web.served import PASSWORD, PASSWORD_HASH, TOKEN, TOKEN_HASH, WITH_TOKEN, Served, served, until
 
 NOW = 1_800_000_000.0
 OPEN = AccessSettings(is_dev=True)
@@ -245,3 +247,18 @@ def test_every_response_has_the_security_headers(kept: Served) -> None:
         assert answer.headers["cache-control"] == "no-store"
         assert "server" not in answer.headers
         assert "access-control-allow-origin" not in answer.headers
+
+
+def test_health_and_metrics_show_a_loop_that_failed(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The upkeep of the queue fails at every pass: it is logged, counted and shown, and starts again."""
+
+    def fail(_sweeper: QueueSweeper) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(QueueSweeper, "sweep", fail)
+    with served(sqlite_url) as running, running.client() as client:
+        health = until(lambda: (found := client.get("/healthz")).json()["failing"] and found)
+        assert (health.status_code, health.json()) == (200, {"status": "ok", "failing": ["upkeep of the queue"]})
+        assert until(lambda: client.get("/readyz").json()["failing"]) == ["upkeep of the queue"]
+        counted = re.compile(r'^comity_web_loop_faults_total\{loop="upkeep of the queue"\} [2-9]', re.MULTILINE)
+        until(lambda: counted.search(client.get("/admin/metrics").text))

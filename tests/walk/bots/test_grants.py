@@ -13,7 +13,7 @@ from sqlalchemy import insert, select, update
 
 from comity.database import policies, takedowns
 from comity.database import robots as robots_table
-from comity.database.connection import open_database
+from comity.database.connection import Database, open_database
 from comity.database.queue import grants as grants_table
 from comity.database.queue import reservations
 from comity.database.queue.tables import bots, grants
@@ -23,6 +23,8 @@ from comity.model.grants import Granted, GrantReason, GrantReport, Permission, R
 from comity.model.queue import QUEUE_PROFILE
 from comity.model.robots import RobotsUnreachable
 from comity.reports.politeness import verify_politeness
+from comity.telemetry.loops import Loops
+from comity.walk.bots import grants as granting
 from comity.walk.bots.grants import Granter, GrantTerms
 from comity.walk.bots.robots import RobotsBook
 from tests.database.states import State
@@ -50,6 +52,8 @@ class Crawlers:
 
     def __init__(self, state: State) -> None:
         self.state = state
+        self.faults: list[tuple[str, str]] = []
+        self.loops = Loops(lambda name, error: self.faults.append((name, str(error))), first_pause_s=0.0)
         self.reader = Reader()
         self.granter = Granter(
             state.database,
@@ -58,6 +62,7 @@ class Crawlers:
             RobotsBook("ComityBot/1.0", RobotsUnreachable.DISALLOW),
             self.reader,
             GrantTerms(QUEUE_PROFILE),
+            self.loops,
         )
 
     def knows(self, *origins: str, robots: str = ROBOTS, **changes: Any) -> None:
@@ -409,3 +414,39 @@ def test_grants_that_another_server_has_locked_are_forgotten_later(migrated_post
     crawlers.granter.forget()
     assert crawlers.rows(grants) == []
     database.close()
+
+
+@pytest.mark.parametrize("loop", ["expire", "copy_log"])
+def test_a_loop_that_fails_is_reported_and_starts_again(
+    embedded_database: Database, monkeypatch: pytest.MonkeyPatch, loop: str
+) -> None:
+    """Expiry of grants and copying of the log go on after an error that no one expected."""
+    crawlers, times = Crawlers(State(embedded_database)), 0
+    granter = crawlers.granter
+    monkeypatch.setattr(granting, "EXPIRE_EVERY_S", 0.01)
+    monkeypatch.setattr(granting, "_COPY_EVERY_S", 0.01)
+
+    async def run() -> None:
+        again = asyncio.Event()
+        ours = asyncio.get_running_loop()
+
+        def fail_once() -> int:
+            nonlocal times
+            times += 1
+            if times == 1:
+                raise RuntimeError("a fault")
+            ours.call_soon_threadsafe(again.set)
+            return 0
+
+        owner = granter if loop == "expire" else embedded_database
+        monkeypatch.setattr(owner, loop, fail_once)
+        async with granter:
+            async with asyncio.timeout(60):
+                while not again.is_set():
+                    granter._written += 1
+                    await asyncio.sleep(0.01)
+
+    asyncio.run(run())
+    name = {"expire": "expiry of grants", "copy_log": "copying of the log"}[loop]
+    assert crawlers.faults == [(name, "a fault")]
+    assert crawlers.loops.failing == {}

@@ -160,7 +160,7 @@ crawl_jobs: Final = Table(
         sqlite_where=text(WAITING),
         postgresql_where=text(WAITING),
     ),
-    partial_index("idx_crawl_jobs_parked", "not_before", "id", where=PARKED),
+    partial_index("idx_crawl_jobs_parked", "not_before", "id", where="not_before IS NOT NULL"),
     partial_index("idx_crawl_jobs_hostless", "created_at", where=HOSTLESS),
     partial_index("idx_crawl_jobs_ages", "ages_at", where=f"{WAITING} AND ages_at IS NOT NULL"),
     partial_index("idx_crawl_jobs_lock_ends", "lock_ends_at", where="status = 'locked'"),

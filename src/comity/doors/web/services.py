@@ -22,8 +22,8 @@ from comity.doors.web.logins import LoginThrottle
 from comity.model.errors import NotFound
 from comity.model.search import SearchPage, SearchQuery
 from comity.model.source import Source, SourceStatus
-from comity.reports.dashboard import FetchHistory
 from comity.operate.takedown import list_takedowns
+from comity.reports.dashboard import FetchHistory
 from comity.reports.sources import find_source
 from comity.run.audit.service import AuditService
 from comity.run.crawl.hosted import HostedCrawls
@@ -31,7 +31,7 @@ from comity.run.queue import queue_upkeep
 from comity.run.sources import SourceObserver, source_service
 from comity.run.stored_pages.client import StoredPages
 from comity.telemetry.meter import Meter
-from comity.telemetry.metrics import WEBHOOK_ATTEMPTS, WEBHOOKS_DISABLED, Origin
+from comity.telemetry.metrics import WEB_FAULTS, WEBHOOK_ATTEMPTS, WEBHOOKS_DISABLED, Origin
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -144,13 +144,14 @@ async def open_services(
     on_wait: OnWait | None = None,
 ) -> AsyncIterator[WebServices]:
     """Start the pool, the scheduler and the updates of the search index; stop them all within a time limit."""
-    observer, meter = SourceObserver(on_result, _warn, on_wait, _log_fault), Meter(Origin.WEB)
+    observer, meter = SourceObserver(on_result, _warn, on_wait, is_ended_by_faults=False), Meter(Origin.WEB)
+    state.loops.on_fault = partial(_note_fault, meter)
     async with (
         source_service(state, observer, schedules=schedules) as service,
         state.fetcher() as fetcher,
         state.robots_reader(fetcher) as reader,
         state.granter(reader) as granter,
-        queue_upkeep(state, _warn, _log_fault, schedules=schedules, on_sent=partial(_count_calls, meter)),
+        queue_upkeep(state, _warn, schedules=schedules, on_sent=partial(_count_calls, meter)),
         _open_pages(state) as stored_pages,
         _open_audits(state) as audits,
         _hosted_crawls(state) as crawls,
@@ -224,8 +225,9 @@ def _warn(sentence: str) -> None:
     LOG.warning("%s", sentence)
 
 
-def _log_fault(name: str, error: Exception) -> None:
-    LOG.error("the %s failed: unexpected %s", name, type(error).__name__, exc_info=error)
+def _note_fault(meter: Meter, name: str, error: Exception) -> None:
+    LOG.error("the %s failed and starts again: unexpected %s", name, type(error).__name__, exc_info=error)
+    meter.add(WEB_FAULTS, 1, name)
 
 
 async def _services(request: Request) -> WebServices:

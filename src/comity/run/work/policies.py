@@ -6,17 +6,19 @@ It has a state, a session and leases of its own, beside those of the crawl: a ho
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from comity.assemble import open_state
 from comity.model.errors import StateUnavailable
 from comity.run.queue import queue_upkeep
-from comity.telemetry import events
+from comity.telemetry import events, metrics
 from comity.telemetry.events import Level
 
 if TYPE_CHECKING:
     from comity.settings import Settings
     from comity.telemetry.logs import Log
+    from comity.telemetry.metrics import Metric
     from comity.walk.bots.own_work import JobDone, OwnWorker
 
 _CONNECTIONS = 3
@@ -27,10 +29,17 @@ class PolicyWork:
     """Does the jobs of policies, until it is stopped."""
 
     def __init__(
-        self, settings: Settings, log: Log, *, exits_when_idle: bool = False, max_minutes: float = 0.0
+        self,
+        settings: Settings,
+        log: Log,
+        count: Callable[[Metric, str], None],
+        *,
+        exits_when_idle: bool = False,
+        max_minutes: float = 0.0,
     ) -> None:
         self._settings = settings
         self._log = log
+        self._count = count
         self._exits_when_idle = exits_when_idle
         self._max_minutes = max_minutes
         self._worker: OwnWorker | None = None
@@ -49,13 +58,14 @@ class PolicyWork:
         # Opening and closing wait for a server, so a thread does them.
         opened = open_state(self._settings, connections=_CONNECTIONS)
         state = await asyncio.to_thread(opened.__enter__)
+        state.loops.on_fault = self._on_fault
         try:
             if self._exits_when_idle:
                 await asyncio.to_thread(state.queue_sweeper().sweep)
             async with (
                 state.fetcher() as fetcher,
                 state.own_worker(fetcher, self._on_done) as worker,
-                queue_upkeep(state, self._on_trouble, self._on_fault, schedules=True),
+                queue_upkeep(state, self._on_trouble, schedules=True),
             ):
                 self._worker = worker
                 if self._is_stopped:
@@ -88,4 +98,5 @@ class PolicyWork:
 
     def _on_fault(self, name: str, error: Exception) -> None:
         message = f"the {name} failed and starts again: {type(error).__name__}: {str(error)[:200]}"
-        self._log.emit(events.WORKER_FAILED, message, error="unexpected")
+        self._log.emit(events.LOOP_FAILED, message, loop=name, error="unexpected")
+        self._count(metrics.WORKER_FAULTS, name)

@@ -6,7 +6,7 @@ import asyncio
 import random
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from time import monotonic
@@ -18,6 +18,7 @@ from comity.model.errors import BadInput, StateUnavailable
 from comity.run.crawl.view import Visit, show_no_progress, visits_of
 from comity.run.logs import log_for, wait_logger
 from comity.run.observe import observed
+from comity.run.queue import QUEUE_UPKEEP, WEBHOOKS
 from comity.run.remedies import CRAWL_ADVICE
 from comity.run.signals import FORCED_EXIT, INTERRUPTED, exit_in_time, stop_on_signals
 from comity.run.work.log import StoreLog, log_host, log_run, log_settings_warnings, log_start
@@ -110,7 +111,7 @@ class WorkerProcess:
         self._policies: PolicyWork | None = None
         if limits.does_policies:
             self._policies = PolicyWork(
-                settings, log, exits_when_idle=limits.exits_when_idle, max_minutes=limits.max_minutes
+                settings, log, self._count, exits_when_idle=limits.exits_when_idle, max_minutes=limits.max_minutes
             )
 
     async def run_alone(self) -> int:
@@ -219,10 +220,19 @@ class WorkerProcess:
         if self._meter is not None:
             self._meter.add(metric, 1, value)
 
-    async def _outlast(self, work: Callable[[], Awaitable[object]]) -> None:
-        """Do something that may wait until the state is there again: the crawl itself reports that it is not."""
-        with suppress(StateUnavailable):
+    async def _outlast(self, name: str, work: Callable[[], Awaitable[object]]) -> None:
+        """Do something that may wait until the state is there again: the crawl itself reports that it is not.
+
+        It is no part of the crawl, so an unexpected error is reported, and does not end the run.
+        """
+        try:
             await work()
+        except StateUnavailable:
+            return
+        except Exception as error:
+            message = f"the {name} failed and will be tried again: {type(error).__name__}: {str(error)[:200]}"
+            self._log.emit(events.LOOP_FAILED, message, loop=name, error="unexpected")
+            self._count(metrics.WORKER_FAULTS, name)
 
     def _hooks(self, state: State) -> CrawlHooks:
         # Other workers learn from the table which hosts are finished.
@@ -230,8 +240,8 @@ class WorkerProcess:
         on_visits = self._view.on_visits
         duty = Duty(_RECHECK_EVERY_S, partial(self._stores.recheck_frontier, state))
         sweep = partial(asyncio.to_thread, state.queue_sweeper().sweep)
-        sweeping = Duty(self._settings.queue_every_s, partial(self._outlast, sweep))
-        calling = Duty(self._settings.queue_every_s, partial(self._outlast, state.webhook_sender().send_due))
+        sweeping = Duty(self._settings.queue_every_s, partial(self._outlast, QUEUE_UPKEEP, sweep))
+        calling = Duty(self._settings.queue_every_s, partial(self._outlast, WEBHOOKS, state.webhook_sender().send_due))
         return CrawlHooks(
             on_settled=(lambda outcomes: on_visits(visits_of(outcomes))) if on_visits is not None else None,
             hosts=share,

@@ -50,6 +50,7 @@ from comity.rules.queue import slot_terms, slots
 from comity.rules.queue.allowance import Allowance, allowance
 from comity.rules.queue.slot_terms import EndedSlot, SlotTerms
 from comity.rules.user_agent import agent_token
+from comity.telemetry.loops import Loops
 from comity.walk.bots.robots import ClientRobots, ReadsRobots, RobotsBook
 from comity.walk.bots.takedowns import TakedownsInForce
 from comity.walk.robots.record import ClientLease
@@ -134,6 +135,7 @@ class Granter:
         book: RobotsBook,
         reader: ReadsRobots,
         terms: GrantTerms,
+        loops: Loops,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -141,6 +143,7 @@ class Granter:
         self._book = book
         self._reader = reader
         self._terms = terms
+        self._loops = loops
         self._thread = DatabaseThread("comity-grants")
         self._takedowns = TakedownsInForce()
         self._limits_of: dict[tuple[int | None, int | None, float | None], GateLimits] = {}
@@ -148,7 +151,8 @@ class Granter:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
-        self._tasks = [asyncio.create_task(self._expire_now_and_then()), asyncio.create_task(self._copy_now_and_then())]
+        loops = {"expiry of grants": self._expire_regularly, "copying of the log": self._copy_regularly}
+        self._tasks = [asyncio.create_task(self._loops.keep(name, serve)) for name, serve in loops.items()]
         return self
 
     async def __aexit__(
@@ -211,7 +215,7 @@ class Granter:
             now = seconds_of(connection, self._database.now(self._clock))
             return grants_table.forget(connection, now - _KEPT_S, _FORGOTTEN_AT_ONCE) == _FORGOTTEN_AT_ONCE
 
-    async def _expire_now_and_then(self) -> None:
+    async def _expire_regularly(self) -> None:
         while True:
             await asyncio.sleep(EXPIRE_EVERY_S)
             with suppress(ComityError):  # the state may be away for a moment
@@ -220,7 +224,7 @@ class Granter:
                     if not await self._thread.run(self.forget):
                         break
 
-    async def _copy_now_and_then(self) -> None:
+    async def _copy_regularly(self) -> None:
         """Keep the log of a busy embedded state short, beside the thread that writes."""
         copied = self._written
         while not self._database.is_shared:

@@ -25,6 +25,7 @@ from comity.model.errors import ComityError, HostBusy
 from comity.model.robots import RobotsUnreachable, RobotsVerdict
 from comity.rules.canonical import WebAddress, web_address
 from comity.rules.robots.verdict import RobotsFile, parse_robots
+from comity.telemetry.loops import Loops
 from comity.walk.evidence import robots_evidence_of, taken_down_of
 from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.robots.record import (
@@ -202,8 +203,9 @@ class ReadsRobots(Protocol):
 class RobotsReader:
     """Reads robots.txt for clients in the background; use it as an asynchronous context."""
 
-    def __init__(self, session: Session, clock: Callable[[], float], at_once: int = AT_ONCE) -> None:
+    def __init__(self, session: Session, clock: Callable[[], float], loops: Loops, at_once: int = AT_ONCE) -> None:
         self._session = session
+        self._loops = loops
         self._clock = clock
         self._at_once = at_once
         self._waiting: OrderedDict[str, asyncio.Future[None]] = OrderedDict()
@@ -271,6 +273,9 @@ class RobotsReader:
             self._failed(origin, BUSY_FOR_S, None)
         except ComityError as error:
             self._failed(origin, FAILED_FOR_S, str(error))
+        except Exception as error:  # of one origin: the others are still read
+            self._failed(origin, FAILED_FOR_S, f"unexpected {type(error).__name__}")
+            self._loops.on_fault("reading of robots.txt", error)
         else:
             self._failures.pop(origin, None)
 

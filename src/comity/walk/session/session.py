@@ -31,6 +31,7 @@ from comity.model.gate import DoorProfile
 from comity.model.ledger import Purpose
 from comity.rules.canonical import WebAddress
 from comity.rules.takedown import Takedowns
+from comity.telemetry.loops import Loops
 from comity.walk.request import Exchange, NotStarted, OnWait, Requests
 from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.robots.keeper import RobotsKeeper, RobotsPostponed, RobotsRefused, RobotsTerms
@@ -41,6 +42,7 @@ from comity.walk.session.identity import Identities
 from comity.walk.session.leased_host import LeasedHost
 
 REFRESH_EVERY_S: Final = 1.0
+_UPKEEP: Final = "upkeep of leases"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,9 @@ class Session:
         clock: Clock,
         chance: Callable[[], float],
         terms: SessionTerms,
+        loops: Loops | None = None,
     ) -> None:
+        self._loops = loops or Loops()
         self.database = database
         self.leases = leases
         self.clock = clock
@@ -149,7 +153,9 @@ class Session:
         await self.thread.run(self.leases.release_dead)
         await self.refresh()
         self._renewed_at = asyncio.get_running_loop().time()
-        self.upkeep = asyncio.create_task(self._keep_up())
+        # Elsewhere than in a crawl, which watches this task, no one would see it fail; leases would run out.
+        kept = self._loops.keep(_UPKEEP, self._keep_up) if self._terms.outlasts_outages else self._keep_up()
+        self.upkeep = asyncio.create_task(kept)
 
     async def stop(self) -> None:
         """Stop the upkeep, and give up on every robots.txt that is being read. Leases are still held."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal
 
+from pydantic import Field
+
 from comity.doors.schemas.base import Schema
 from comity.doors.web.audiences import Audience, Router
 from comity.doors.web.errors import error_responses
@@ -19,12 +21,17 @@ class HealthView(Schema):
     """The health of the server."""
 
     status: Literal["ok", "ready"]
+    failing: list[str] = Field(
+        default_factory=list,
+        description="Loops beside the requests, such as the upkeep of the queue, that failed unexpectedly and wait to "
+        "start again; the log says why.",
+    )
 
 
 @router.get("/healthz", operation_id="healthz", response_model=HealthView, responses=error_responses(422, 500))
-async def healthz() -> HealthView:
+async def healthz(services: Services) -> HealthView:
     """Check that the process is alive."""
-    return HealthView(status="ok")
+    return HealthView(status="ok", failing=sorted(services.state.loops.failing))
 
 
 @router.get("/readyz", operation_id="readyz", response_model=HealthView, responses=error_responses(422, 500, 503))
@@ -33,4 +40,4 @@ async def readyz(services: Services) -> HealthView:
     age = await services.run_public(partial(schema_age, services.state.database))
     if not age.is_current:
         raise SchemaMismatch(f"the state has schema revision {age.revision}, but this version needs {age.head}")
-    return HealthView(status="ready")
+    return HealthView(status="ready", failing=sorted(services.state.loops.failing))
