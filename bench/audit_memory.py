@@ -1,8 +1,9 @@
 """How much memory does an audit of many pages take beyond its crawl? 10,000 pages with 100 links each.
 
 The pages are made as they are asked for. Measured is the resident memory of the process that audits: its peak during
-the crawl, while the tables are written, and while pages and links are read back. The answer decides whether an audit
-needs a process of its own for its report. The aim is 30 MB over the crawl.
+the crawl, while the audit's own tables are written, while the site is judged, and while the report and the tables for
+users are written. The aim is 30 MB over the crawl, and a report of less than 10 MB. `--again FOLDER` measures a stored
+audit in a new process: all but the crawl.
 
     make bench ONLY=audit_memory ARGS="--pages 10000"
 """
@@ -17,10 +18,17 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import comity.run.audit.audit as audits
+from comity.assemble import open_state
+from comity.model.audit import AuditReport
+from comity.reports.audit.build import report_of
+from comity.reports.audit.html import write_html
+from comity.reports.audit.stored import StoredAudit, read_info, read_runs
+from comity.run.audit.tables import write_tables
 from comity.settings import read_settings
 
 LINKS = 100
@@ -82,7 +90,7 @@ def peak_of(work: Callable[[], Any]) -> tuple[float, float]:
 
 
 def measure(pages: int, port: int, folder: Path) -> dict[str, Any]:
-    """Audit the site, and read the audit back."""
+    """Audit the site, and report the audit."""
     settings = read_settings(
         state=str(folder / "state.db"), audits=str(folder / "audits"), allow_networks=("127.0.0.0/8",), delay_s=0.0,
         per_host=8, max_pages=0, max_minutes=0.0, sitemaps=False, avoid_traps=False, database_url="",
@@ -101,26 +109,61 @@ def measure(pages: int, port: int, folder: Path) -> dict[str, Any]:
     run.wait(3600)
     stored = run.close()
     found["whole_s"] = time.perf_counter() - began
-    found["visited"] = stored.info.pages
-    found["pages_peak_mb"], found["pages_s"] = peak_of(lambda: sum(1 for _page in stored.pages()))
-    found["links_peak_mb"], found["links_s"] = peak_of(lambda: sum(1 for _link in stored.links()))
-    found["links"] = sum(1 for _link in stored.links())
-    found["tables_mb"] = sum(path.stat().st_size for path in (stored.folder / "tables").iterdir()) / 1e6
+    return found | report(stored, folder)
+
+
+def measure_again(folder: Path) -> dict[str, Any]:
+    """Gather and report a stored audit in this process, which crawled nothing."""
+    (audit,) = (folder / "audits").iterdir()
+    runs = read_runs(audit)
+    assert runs is not None
+    found: dict[str, Any] = {"crawl_peak_mb": resident_mb()}
+    with open_state(read_settings(state=str(folder / "state.db"), database_url="")) as state:
+        site = read_info(audit).site
+        found["gather_peak_mb"], found["gather_s"] = peak_of(
+            lambda: audits.gather(state.database, runs, audit, partial(audits.read_stored, audit), site)
+        )
+    return found | report(StoredAudit(audit), folder)
+
+
+def report(stored: StoredAudit, folder: Path) -> dict[str, Any]:
+    """Judge a stored audit and write what users may want of it."""
+    made: list[AuditReport] = []
+    found: dict[str, Any] = {"visited": stored.info.pages}
+    found["report_peak_mb"], found["report_s"] = peak_of(lambda: made.append(report_of(stored)))
+    page, tables = folder / "audit.html", folder / "tables"
+    found["html_peak_mb"], found["html_s"] = peak_of(lambda: write_html(made[0], page))
+    found["tables_peak_mb"], found["tables_s"] = peak_of(lambda: write_tables(stored, made[0].findings, tables))
+    found["links"] = made[0].totals["links"]
+    found["html_mb"] = page.stat().st_size / 1e6
+    found["stored_mb"] = sum(file.stat().st_size for file in (stored.folder / "tables").rglob("*")) / 1e6
     return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=10_000)
+    parser.add_argument("--keep", type=Path, help="a folder for the state and the audit")
+    parser.add_argument("--again", type=Path, help="a folder that --keep made")
     wanted = parser.parse_args()
+    if wanted.again is not None:
+        show(measure_again(wanted.again))
+        return
     port = multiprocessing.Value("i", 0)
     server = multiprocessing.Process(target=serve, args=(wanted.pages, port), daemon=True)
     server.start()
     while not port.value:
         time.sleep(0.01)
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(wanted.pages, port.value, Path(folder))
+        found = measure(wanted.pages, port.value, wanted.keep or Path(folder))
     server.terminate()
+    show(found)
+
+
+def show(found: dict[str, Any]) -> None:
+    """Print and store what was measured; `over_mb` is what the audit took beyond its crawl."""
+    peaks = [value for name, value in found.items() if name.endswith("_peak_mb") and name != "crawl_peak_mb"]
+    found["over_mb"] = max(peaks) - found["crawl_peak_mb"]
     for name, value in found.items():
         print(f"{name:16} {value:10,.1f}" if isinstance(value, float) else f"{name:16} {value:10,}")
     results = Path(__file__).parent / "results"

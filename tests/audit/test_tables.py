@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow.parquet
 
 from comity.model.audit import Finding, FindingCode, FoundOn, RobotsDecision, Severity
-from comity.reports.audit.tables import write_tables
 from comity.rules.csv_rows import unguarded
+from comity.run.audit.tables import write_tables
 from tests.audit.memory import SITE, MemoryAudit, failed_page, good_facts, good_page, link
 
 NASTY = (
@@ -45,7 +45,8 @@ FINDING = Finding(
 def test_csv_and_parquet_hold_the_same_rows(tmp_path: Path) -> None:
     written = write_tables(audit(), [FINDING], tmp_path)
     assert [(each.name, each.rows) for each in written] == [
-        ("pages", len(NASTY) + 1), ("links", len(NASTY)), ("findings", 2), ("decisions", 1)
+        ("pages", len(NASTY) + 1), ("links", len(NASTY)), ("headers", 8 * len(NASTY)), ("hops", len(NASTY) + 1),
+        ("findings", 2), ("decisions", 1),
     ]  # fmt: skip
     for table in written:
         rows = pyarrow.parquet.read_table(table.parquet).to_pylist()
@@ -57,7 +58,7 @@ def test_csv_and_parquet_hold_the_same_rows(tmp_path: Path) -> None:
             for name, value in row.items():
                 if isinstance(value, str) or value is None:
                     assert (value or "") == unguarded(line[name]), (table.name, name)
-    assert len(list(tmp_path.iterdir())) == 8  # nothing half-written is left
+    assert len(list(tmp_path.iterdir())) == 12  # nothing half-written is left
 
 
 def test_values_have_their_types(tmp_path: Path) -> None:

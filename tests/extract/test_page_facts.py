@@ -15,11 +15,12 @@ from comity.extract.page_facts import (
     RawLink,
     ReadFacts,
     SaidByServer,
+    facts_to_json,
     read_facts,
 )
 from comity.model.audit import Alternate, Directive, Heading, PageFacts, Resource, StructuredItem
+from comity.reports.audit.stored import facts_from_json
 from comity.rules.audit.similarity import NEAR_BITS, distance
-from comity.rules.audit.stored_form import facts_from_json, facts_to_json
 
 URL = "https://e.example/folder/page"
 

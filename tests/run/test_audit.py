@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,12 +13,14 @@ from typing import Any
 import pytest
 
 import comity.assemble
-from comity.model.audit import AuditedPage, AuditInfo, RobotsDecision
-from comity.model.errors import NotFound
+from comity.leases.leases import Leases
+from comity.model.audit import Alternate, AuditedPage, AuditInfo, RobotsDecision
+from comity.model.errors import ComityError, NotFound
 from comity.model.gate import DOOR_PROFILES, Door
 from comity.reports.audit.stored import StoredAudit, read_info, stored_audits
 from comity.rules.audit.findings import find
 from comity.run.audit.audit import AuditRun, plan_audit
+from comity.walk.crawl.progress import Progress
 from tests.servers.ports import closed_port
 from tests.servers.waiting import wait_until
 from tests.sizes import sized
@@ -451,3 +454,107 @@ def test_translations_that_only_hreflang_names_are_visited(place: Place, web: We
     site = web.site({"/": page(body=there), "/de": page()}, robots="User-agent: *\nCrawl-delay: 0.01\n")
     found = by_path(audit(place, site.url("/"), sitemaps=False), site)
     assert {path: each.status for path, each in found.items()} == {"/": 200, "/de": 200, "/fr": 404}
+
+
+def test_a_second_process_is_told_who_runs_the_audit_and_changes_nothing(place: Place, web: Web) -> None:
+    held = threading.Event()
+    site = web.site({"/": Answer(body=page("/a"), held=held), "/a": page()})
+
+    def run_again(_run: AuditRun) -> None:
+        wait_until(lambda: "/" in site.pages(), 60, "the first page")
+        try:
+            with pytest.raises(ComityError, match=f"is being run by another process \\(process {os.getpid()}\\)"):
+                audit(place, site.url("/"), sitemaps=False)
+        finally:
+            held.set()
+
+    stored = audit(place, site.url("/"), run_again, sitemaps=False)
+    assert (stored.info.pages, stored.info.ended_by) == (2, "nothing_left")
+    assert len(list((place.folder / "audits").iterdir())) == 1
+
+
+@pytest.mark.roomy
+def test_a_process_that_is_killed_frees_its_audit(place: Place, web: Web) -> None:
+    held = threading.Event()
+    site = web.site({"/": Answer(body=page("/a"), held=held), "/a": page()})
+    place.env |= {"COMITY_AUDITS": str(place.folder / "audits"), **LONG_REQUESTS}
+    with place.begun("audit", site.url("/")) as process:
+        wait_until(lambda: "/" in site.pages() or process.poll() is not None, 60, "the first page")
+        second = place.comity_apart("audit", site.url("/"))
+        assert second.code == 1
+        assert "is being run by another process" in second.err
+        process.kill()
+    held.set()
+    last = place.comity_apart("audit", site.url("/"), within_s=120)
+    assert last.code == 0, last.err
+    (folder,) = (place.folder / "audits").iterdir()
+    assert StoredAudit(folder).info.pages == 2
+
+
+def test_an_audit_that_waits_for_a_host_makes_no_runs_in_vain(place: Place, web: Web) -> None:
+    held = threading.Event()
+    site = web.site({"/": Answer(body=page("/a"), held=held), "/a": page()})
+    looks: list[bool] = []
+
+    def audit_beside(_first: AuditRun) -> None:
+        def release(second: AuditRun) -> None:
+            wait_until(lambda: second.waits_for == (site.host,), 60, "the wait for the host")
+            any_free = Leases.any_free
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(
+                    Leases, "any_free", lambda self, hosts: looks.append(any_free(self, hosts)) or looks[-1]
+                )
+                wait_until(lambda: len(looks) > 2, 60, "some looks")
+                held.set()
+                assert second.wait(LIMIT_S)
+
+        wait_until(lambda: "/" in site.pages(), 60, "the page that is held")
+        try:
+            audit(place, site.url("/a"), release, sitemaps=False)
+        finally:
+            held.set()
+
+    audit(place, site.url("/"), audit_beside, sitemaps=False)
+    assert looks[:2] == [False, False]
+    assert len(place.rows("SELECT id FROM crawl_runs")) == 3  # the first audit, one look, and the second audit
+
+
+def test_budgets_are_near_while_an_audit_runs(place: Place) -> None:
+    plan = plan_audit(place.settings(max_pages=10, max_minutes=60.0), "https://e.example/")
+    run = AuditRun(plan)
+    assert run.near_limits(5.0) == []
+    run.progress = Progress(1000.0)
+    run.pages_before, run.progress.pages = 6, 1
+    assert run.near_limits(1000.0) == []
+    run.progress.pages = 2
+    assert [each.code for each in run.near_limits(1000.0)] == ["page_limit_near"]
+    (_, near) = run.near_limits(1000.0 + 48 * 60)
+    assert near == ("time_limit_near", "80 % of the limit of 60 minutes per run is used.")
+
+
+def test_translations_that_only_a_sitemap_names_are_visited_and_must_be_named_both_ways(place: Place, web: Web) -> None:
+    site = web.site(
+        {"/": page("/en", "/de"), "/en": page(), "/de": page()}, robots="User-agent: *\nCrawl-delay: 0.01\n"
+    )
+
+    def entry(path: str, **alternates: str) -> str:
+        links = "".join(
+            f'<xhtml:link rel="alternate" hreflang="{code}" href="{site.url(to)}"/>' for code, to in alternates.items()
+        )
+        return f"<url><loc>{site.url(path)}</loc>{links}</url>"
+
+    entries = entry("/en", en="/en", de="/de", fr="/fr", xx="/en") + entry("/de", de="/de") + entry("/")
+    xml = (
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" '
+        f'xmlns:xhtml="http://www.w3.org/1999/xhtml">{entries}</urlset>'
+    )
+    site.routes["/sitemap.xml"] = Answer(body=xml, type="text/xml")
+    stored = audit(place, site.url("/"))
+    assert by_path(stored, site)["/fr"].status == 404
+    listed = {each.url: each.alternates for each in stored.listed()}
+    assert listed[site.url("/en")][1] == Alternate("de", site.url("/de"), "sitemap")
+    found = {each.code: {on.url: on.detail for on in each.pages} for each in find(stored)}
+    assert found["hreflang_no_return"] == {site.url("/en"): f"de: {site.url('/de')}"}
+    assert found["hreflang_to_error"] == {site.url("/en"): f"fr: {site.url('/fr')} (404)"}
+    assert found["hreflang_invalid"] == {site.url("/en"): "'xx'"}
+    assert "error_in_sitemap" not in found

@@ -106,11 +106,17 @@ _BATCH: Final = 500
 # Outcomes that say something about the page; a visit that failed leaves what was known before.
 _INFORMATIVE: Final = ("fetched", "not_modified", "gone", "rejected")
 _GONE: Final = (404, 410)
-OF_NO_CRAWL: Final = ("source", "policy")  # what a source or a policy saw is no page of a crawl
+# `discovery_type` of visits that no crawl made: what they saw is no page of a crawl, and does not count as one.
+_OF_NO_LIST: Final = ("source", "policy")
+OF_NO_CRAWL: Final = (*_OF_NO_LIST, "audit", "sql")
 
 
-def last_seen(connection: Connection, keys: Collection[int]) -> dict[int, SeenPage]:
-    """What the last visit of each URL found, by key, one statement for a few hundred; unvisited ones are missing."""
+def last_seen(connection: Connection, keys: Collection[int], *, of_crawls: bool = True) -> dict[int, SeenPage]:
+    """What the last visit of each URL found, by key, one statement for a few hundred; unvisited ones are missing.
+
+    Only visits of crawls, whose store has the page that they found; otherwise also those of audits and queries.
+    """
+    others = OF_NO_CRAWL if of_crawls else _OF_NO_LIST
     found: dict[int, SeenPage] = {}
     rest = iter(keys)
     column = fetches.c
@@ -132,9 +138,7 @@ def last_seen(connection: Connection, keys: Collection[int]) -> dict[int, SeenPa
                 column.columns_key,
                 number.label("number"),
             )
-            .where(
-                column.url_key.in_(some), column.outcome.in_(_INFORMATIVE), column.discovery_type.not_in(OF_NO_CRAWL)
-            )
+            .where(column.url_key.in_(some), column.outcome.in_(_INFORMATIVE), column.discovery_type.not_in(others))
             .subquery()
         )
         for row in connection.execute(select(ranked).where(ranked.c.number == 1)):
@@ -165,7 +169,7 @@ def last_columns_key(connection: Connection, host: str) -> int | None:
 
 
 def were_pages(connection: Connection, keys: Collection[int]) -> set[int]:
-    """Those of the URLs, by key, under which a page came before, and no picture."""
+    """Those of the URLs, by key, under which a page came in a crawl before, and no picture."""
     found: set[int] = set()
     rest, column = iter(keys), fetches.c
     while some := list(islice(rest, _BATCH)):

@@ -427,7 +427,8 @@ fetches: Final = Table(
     _count("depth", Integer),
     _count("images_found", Integer),
     _now("crawled_at"),
-    # "discovery" for the first visit of a URL, "refresh" where a known page was asked for again.
+    # Of a crawl: "discovery" for the first visit of a URL, "refresh" where a known page was asked for again. Of others:
+    # "audit", "sql", "source", "policy".
     Column("discovery_type", String(20), nullable=False, server_default=text("'discovery'")),
     Column("images_read", Boolean(), nullable=False, server_default=false()),
     # Which columns were read from the page besides those of every page (`rules.expressions.columns_key`); NULL: none.

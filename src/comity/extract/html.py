@@ -17,9 +17,8 @@ from turbohtml import Document, Element, Namespace
 from comity.extract.decode import MAX_BODY_BYTES, parse_html
 from comity.extract.expressions.evaluate import extract_columns
 from comity.extract.main_content import MainContent, page_base, read_main_content
-from comity.extract.page_facts import SaidByServer, read_facts
+from comity.extract.page_facts import SaidByServer, facts_to_json, read_facts
 from comity.model.page import HtmlPage, PageLimit
-from comity.rules.audit.stored_form import facts_to_json
 from comity.rules.canonical import query_in
 from comity.rules.user_agent import agent_token as own_token
 

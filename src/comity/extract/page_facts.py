@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import MISSING, fields
 from typing import Final, NamedTuple
 
 from turbohtml import Document, Element, Namespace, Node, Text
@@ -90,6 +91,9 @@ _UNSPACED: Final = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
 )
 
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_DEFAULTS: Final = {each.name: each.default for each in fields(PageFacts) if each.default is not MISSING}
+
 Address = Callable[[str], str]
 """Trims an address as the reader of the page does; what no server would take is empty."""
 
@@ -120,6 +124,12 @@ class SaidByServer(NamedTuple):
 
 
 NOTHING_SAID: Final = SaidByServer()
+
+
+def facts_to_json(facts: PageFacts) -> str:
+    """The facts of a page as one JSON object without defaults: of most pages that is a few hundred bytes."""
+    values = {name: getattr(facts, name) for name in _DEFAULTS}
+    return _encode({name: value for name, value in values.items() if value != _DEFAULTS[name]})
 
 
 def read_facts(

@@ -208,6 +208,12 @@ class Leases:
         with self._database.write() as connection:
             return leasing.end_uncleanly(connection, dead, self._now())
 
+    def any_free(self, hosts: Collection[str]) -> bool:
+        """Whether one of these hosts could be leased now; what dead processes of this machine held is freed first."""
+        self.release_dead()
+        with self._database.read() as connection:
+            return leasing.any_free(connection, hosts, self._now())
+
     def free_former(self, holders: Collection[str]) -> int:
         """Free what earlier holders of this very process could not give back; returns how many hosts."""
         with self._database.write() as connection:

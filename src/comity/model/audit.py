@@ -187,6 +187,8 @@ class ListedUrl(NamedTuple):
 
     url: str
     sitemap: str
+    alternates: tuple[Alternate, ...] = ()
+    """The translations that the sitemap names beside it."""
 
 
 class SitemapFile(NamedTuple):

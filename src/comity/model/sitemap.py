@@ -52,6 +52,8 @@ class SitemapEntry(NamedTuple):
     lastmod: datetime | None = None
     changefreq: ChangeFrequency | None = None
     priority: float | None = None
+    alternates: tuple[tuple[str, str], ...] = ()
+    """Languages and addresses of its translations, as written; only where they are asked for."""
 
 
 class PageHints(NamedTuple):

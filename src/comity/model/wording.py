@@ -10,6 +10,11 @@ from enum import StrEnum, auto
 from typing import Final, NamedTuple
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """`1 host`, `1,234 hosts`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 class Action(StrEnum):
     """What a user may do, or set; the comment says which values come with it."""
 

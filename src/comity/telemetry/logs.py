@@ -15,6 +15,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from comity.model.wording import counted as counted
 from comity.telemetry.events import Event, Level
 
 _PASSWORD: Final = re.compile(r"(?<=://)([^/\s:@]*):[^/\s]*@")
@@ -125,8 +126,3 @@ def _write_to_stderr(line: str) -> None:
     if sys.stderr is not None:
         sys.stderr.write(line)
         sys.stderr.flush()
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """`1 host`, `1,234 hosts`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -7,17 +7,27 @@ cut off goes on with the next file.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Final, NamedTuple
 
 from comity.extract.sitemap.read import iter_entries
+from comity.model.audit import Alternate, ListedUrl
 from comity.model.fetch import FailureKind, FetchFailure, FetchLimits, Response
 from comity.model.frontier import FoundBy, FrontierEntry, QueuedUrl, UnqueuedCode
 from comity.model.gate import Wait, WaitReason
 from comity.model.ledger import Purpose
 from comity.model.outcome import Refused, Trail
-from comity.model.sitemap import PageHints, SitemapBounds, SitemapEntry, SitemapKind, SitemapRow, SitemapState
+from comity.model.sitemap import (
+    PageHints,
+    SitemapBounds,
+    SitemapChunk,
+    SitemapEntry,
+    SitemapKind,
+    SitemapRow,
+    SitemapState,
+)
 from comity.rules.admission import KNOWN, Admitted, admit, of_link
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.politeness.backoff import retry_delay
@@ -69,7 +79,7 @@ class SitemapReader:
         settling: Settling,
         bounds: SitemapBounds,
         on_found: Callable[[LeasedHost], None],
-        on_listed: Callable[[str, Sequence[str]], None] | None = None,
+        on_listed: Callable[[Sequence[ListedUrl]], None] | None = None,
     ) -> None:
         self._on_listed = on_listed
         self._context = context
@@ -237,14 +247,17 @@ class SitemapReader:
         clock, collapse = self._context.clock, self._context.scope.collapse_subdomains
         began = clock()
         found_at = resolve_link(response.url, response.url, collapse=collapse) or planned.address
-        for chunk in iter_entries(response.body, content_type=response.content_type):
+        for chunk in self._chunks(response):
             kind = chunk.kind
             nested += chunk.nested
             problems.update(map(str, chunk.problems))
             entries += len(chunk.entries)
             if self._on_listed is not None and chunk.entries:
-                self._on_listed(planned.address.url, self._addresses(found_at, chunk.entries))
-            self._admit(host, self._accepted(host, plan, planned, found_at, chunk.entries), planned.address.key)
+                self._on_listed(self._listed(planned.address.url, found_at, chunk.entries))
+            # A translation that only the sitemap names is visited too: an audit could not tell that it is missing.
+            translations = (SitemapEntry(url) for entry in chunk.entries for _language, url in entry.alternates)
+            listed = chain(chunk.entries, translations)
+            self._admit(host, self._accepted(host, plan, planned, found_at, listed), planned.address.key)
             # The other tasks get as much time as this file took; most take next to none.
             spent_s = clock() - began
             await asyncio.sleep(spent_s if spent_s > _HELD_UP_S else 0)
@@ -262,14 +275,25 @@ class SitemapReader:
         detail = ", ".join(sorted(problems)) or None
         self._note(host, planned, SitemapState.READ, status=response.status, kind=kind, entries=entries, detail=detail)
 
-    def _addresses(self, found_at: WebAddress, entries: Iterable[SitemapEntry]) -> list[str]:
+    def _chunks(self, response: Response) -> Iterator[SitemapChunk]:
+        """The entries of a file, with their translations if what is listed is noted."""
+        with_alternates = self._on_listed is not None
+        return iter_entries(response.body, content_type=response.content_type, with_alternates=with_alternates)
+
+    def _listed(self, sitemap: str, found_at: WebAddress, entries: Iterable[SitemapEntry]) -> list[ListedUrl]:
         """What a sitemap lists, as it would be requested."""
+        found = []
+        for entry in entries:
+            address = self._address(entry.loc, found_at)
+            if address is not None:
+                named = ((language, self._address(url, found_at) or url) for language, url in entry.alternates)
+                found.append(ListedUrl(address, sitemap, tuple(Alternate(*each, "sitemap") for each in named)))
+        return found
+
+    def _address(self, written: str, found_at: WebAddress) -> str | None:
         scope, tracking = self._context.scope, self._context.tracking
-        found = (
-            resolve_link(entry.loc, found_at.url, collapse=scope.collapse_subdomains, tracking=tracking)
-            for entry in entries
-        )
-        return [address.url for address in found if address is not None]
+        found = resolve_link(written, found_at.url, collapse=scope.collapse_subdomains, tracking=tracking)
+        return found.url if found is not None else None
 
     def _accepted(
         self,
@@ -362,7 +386,7 @@ def _row(planned: PlannedSitemap, state: SitemapState) -> SitemapRow:
 
 def _hints(entry: SitemapEntry) -> PageHints | None:
     """What a sitemap says of a page besides its address."""
-    return PageHints(*entry[1:]) if entry[1:] != _UNSAID else None
+    return PageHints(*entry[1:4]) if entry[1:4] != _UNSAID else None
 
 
 def _not_requested(step: object) -> _Unread:

@@ -97,7 +97,7 @@ def with_same(
     Another door may have seen a newer page than the caller has: "not modified" would then leave the old one in place.
     """
     wanted = [row.key for row in rows if any(kept.get(row.url, ()))]
-    seen = last_seen(connection, wanted) if wanted else {}
+    seen = last_seen(connection, wanted, of_crawls=False) if wanted else {}
     return [
         row._replace(seen=page)
         if (page := seen.get(row.key)) is not None and (page.etag, page.last_modified) == kept.get(row.url)

@@ -145,6 +145,12 @@ def hosts_to_visit(database: Database, visits: VisitList) -> list[str]:
         return lists.hosts_to_visit(connection, visits.list_id)
 
 
+def is_open(database: Database, visits: VisitList) -> bool:
+    """Whether a list has not been ended, by this process or another."""
+    with database.read() as connection:
+        return lists.is_open(connection, visits.list_id)
+
+
 def end_list(database: Database, clock: Clock, visits: VisitList) -> None:
     """Nothing of the list is left to do: the next piece of work of this name starts afresh."""
     with database.write() as connection:

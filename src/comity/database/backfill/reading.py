@@ -59,7 +59,8 @@ def sums_of_fetches(connection: Connection, first: int, last: int) -> Sequence[R
     """
     row = fetches.alias("row")
     earlier = fetches.alias("earlier")
-    again = select(1).where(earlier.c.url_key == row.c.url_key, earlier.c.id < row.c.id).correlate(row).exists()
+    is_earlier = (earlier.c.url_key == row.c.url_key) & (earlier.c.id < row.c.id)
+    again = select(1).where(is_earlier, earlier.c.discovery_type.not_in(OF_NO_CRAWL)).correlate(row).exists()
     status = func.coalesce(row.c.status, 0)
     error = or_(status >= 400, row.c.outcome.in_(_WENT_WRONG))
     crawled = not_(error) & or_(status > 0, row.c.outcome.in_(_CAME))

@@ -44,6 +44,12 @@ def unfinished(connection: Connection, door: str, name: str) -> UUID | None:
     return found
 
 
+def is_open(connection: Connection, list_id: UUID) -> bool:
+    """Whether a list has not ended."""
+    lists = visit_lists.c
+    return connection.execute(select(lists.id).where(lists.id == list_id, lists.ended_at.is_(None))).first() is not None
+
+
 def end(connection: Connection, list_id: UUID, now: datetime) -> None:
     """Nothing of the list is left to do."""
     connection.execute(update(visit_lists).where(visit_lists.c.id == list_id).values(ended_at=now))

@@ -292,6 +292,13 @@ def holders(connection: Connection, prefix: str) -> list[str]:
     return list(connection.execute(statement).scalars())
 
 
+def any_free(connection: Connection, hosts: Collection[str], now: datetime | None) -> bool:
+    """Whether one of these hosts could be leased now."""
+    free = or_(domains.c.claimed_by.is_(None), domains.c.claim_expires_at <= instant(connection, now))
+    statement = select(domains.c.id).where(domains.c.domain.in_(list(hosts)), free).limit(1)
+    return connection.execute(statement).first() is not None
+
+
 def end_uncleanly(connection: Connection, dead_holders: Collection[str], now: datetime | None) -> int:
     """Free the leases of holders known to be dead, noting that they ended without a word."""
     if not dead_holders:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from comity.doors.cli.table_layout import Cell, Column, Row, lay_out, pair_lines, wrapped
 from comity.doors.schemas import iso_time
-from comity.telemetry.logs import counted
+from comity.model.wording import counted
 
 __all__ = ["Cell", "Column", "Row", "counted"]
 

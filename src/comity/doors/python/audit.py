@@ -76,7 +76,7 @@ class Audit:
 
     def write_tables(self, folder: Place) -> Path:
         """Write pages, links, findings and decisions as CSV and Parquet; gives the folder."""
-        from comity.reports.audit.tables import write_tables
+        from comity.run.audit.tables import write_tables
 
         path = Path(os.fspath(folder))
         write_tables(self._stored, self.findings, path)

@@ -13,7 +13,7 @@ from comity.model.audit import FindingCode, Severity
 
 if TYPE_CHECKING:
     from comity.model.audit import AuditComparison, AuditReport
-    from comity.reports.audit.tables import WrittenTable
+    from comity.run.audit.tables import WrittenTable
 
 
 class WarnedView(Schema):

@@ -154,7 +154,7 @@ async def open_services(
         queue_upkeep(state, _warn, schedules=schedules, on_sent=partial(_count_calls, meter)),
         _open_pages(state) as stored_pages,
         _open_audits(state) as audits,
-        _hosted_crawls(state) as crawls,
+        _hosted_crawls(state, meter) as crawls,
     ):
         services = WebServices(
             state,
@@ -205,9 +205,9 @@ def _log_audit(audit_id: str, problem: BaseException) -> None:
 
 
 @asynccontextmanager
-async def _hosted_crawls(state: State) -> AsyncIterator[HostedCrawls]:
+async def _hosted_crawls(state: State, meter: Meter) -> AsyncIterator[HostedCrawls]:
     """The crawls of this server; they are stopped with it."""
-    crawls = HostedCrawls(state, _log_fault)
+    crawls = HostedCrawls(state, partial(_note_fault, meter))
     await crawls.open()
     try:
         yield crawls

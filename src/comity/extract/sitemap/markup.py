@@ -34,6 +34,8 @@ _USUAL_ENTRY: Final = re.compile(
     rb"(?:<changefreq>([^<&]*+)</changefreq>\s*+)?(?:<priority>([^<&]*+)</priority>\s*+)?</url>"
 )
 _MOST_UNUSUAL: Final = 20
+_MOST_ALTERNATES: Final = 200
+_LINK: Final = b":link"
 _FREQUENCIES: Final = {str(frequency): frequency for frequency in ChangeFrequency}
 
 
@@ -41,8 +43,16 @@ class MarkupScanner:
     """Walks the tags of one document and gathers its entries."""
 
     def __init__(
-        self, source: DecodedSitemap, recognised: Recognised, limits: SitemapLimits, chunk_entries: int
+        self,
+        source: DecodedSitemap,
+        recognised: Recognised,
+        limits: SitemapLimits,
+        chunk_entries: int,
+        *,
+        with_alternates: bool = False,
     ) -> None:
+        self._with_alternates = with_alternates and recognised.kind is SitemapKind.URLSET
+        self._alternates: list[tuple[str, str]] = []
         self._data = source.data
         self._encoding = source.encoding
         self._problems = set(source.problems)
@@ -130,12 +140,16 @@ class MarkupScanner:
                         self._foreign_depth += 1
                 elif field is SitemapField.LINK:
                     self._take_link(attributes)
+                elif self._with_alternates and is_empty and name.endswith(_LINK):
+                    self._take_alternate(attributes)
                 elif field and not is_empty:
                     after = self._take_text(field, attributes, tag.end())
                     if after:
                         return after
                 elif not is_empty:
                     self._foreign, self._foreign_depth = name, 1
+                    if self._with_alternates and name.endswith(_LINK):
+                        self._take_alternate(attributes)
         return end
 
     def _take_usual(self, position: int, end: int) -> int:
@@ -185,6 +199,14 @@ class MarkupScanner:
         rel = _attribute(attributes, b"rel")
         if href and (rel is None or rel.strip().lower() == b"alternate"):
             self._values.setdefault(SitemapField.LOC, self._text(_unescaped(href)))
+
+    def _take_alternate(self, attributes: bytes) -> None:
+        """Keep a translation, which Google has sitemaps name by xhtml:link."""
+        href, language = _attribute(attributes, b"href"), _attribute(attributes, b"hreflang")
+        rel = _attribute(attributes, b"rel")
+        is_alternate = rel is None or rel.strip().lower() == b"alternate"
+        if href and language and is_alternate and len(self._alternates) < _MOST_ALTERNATES:
+            self._alternates.append((self._text(_unescaped(language)).strip(), self._text(_unescaped(href)).strip()))
 
     def _take_text(self, field: SitemapField, attributes: bytes, start: int) -> int:
         """Keep the text of an element; gives where to go on if that is not simply the next tag."""
@@ -238,6 +260,7 @@ class MarkupScanner:
         """Turn the gathered values into an entry, if they hold an address."""
         kind, values = self._open, self._values
         self._open, self._foreign = SitemapField.NONE, b""
+        alternates, self._alternates = tuple(self._alternates), []
         if not kind or not values:
             return
         self._values = {}
@@ -247,10 +270,17 @@ class MarkupScanner:
             if not loc.lower().startswith(("http://", "https://")):
                 return
         lastmod = values.get(SitemapField.LASTMOD) or values.get(SitemapField.PUBLISHED)
-        self._add(kind, loc, lastmod, values.get(SitemapField.CHANGEFREQ), values.get(SitemapField.PRIORITY))
+        frequency, priority = values.get(SitemapField.CHANGEFREQ), values.get(SitemapField.PRIORITY)
+        self._add(kind, loc, lastmod, frequency, priority, alternates)
 
     def _add(
-        self, kind: SitemapField, loc: str, lastmod: str | None, frequency: str | None, priority: str | None
+        self,
+        kind: SitemapField,
+        loc: str,
+        lastmod: str | None,
+        frequency: str | None,
+        priority: str | None,
+        alternates: tuple[tuple[str, str], ...] = (),
     ) -> None:
         """Note an entry, unless it is one too many."""
         loc = loc.strip()
@@ -276,6 +306,7 @@ class MarkupScanner:
                 when,
                 _FREQUENCIES.get(frequency.strip().lower()) if frequency else None,
                 _priority(priority) if priority else None,
+                alternates,
             )
         )
 

@@ -29,6 +29,7 @@ def iter_entries(
     content_type: str | None,
     limits: SitemapLimits = _DEFAULT_LIMITS,
     chunk_entries: int = CHUNK_ENTRIES,
+    with_alternates: bool = False,
 ) -> Iterator[SitemapChunk]:
     """Read a sitemap chunk by chunk; there is at least one, and the last one's kind holds."""
     source: DecodedSitemap | None = None
@@ -38,7 +39,8 @@ def iter_entries(
     assert source is not None
     recognised = recognise(source.data)
     if recognised is not None:
-        yield from MarkupScanner(source, recognised, limits, chunk_entries).chunks()
+        scanner = MarkupScanner(source, recognised, limits, chunk_entries, with_alternates=with_alternates)
+        yield from scanner.chunks()
         return
     yield from iter_lines(source, limits, chunk_entries)
 

@@ -3,102 +3,61 @@
 `pages/` has the pages as every crawl stores them. From them, and from what the state knows of the audit, come the files
 of `tables/`, which `stored` reads: pages and links in a stable order, robots.txt files, sitemaps, listed URLs and
 decisions. All of it can be made again from the same parts, so an audit that was killed here is gathered once more.
+
+An audit of ten thousand pages has a million links. They pass through here one page at a time, and no database takes
+part: DuckDB alone would need more memory than the rest of the report. What is held of a URL is the URL and a few
+numbers, and of a link the number of its target.
 """
 
 from __future__ import annotations
 
+import heapq
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from errno import EEXIST, ENOTEMPTY
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 from uuid import UUID
 
-import duckdb
+import zstandard
 
 from comity.database import audits, robots, sitemaps
 from comity.database.connection import Database
 from comity.database.frontier import lists
-from comity.model.audit import RobotsFile, SitemapFile
+from comity.model.audit import FOLLOWED, RobotsFile, SitemapFile
 from comity.model.sitemap import SitemapState
 
 PAGES: Final = "pages"
 TABLES: Final = "tables"
 LISTED: Final = "listed.jsonl"
 """What sitemaps list, a line for each, as it is found; lines may repeat."""
-_MEMORY_LIMITS: Final = ("48MB", "256MB", "2GB")
+COMPRESSED: Final = ".jsonl.zst"
+LAST_LINE: Final = "null"
 _ROWS_AT_ONCE: Final = 500
 _MOST_LEVELS: Final = 1_000
 _MOST_REPLACED: Final = 5  # times that another process may put tables in between
-_ROW_GROUP: Final = 2_048  # rows; DuckDB's least
-_LINES_AT_ONCE: Final = 2_000
-_BUCKET_BYTES: Final = 2_000_000  # of a table that are sorted at once
-_PAGE_COLUMNS: Final = """
-    url VARCHAR, http_status INTEGER, error VARCHAR, depth INTEGER, final_url VARCHAR, content_type VARCHAR,
-    content_hash VARCHAR, headers VARCHAR, hops VARCHAR, first_byte_ms DOUBLE, elapsed_ms DOUBLE, wire_bytes BIGINT,
-    body_size BIGINT, facts VARCHAR, links VARCHAR
-"""
-_LISTED_TABLE: Final = """
-SELECT DISTINCT url, sitemap FROM listed_lines ORDER BY url, sitemap
-"""
-# Links that lead to a page of the site, whether or not it was visited; a redirect is a link to where it leads.
-_WAYS: Final = """
-CREATE TABLE ways AS
-SELECT hash(page) AS origin, hash(url) AS target FROM links
-WHERE outcome IN ('followed', 'blocked_by_robots', 'too_deep')
-UNION ALL SELECT hash(url), hash(final_url) FROM raw WHERE final_url <> url
-"""
-_NEXT_LEVEL: Final = """
-INSERT INTO depths SELECT DISTINCT target, ? FROM ways JOIN depths ON key = origin AND depths.depth = ?
-WHERE target NOT IN (SELECT key FROM depths)
-"""
-# Long rows are sorted a few megabytes at a time: first only what they are sorted by, and how long each is.
-_LINK_PLAN: Final = """
-CREATE TABLE link_plan AS
-SELECT url, (sum(size) OVER (ORDER BY url) // getvariable('bucket_bytes'))::BIGINT AS bucket
-FROM (SELECT url, length(links) AS size FROM raw WHERE links IS NOT NULL)
-"""
-# One row for each link, page by page, in the order of the page.
-_SOME_LINKS: Final = """
-SELECT page, link.url, link.text, link.rel, link.region, link.outcome FROM (
-    SELECT page, unnest(from_json(
-        links, '[{"url":"VARCHAR","text":"VARCHAR","rel":["VARCHAR"],"region":"VARCHAR","outcome":"VARCHAR"}]'
-    )) AS link
-    FROM (
-        SELECT raw.url AS page, raw.links
-        FROM raw JOIN (SELECT url FROM link_plan WHERE bucket = getvariable('bucket')) AS plan ON plan.url = raw.url
-        WHERE raw.links IS NOT NULL ORDER BY raw.url
-    )
-)
-"""
-# Every URL that was visited, and those that were decided about and not visited.
-_PAGE_PLAN: Final = """
-CREATE TABLE page_plan AS
-SELECT url, error, depth, in_sitemap,
-    (sum(size) OVER (ORDER BY depth, url) // getvariable('bucket_bytes'))::BIGINT AS bucket
-FROM (
-    SELECT everything.url, error, coalesce(depths.depth, everything.depth, 1) AS depth, size,
-        everything.url IN (SELECT url FROM listed) AS in_sitemap
-    FROM (
-        SELECT url, error, depth, 500 + coalesce(length(facts), 0) + coalesce(length(headers), 0) AS size FROM raw
-        UNION ALL
-        SELECT url, min(error) AS error, 1 AS depth, 500 AS size FROM refused
-        WHERE url NOT IN (SELECT url FROM raw) GROUP BY url
-    ) AS everything
-    LEFT JOIN depths ON depths.key = hash(everything.url)
-)
-"""
-_SOME_PAGES: Final = """
-SELECT plan.url, http_status AS status, plan.error, plan.depth, final_url, content_type, content_hash, headers, hops,
-    first_byte_ms, elapsed_ms, coalesce(wire_bytes, 0) AS wire_bytes, coalesce(body_size, 0) AS body_size, in_sitemap,
-    facts
-FROM raw RIGHT JOIN (SELECT * FROM page_plan WHERE bucket = getvariable('bucket')) AS plan ON plan.url = raw.url
-ORDER BY plan.depth, plan.url
-"""
+_LINES_AT_ONCE: Final = 20_000  # that are sorted in memory
+_LEVEL: Final = 1  # of compression: what is written here is read once or twice
+# Links that lead to a page of the site, whether or not it was visited.
+_WAYS: Final = frozenset({FOLLOWED, "blocked_by_robots", "too_deep"})
+_NOWHERE: Final = -1
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+PAGE_COLUMNS: Final = (
+    "url", "http_status", "error", "depth", "final_url", "content_type", "content_hash", "first_byte_ms", "elapsed_ms",
+    "wire_bytes", "body_size", "headers", "hops", "facts",
+)  # fmt: skip
+"""In the order of a line of the table of pages, which says after them whether a sitemap lists the page."""
+_AS_JSON: Final = 3  # the last columns are JSON already
+
+ReadPages = Callable[[Sequence[str]], Iterator[tuple[Any, ...]]]
+"""Reads columns of the stored pages, page by page; always in the same order."""
 
 
 class AuditRuns(NamedTuple):
@@ -108,16 +67,21 @@ class AuditRuns(NamedTuple):
     run_ids: tuple[UUID, ...]
 
 
-def gather(database: Database, audit: AuditRuns, folder: Path, parts: Sequence[Path], start: str) -> None:
+def gather(database: Database, audit: AuditRuns, folder: Path, read_pages: ReadPages, start: str) -> None:
     """Write the tables of an audit, in place of any that are there."""
     made = Path(tempfile.mkdtemp(prefix=".tables-", dir=folder))
     try:
         _write_lines(made / "decisions.jsonl", decisions(database, audit))
-        _write_lines(made / "refused.jsonl", _refused(database, audit))
         _write_lines(made / "robots.jsonl", (row._asdict() for row in robots_files(database, audit)))
         _write_lines(made / "sitemaps.jsonl", (row._asdict() for row in sitemap_files(database, audit)))
-        _write_tables(made, folder, parts, start)
-        (made / "refused.jsonl").unlink()
+        _write_listed(made, folder / LISTED)
+        site = _Site(read_pages, _refused(database, audit))
+        site.mark_listed(read_listed(folder / LISTED))
+        with (made / ".spool").open("w+b") as file:
+            pages = site.spool_pages(read_pages, file)
+            site.find_depths(start)
+            site.write_tables(made, pages)
+        (made / ".spool").unlink()
         _replace(folder / TABLES, made)
     finally:
         shutil.rmtree(made, ignore_errors=True)
@@ -217,101 +181,171 @@ def _write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def _write_tables(made: Path, folder: Path, parts: Sequence[Path], start: str) -> None:
-    """Write the large tables, with more memory if a site needs it."""
-    for number, limit in enumerate(_MEMORY_LIMITS):
-        try:
-            with closing(duckdb.connect(":memory:", config=_settings(made, limit))) as connection:
-                _write_large(connection, made, folder, parts, start)
-        except duckdb.OutOfMemoryException:
-            if number == len(_MEMORY_LIMITS) - 1:
-                raise
-            for name in ("links", "pages"):
-                shutil.rmtree(made / name, ignore_errors=True)
-        else:
-            break
-    shutil.rmtree(made / "overflow", ignore_errors=True)
+def _write_listed(made: Path, path: Path) -> None:
+    """What sitemaps list, each entry once, in order: sorted in pieces that fit into memory, then merged."""
+    pieces: list[Path] = []
+    found = read_listed(path)
+    while some := list(islice(found, _LINES_AT_ONCE)):
+        pieces.append(made / f".listed-{len(pieces)}")
+        with pieces[-1].open("w", encoding="utf-8") as file:
+            file.writelines(_encode(row) + "\n" for row in sorted(some))
+    with ExitStack() as opened, LineWriter(made / f"listed{COMPRESSED}") as lines:
+        files = [opened.enter_context(piece.open(encoding="utf-8")) for piece in pieces]
+        last: list[Any] | None = None
+        for row in heapq.merge(*((json.loads(line) for line in file) for file in files)):
+            if row != last:
+                lines.write(_encode(row))
+            last = row
+    for piece in pieces:
+        piece.unlink()
 
 
-def _write_large(connection: Any, made: Path, folder: Path, parts: Sequence[Path], start: str) -> None:
-    if parts:
-        files = [str(part.absolute()) for part in parts]
-        connection.read_parquet(files, union_by_name=True).create_view("raw")
-    else:
-        connection.execute(f"CREATE TABLE raw ({_PAGE_COLUMNS})")
-    connection.execute("CREATE TABLE refused (url VARCHAR, error VARCHAR)")
-    _load_lines(connection, made / "refused.jsonl", ("url", "error"), "INSERT INTO refused SELECT unnest(?), unnest(?)")
-    connection.execute("CREATE TABLE listed_lines (url VARCHAR, sitemap VARCHAR)")
-    rows = "INSERT INTO listed_lines SELECT unnest(?), unnest(?)"
-    _load_lines(connection, folder / LISTED, ("url", "sitemap"), rows)
-    connection.execute(f"SET VARIABLE bucket_bytes = {_BUCKET_BYTES}")
-    _write(connection, _LISTED_TABLE, made / "listed.parquet")
-    connection.execute("DROP TABLE listed_lines")
-    _view(connection, made / "listed.parquet", "listed")
-    connection.execute(_LINK_PLAN)
-    _write_buckets(connection, "link_plan", _SOME_LINKS, made / "links")
-    _view(connection, made / "links", "links")
-    _find_depths(connection, start)
-    connection.execute(_PAGE_PLAN)
-    _write_buckets(connection, "page_plan", _SOME_PAGES, made / "pages")
-
-
-def _settings(made: Path, memory_limit: str) -> dict[str, Any]:
-    """One thread and little memory: what does not fit goes to disk."""
-    return {
-        "threads": 1,
-        "memory_limit": memory_limit,
-        "temp_directory": str(made / "overflow"),
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-    }
-
-
-def _find_depths(connection: Any, start: str) -> None:
-    """How many links each page is from the start, level by level."""
-    connection.execute(_WAYS)
-    connection.execute("CREATE TABLE depths (key UBIGINT PRIMARY KEY, depth INTEGER)")
-    connection.execute("INSERT INTO depths SELECT hash(?), 0", [start])
-    for depth in range(1, _MOST_LEVELS):
-        added = connection.execute(_NEXT_LEVEL, [depth, depth - 1]).fetchone()
-        if not added or not added[0]:
-            break
-    connection.execute("DROP TABLE ways")
-
-
-def _write_buckets(connection: Any, plan: str, query: str, folder: Path) -> None:
-    """Write a table as files that follow one another in the order of their names."""
-    folder.mkdir()
-    buckets = connection.table(plan).aggregate("bucket").order("bucket").fetchall()
-    for number, (bucket,) in enumerate(buckets or [(0,)]):
-        connection.execute(f"SET VARIABLE bucket = {int(bucket)}")
-        _write(connection, query, folder / f"part-{number:06d}.parquet")
-    connection.execute(f"DROP TABLE {plan}")
-
-
-def _write(connection: Any, query: str, path: Path) -> None:
-    connection.sql(query).write_parquet(str(path.absolute()), compression="zstd", row_group_size=_ROW_GROUP)
-
-
-def _view(connection: Any, path: Path, name: str) -> None:
-    """Let later queries read a table that was written: a file, or a folder of parts."""
-    files = [path] if path.is_file() else sorted(path.iterdir())
-    connection.read_parquet([str(file.absolute()) for file in files]).create_view(name)
-
-
-def _load_lines(connection: Any, path: Path, names: tuple[str, str], insert: str) -> None:
-    """Load a file of JSON lines, some at a time; a line that a kill cut is left out."""
+def read_listed(path: Path) -> Iterator[list[Any]]:
+    """Entries of sitemaps as they were noted: address, sitemap, translations. A line that a kill cut is left out."""
     if not path.exists():
         return
     with path.open(encoding="utf-8", errors="replace") as file:
-        while lines := list(islice(file, _LINES_AT_ONCE)):
-            found = [row for line in lines if (row := _parsed(line)) is not None]
-            connection.execute(insert, [[str(row.get(name)) for row in found] for name in names])
+        for line in file:
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(row, dict) and row.get("url"):
+                yield [str(row["url"]), str(row.get("sitemap")), row.get("alternates") or []]
 
 
-def _parsed(line: str) -> dict[str, Any] | None:
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return None
-    return row if isinstance(row, dict) and row.get("url") else None
+class LineWriter:
+    """Writes lines of JSON to a compressed file; the last is `LAST_LINE`, by which a reader knows that it is whole."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("wb")
+        self._stream = zstandard.ZstdCompressor(level=_LEVEL).stream_writer(self._file)
+
+    def __enter__(self) -> LineWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_problem: object) -> None:
+        if kind is None:
+            self.write(LAST_LINE)
+        self._stream.close()  # type: ignore[no-untyped-call]  # and the file with it
+
+    def write(self, line: str) -> None:
+        """Add a line."""
+        self._stream.write(line.encode("utf-8", "replace") + b"\n")
+
+
+class _Spool:
+    """Pieces of text in a file, which are read again in another order."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
+        self._decompressor = zstandard.ZstdDecompressor()
+        self._places = array("Q", [0])
+
+    def add(self, text: str) -> int:
+        """Keep a piece; gives its number."""
+        piece = self._compressor.compress(text.encode("utf-8", "replace"))
+        self._file.write(piece)
+        self._places.append(self._places[-1] + len(piece))
+        return len(self._places) - 2
+
+    def read(self, number: int) -> str:
+        """A piece again."""
+        first, end = self._places[number], self._places[number + 1]
+        self._file.seek(first)
+        return self._decompressor.decompress(self._file.read(end - first)).decode()
+
+
+class _Site:
+    """The URLs of an audit by number, and how they lead to one another."""
+
+    def __init__(self, read_pages: ReadPages, refused: Iterable[dict[str, Any]]) -> None:
+        self._numbers: dict[str, int] = {}
+        for (url,) in read_pages(("url",)):
+            self._numbers.setdefault(url, len(self._numbers))
+        self._refused: dict[str, str] = {}
+        for row in refused:
+            url, error = row["url"], row["error"]
+            if url not in self._numbers or url in self._refused:
+                self._refused[url] = min(error, self._refused.get(url, error))
+                self._numbers.setdefault(url, len(self._numbers))
+        size = len(self._numbers)
+        self._is_listed = bytearray(size)
+        self._depths = array("i", [_NOWHERE]) * size
+        self._stored_depths = array("i", [1]) * size
+        self._first = array("Q", [0]) * size  # where the targets of a page begin
+        self._count = array("I", [0]) * size
+        self._targets = array("I")
+        self._pieces = array("Q", [0]) * size
+        self._outcomes: Counter[str] = Counter()
+
+    def mark_listed(self, entries: Iterable[Sequence[Any]]) -> None:
+        """Note which URLs sitemaps list."""
+        for entry in entries:
+            number = self._numbers.get(entry[0])
+            if number is not None:
+                self._is_listed[number] = 1
+
+    def spool_pages(self, read_pages: ReadPages, file: BinaryIO) -> _Spool:
+        """Read every page once: note where it leads, and put it aside, in two pieces with its links first."""
+        spool = _Spool(file)
+        for *values, links in read_pages((*PAGE_COLUMNS, "links")):
+            url, depth, final_url = values[0], values[3], values[4]
+            number = self._numbers[url]
+            self._stored_depths[number] = depth if depth is not None else 1
+            self._note_targets(number, links, final_url if final_url != url else None)
+            self._pieces[number] = spool.add(f'{{"page":{_encode(url)},"links":{links}}}' if links else "")
+            spool.add(",".join((*map(_encode, values[:-_AS_JSON]), *(each or "null" for each in values[-_AS_JSON:]))))
+        return spool
+
+    def _note_targets(self, number: int, links: str | None, redirects_to: str | None) -> None:
+        """Note which URLs a page leads to; a redirect is a link to where it leads."""
+        found: dict[int, None] = {}
+        for link in json.loads(links) if links else ():
+            outcome = link["outcome"]
+            self._outcomes[outcome] += 1
+            if outcome in _WAYS and (target := self._numbers.get(link["url"])) is not None:
+                found[target] = None
+        if redirects_to is not None and (target := self._numbers.get(redirects_to)) is not None:
+            found[target] = None
+        self._first[number] = len(self._targets)
+        self._count[number] = len(found)
+        self._targets.extend(found)
+
+    def find_depths(self, start: str) -> None:
+        """Find how many links each page is from the start, level by level."""
+        if start not in self._numbers:
+            return
+        level = [self._numbers[start]]
+        self._depths[level[0]] = 0
+        for depth in range(1, _MOST_LEVELS):
+            following: list[int] = []
+            for number in level:
+                first = self._first[number]
+                for target in self._targets[first : first + self._count[number]]:
+                    if self._depths[target] == _NOWHERE:
+                        self._depths[target] = depth
+                        following.append(target)
+            level = following
+
+    def write_tables(self, made: Path, pages: _Spool) -> None:
+        """Write pages by depth and URL, links by page, and how many links had each outcome."""
+        depths = [
+            found if found != _NOWHERE else stored
+            for found, stored in zip(self._depths, self._stored_depths, strict=True)
+        ]
+        with LineWriter(made / f"pages{COMPRESSED}") as lines:
+            for url, number in sorted(self._numbers.items(), key=lambda item: (depths[item[1]], item[0])):
+                is_listed = "true" if self._is_listed[number] else "false"
+                if url in self._refused:
+                    known = {"url": url, "error": self._refused[url], "wire_bytes": 0, "body_size": 0}
+                    said = ",".join(_encode(known.get(name)) for name in PAGE_COLUMNS)
+                else:
+                    said = pages.read(self._pieces[number] + 1)
+                lines.write(f"[{said},{depths[number]},{is_listed}]")
+        with LineWriter(made / f"links{COMPRESSED}") as lines:
+            for url, number in sorted(self._numbers.items()):
+                if url not in self._refused and (said := pages.read(self._pieces[number])):
+                    lines.write(said)
+        (made / "outcomes.json").write_text(json.dumps(dict(sorted(self._outcomes.items()))), encoding="utf-8")

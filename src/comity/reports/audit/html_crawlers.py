@@ -8,8 +8,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from comity.model.audit import AgentAccess, AgentRule, AuditReport, RobotsFile, SitemapFile
+from comity.model.wording import counted
 from comity.reports.audit.markup import Html, element, escaped, foreign, joined, link
-from comity.telemetry.logs import counted
 
 _MOST_LINES: Final = 1_000
 _LONGEST_LINE: Final = 300

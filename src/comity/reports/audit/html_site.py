@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from comity.model.audit import AuditReport, Bar, SectionCount
+from comity.model.wording import counted
 from comity.reports.audit.build import BLOCKED, NO_ANSWER
 from comity.reports.audit.markup import Html, element, foreign, joined
-from comity.telemetry.logs import counted
 
 _LABEL_WIDTH: Final = 162
 _BAR_WIDTH: Final = 190

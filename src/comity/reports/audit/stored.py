@@ -5,38 +5,49 @@ Each call reads anew, a few rows at a time, so an audit of ten thousand pages ta
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
-import duckdb
+import zstandard
 
 from comity.model.audit import (
+    Alternate,
     AuditedLink,
     AuditedPage,
     AuditInfo,
+    Directive,
+    Heading,
+    Hop,
     ListedUrl,
+    PageFacts,
     PageLink,
     PageRegion,
+    Resource,
     RobotsDecision,
     RobotsFile,
     SitemapFile,
+    StructuredItem,
     Warned,
 )
 from comity.model.errors import BadInput, ComityError, NotFound
-from comity.reports.audit.gather import TABLES, AuditRuns
-from comity.rules.audit.stored_form import facts_from_json, headers_from_json, hops_from_json
+from comity.reports.audit.gather import COMPRESSED, TABLES, AuditRuns
 
 INFO: Final = "audit.json"
-_MEMORY_LIMIT: Final = "64MB"
-_ROWS_AT_ONCE: Final = 200
-_LINKS_AT_ONCE: Final = 2_000
 _LONGEST_INFO: Final = 10_000_000
+_FACTS: Final = {each.name for each in fields(PageFacts) if each.default is not MISSING}
+_ROWS: Final[Mapping[str, Any]] = {
+    "headings": Heading,
+    "alternates": Alternate,
+    "directives": Directive,
+    "insecure_resources": Resource,
+}
+_TEXTS: Final = ("titles", "descriptions", "canonicals", "images_without_alt", "policies")
 
 
 class StoredAudit:
@@ -56,13 +67,9 @@ class StoredAudit:
 
     def pages(self) -> Iterator[AuditedPage]:
         """Every URL visited or decided about, by depth and URL."""
-        names = (
-            "url, status, error, depth, final_url, content_type, content_hash, headers, hops, first_byte_ms, "
-            "elapsed_ms, wire_bytes, body_size, in_sitemap, facts"
-        )
-        for row in self._rows(names, "pages", _ROWS_AT_ONCE):
-            url, status, error, depth, final_url, content_type, content_hash, headers, hops, *rest = row
-            first_byte_ms, elapsed_ms, wire_bytes, body_bytes, in_sitemap, facts = rest
+        for row in self._compressed("pages"):
+            url, status, error, _, final_url, content_type, content_hash, first_byte_ms, elapsed_ms, *rest = row
+            wire_bytes, body_bytes, headers, hops, facts, depth, in_sitemap = rest
             yield AuditedPage(
                 url=url,
                 status=status,
@@ -71,26 +78,34 @@ class StoredAudit:
                 final_url=final_url,
                 content_type=content_type,
                 content_hash=content_hash,
-                headers=headers_from_json(headers) if headers else (),
-                hops=hops_from_json(hops) if hops else (),
+                headers=tuple((name, value) for name, value in headers or ()),
+                hops=tuple(Hop(*(hop[name] for name in Hop._fields)) for hop in hops or ()),
                 first_byte_ms=first_byte_ms,
                 elapsed_ms=elapsed_ms,
                 wire_bytes=wire_bytes or 0,
                 body_bytes=body_bytes or 0,
-                in_sitemap=bool(in_sitemap),
-                facts=facts_from_json(facts) if facts else None,
+                in_sitemap=in_sitemap,
+                facts=_facts_of(facts) if facts else None,
             )
 
     def links(self) -> Iterator[AuditedLink]:
         """Every link of every page, by page."""
-        for page, url, text, rel, region, outcome in self._rows(
-            "page, url, text, rel, region, outcome", "links", _LINKS_AT_ONCE
-        ):
-            yield AuditedLink(page, PageLink(url, text, tuple(rel or ()), PageRegion(region), outcome))
+        for row in self._compressed("links"):
+            page = row["page"]
+            for each in row["links"]:
+                link = PageLink(
+                    each["url"], each["text"], tuple(each["rel"]), PageRegion(each["region"]), each["outcome"]
+                )
+                yield AuditedLink(page, link)
 
     def outcomes(self) -> dict[str, int]:
-        """How many links had each outcome; counted by the database, as there may be a million."""
-        return dict(self._rows("outcome, count(*)", "links", _ROWS_AT_ONCE, " GROUP BY outcome ORDER BY outcome"))
+        """How many links had each outcome; counted when the audit ended, as there may be a million."""
+        path = self._tables / "outcomes.json"
+        try:
+            found: dict[str, int] = json.loads(path.read_bytes())
+        except (OSError, ValueError) as problem:
+            raise _damaged(path, problem) from None
+        return found
 
     def robots(self) -> Sequence[RobotsFile]:
         """The robots.txt of each origin that was asked."""
@@ -102,32 +117,28 @@ class StoredAudit:
 
     def listed(self) -> Iterator[ListedUrl]:
         """The URLs that its sitemaps list."""
-        for url, sitemap in self._rows("url, sitemap", "listed", _LINKS_AT_ONCE):
-            yield ListedUrl(url, sitemap)
+        for url, sitemap, alternates in self._compressed("listed"):
+            named = tuple(Alternate(language, address, "sitemap") for language, address in alternates)
+            yield ListedUrl(url, sitemap, named)
 
     def decisions(self) -> Iterator[RobotsDecision]:
         """The stored decisions by robots.txt."""
         for row in self._lines("decisions"):
             yield RobotsDecision(*(row[name] for name in RobotsDecision._fields))
 
-    def _rows(self, names: str, table: str, at_once: int, grouped: str = "") -> Iterator[tuple[Any, ...]]:
-        """The rows of a table in the order of its file."""
-        path = self._tables / table
-        files = sorted(path.iterdir()) if path.is_dir() else [path.with_suffix(".parquet")]
-        settings: dict[str, Any] = {
-            "threads": 1,
-            "memory_limit": _MEMORY_LIMIT,
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-        }
-        with closing(duckdb.connect(":memory:", config=settings)) as connection:
-            try:
-                connection.read_parquet([str(file.absolute()) for file in files]).create_view("found")
-                connection.execute(f"SELECT {names} FROM found{grouped}")  # noqa: S608  # our own words
-                while rows := connection.fetchmany(at_once):
-                    yield from rows
-            except duckdb.Error as problem:
-                raise _damaged(path, problem) from None
+    def _compressed(self, table: str) -> Iterator[Any]:
+        """The rows of a table, in the order of its file."""
+        path = self._tables / f"{table}{COMPRESSED}"
+        try:
+            with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
+                for line in io.TextIOWrapper(stream, encoding="utf-8"):
+                    row = json.loads(line)
+                    if row is None:  # the last line
+                        return
+                    yield row
+                raise ValueError("its end is missing")
+        except (OSError, ValueError, zstandard.ZstdError) as problem:
+            raise _damaged(path, problem) from None
 
     def _lines(self, name: str) -> Iterator[dict[str, Any]]:
         path = self._tables / f"{name}.jsonl"
@@ -137,6 +148,28 @@ class StoredAudit:
                     yield json.loads(line)
         except (OSError, ValueError) as problem:
             raise _damaged(path, problem) from None
+
+
+def facts_from_json(text: str) -> PageFacts:
+    """The facts of a page as they are stored with it."""
+    return _facts_of(json.loads(text))
+
+
+def _facts_of(stored: Mapping[str, Any]) -> PageFacts:
+    """Facts as they were; unknown ones are ignored, since a store may be newer than its reader."""
+    found = {name: value for name, value in stored.items() if name in _FACTS}
+    for name, kind in _ROWS.items():
+        if name in found:
+            found[name] = tuple(kind(*row) for row in found[name])
+    for name in _TEXTS:
+        if name in found:
+            found[name] = tuple(found[name])
+    if "structured" in found:
+        rows = found["structured"]
+        found["structured"] = tuple(
+            StructuredItem(kind, syntax, tuple(missing), problem) for kind, syntax, missing, problem in rows
+        )
+    return PageFacts(**found)
 
 
 def _damaged(path: Path, problem: Exception) -> ComityError:

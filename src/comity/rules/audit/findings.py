@@ -45,7 +45,7 @@ def find(data: AuditData) -> tuple[Finding, ...]:
             _judge_page(page, row, site, shared, translations, found)
     note_links(site, data.links(), found)
     rules = {origin: file.for_agent(data.info.user_agent) for origin, file in parsed.items()}
-    entries = note_listed(site, data.listed(), rules, found)
+    entries = note_listed(site, data.listed(), rules, translations, found)
     judge_answers(site, found)
     judge_links(site, found)
     judge_canonical_targets(site, found)

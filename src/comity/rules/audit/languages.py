@@ -56,14 +56,16 @@ class Translations:
 
     def __init__(self) -> None:
         self._by_url: dict[str, tuple[Alternate, ...]] = {}
+        self._invalid: set[str] = set()  # pages with codes that are none
 
     def take(self, alternates: Sequence[Alternate], row: Row, found: Found) -> None:
-        """Keep what a page names, and report codes that are none."""
+        """Keep what a page names, or its entry in a sitemap, and report codes that are none."""
         if not alternates:
             return
-        self._by_url[row.url] = tuple(alternates)
+        self._by_url[row.url] = (*self._by_url.get(row.url, ()), *alternates)
         invalid = dict.fromkeys(each.language for each in alternates if not is_language(each.language))
-        if invalid:
+        if invalid and row.url not in self._invalid:
+            self._invalid.add(row.url)
             found.add(FindingCode.HREFLANG_INVALID, row.url, _SEPARATOR.join(repr(each) for each in invalid))
 
     def judge(self, site: Site, found: Found) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 from comity.model.audit import FindingCode, ListedUrl, SitemapFile
 from comity.model.sitemap import SitemapState
 from comity.rules.audit.canonical_pages import canonical_fault
+from comity.rules.audit.languages import Translations
 from comity.rules.audit.pagination import is_later_page
 from comity.rules.audit.site_rows import Answer, Found, Row, Site
 from comity.rules.canonical import origin_of
@@ -18,17 +19,20 @@ _MAX_BLOCKED: Final = 50_000
 """URLs of a sitemap that are blocked and that the audit therefore has no row for."""
 
 
-def note_listed(site: Site, listed: Iterable[ListedUrl], robots: Mapping[str, AgentRules], found: Found) -> int:
+def note_listed(
+    site: Site, listed: Iterable[ListedUrl], robots: Mapping[str, AgentRules], translations: Translations, found: Found
+) -> int:
     """Mark what the sitemaps list, report what robots.txt blocks of it; gives the number of entries."""
     count = 0
     blocked: dict[str, str] = {}
-    for url, _ in listed:
+    for url, _, alternates in listed:
         count += 1
         if not site.has(url):
             continue
         row = site.find(url)
         if row is not None:
             row.is_listed = True
+            translations.take(alternates, row, found)
         if len(blocked) < _MAX_BLOCKED and url not in blocked:
             why = _blocked_by(url, row, robots)
             if why is not None:

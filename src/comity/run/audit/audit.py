@@ -7,21 +7,26 @@ itself or by a budget, the next one of the same site is a new audit.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
-from collections.abc import Sequence
-from contextlib import suppress
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
-from typing import Final
+from typing import Any, Final, TextIO
 from uuid import UUID
 
 from comity.assemble import State, open_state
-from comity.model.audit import AuditInfo, Warned
+from comity.model.audit import AuditInfo, ListedUrl, Warned
 from comity.model.errors import ComityError
 from comity.model.gate import SLOT_TIMEOUT_MESSAGE, Door
 from comity.model.run import BudgetReason, EndReason
+from comity.model.wording import counted
 from comity.operate.takedown import list_takedowns
 from comity.reports.audit.gather import LISTED, PAGES, AuditRuns, gather
 from comity.reports.audit.stored import StoredAudit, read_runs, when, write_info
@@ -31,6 +36,7 @@ from comity.rules.first_contact import without_tls
 from comity.rules.takedown import Takedowns
 from comity.run.runtime import event_loop_runner
 from comity.settings import Settings
+from comity.store.formats.parquet_reader import read_rows
 from comity.store.parts.manifest import note_path
 from comity.store.target import Target
 from comity.walk.crawl.crawl import Crawl
@@ -42,21 +48,23 @@ from comity.walk.visit_list import (
     end_list,
     forget_robots,
     hosts_to_visit,
+    is_open,
     list_state,
     open_list,
     pages_so_far,
     where_it_led,
 )
 
+LOCK: Final = ".lock"
 MAX_PAGES: Final = 200
 MAX_MINUTES: Final = 60.0
 """S2's budgets."""
 WAIT_FOR_HOST_S: Final = 1800.0  # for a host that another worker holds
 _LOOK_EVERY_S: Final = 1.0
-_LOOK_AT_LEAST_EVERY_S: Final = 5.0
 _STOP_S: Final = 40.0
 _LONGEST_NAME: Final = 250
 _MOST_ROUNDS: Final = 10_000
+_MOST_ENDED: Final = 5  # times that another process may end an audit just before this one goes on with it
 _BUDGETS: Final = frozenset(map(str, BudgetReason))
 # After these the same command goes on; after any other end it begins a new audit.
 _GOES_ON: Final = frozenset(
@@ -128,6 +136,7 @@ class AuditRun:
         self._failure: BaseException | None = None
         self._run_ids: list[UUID] = []
         self._moved_to: str | None = None
+        self._seconds_before = 0.0
 
     def start(self) -> None:
         """Begin, or go on."""
@@ -144,6 +153,11 @@ class AuditRun:
         if loop is not None and crawl is not None:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(crawl.stop)
+
+    def near_limits(self, now: float) -> list[Warned]:
+        """Budgets of which 80 % are used by now (S2); `now` by the clock of the progress."""
+        spent_s = max(0.0, now - self.progress.started_at) if self.progress.started_at else 0.0
+        return near_limits(self.plan, self.pages_before + self.progress.pages, (self._seconds_before + spent_s) / 60.0)
 
     def close(self) -> StoredAudit:
         """The audit as it is stored; raises what made it fail."""
@@ -165,8 +179,29 @@ class AuditRun:
 
     async def _audit(self, state: State) -> None:
         self._loop = asyncio.get_running_loop()
+        with self._own_list(state) as visits:
+            await self._audit_list(state, visits)
+
+    @contextmanager
+    def _own_list(self, state: State) -> Iterator[VisitList]:
+        """The list of visits of this audit, begun or continued; `ComityError` while another process works on it.
+
+        The lock of its folder is that of an open file, so a process that is killed frees it.
+        """
+        for _attempt in range(_MOST_ENDED):
+            visits = open_list(state.database, state.clock, str(Door.AUDIT), self.plan.name)
+            folder = self._folder_of(state, visits)
+            folder.mkdir(parents=True, exist_ok=True)
+            with (folder / LOCK).open("a+") as file:
+                if not _is_locked(file):
+                    raise ComityError(_busy(folder.name, file))
+                if is_open(state.database, visits):  # otherwise another process ended it just now, and this one is new
+                    yield visits
+                    return
+        raise ComityError(f"other processes audit {self.plan.start.url} again and again; wait until they have ended")
+
+    async def _audit_list(self, state: State, visits: VisitList) -> None:
         database, plan = state.database, self.plan
-        visits = open_list(database, state.clock, str(Door.AUDIT), plan.name)
         self.is_resumed = visits.is_resumed
         folder = self._open_folder(state, visits)
         if not visits.is_resumed:  # an owner who has just mended robots.txt wants to see that
@@ -181,17 +216,19 @@ class AuditRun:
         if reason not in _GOES_ON:
             end_list(database, state.clock, visits)
 
-    def _open_folder(self, state: State, visits: VisitList) -> Path:
+    def _folder_of(self, state: State, visits: VisitList) -> Path:
         """The folder of the audit, named by its site and the time when it began."""
-        now = list_state(state.database, visits, ())
+        begun_at = list_state(state.database, visits, ()).begun_at
         site = self.plan.start.host.replace(":", "-").replace("[", "").replace("]", "")[:100]
-        audit_id = f"{site}-{when(now.begun_at)}-{visits.list_id.hex[:4]}"
-        folder = self.folder = Path(state.settings.audits) / audit_id
-        folder.mkdir(parents=True, exist_ok=True)
+        return Path(state.settings.audits) / f"{site}-{when(begun_at)}-{visits.list_id.hex[:4]}"
+
+    def _open_folder(self, state: State, visits: VisitList) -> Path:
+        now = list_state(state.database, visits, ())
+        folder = self.folder = self._folder_of(state, visits)
         known = read_runs(folder)
         self._run_ids = list(known.run_ids) if known is not None else []
         self.info = AuditInfo(
-            audit_id=audit_id,
+            audit_id=folder.name,
             site=self.plan.start.url,
             started_at=now.begun_at,
             ended_at=None,
@@ -212,7 +249,7 @@ class AuditRun:
     async def _crawl_until_done(self, state: State, visits: VisitList) -> tuple[EndReason, str]:
         """Crawl the site until it is done, a budget is spent or `stop` is called; gives how it ended."""
         hosts = {self.plan.start.host} | set(hosts_to_visit(state.database, visits))
-        gives_up_at, wait_s = monotonic() + WAIT_FOR_HOST_S, _LOOK_EVERY_S
+        gives_up_at = monotonic() + WAIT_FOR_HOST_S
         for _round in range(_MOST_ROUNDS):
             spent = self._spent(state, visits)
             summary = await self._crawl_hosts(state, visits, set() if spent else hosts)
@@ -229,13 +266,25 @@ class AuditRun:
                 continue
             if not left:
                 return reason, summary.reason
-            if not _is_held(summary, left) or monotonic() > gives_up_at:
+            if not _is_held(summary, left):
                 return reason, summary.reason
             hosts = left
             self.waits_for = tuple(sorted(left))
-            wait_s = min(1.5 * wait_s, _LOOK_AT_LEAST_EVERY_S)  # each look is a run of its own in the state
-            await asyncio.sleep(wait_s)
+            if not await self._wait_for_any(state, left, gives_up_at):
+                return reason, summary.reason
         return EndReason.PUT_OFF, EndReason.PUT_OFF.sentence
+
+    async def _wait_for_any(self, state: State, hosts: set[str], gives_up_at: float) -> bool:
+        """Wait until one of these hosts can be leased, or the audit is stopped; False if that takes too long.
+
+        A crawl that is started in vain would be a run of its own in the state.
+        """
+        leases = state.leases()
+        while monotonic() < gives_up_at:
+            await asyncio.sleep(_LOOK_EVERY_S)
+            if self._is_stopping.is_set() or await asyncio.to_thread(leases.any_free, hosts):
+                return True
+        return False
 
     def _spent(self, state: State, visits: VisitList) -> EndReason | None:
         """The budget that earlier processes spent, if they did."""
@@ -243,11 +292,11 @@ class AuditRun:
         self.pages_before = pages_so_far(state.database, visits)
         if plan.max_pages and self.pages_before >= plan.max_pages:
             return EndReason.PAGE_LIMIT
-        seconds = list_state(state.database, visits, self._run_ids).seconds
+        seconds = self._seconds_before = list_state(state.database, visits, self._run_ids).seconds
         return EndReason.TIME_LIMIT if plan.max_minutes and seconds >= 60.0 * plan.max_minutes else None
 
     async def _crawl_hosts(self, state: State, visits: VisitList, hosts: set[str]) -> RunSummary:
-        plan, seconds = self.plan, list_state(state.database, visits, self._run_ids).seconds
+        plan, seconds = self.plan, self._seconds_before
         settings = state.settings.model_copy(
             update={
                 "max_pages": max(1, plan.max_pages - self.pages_before) if plan.max_pages else 0,
@@ -268,11 +317,13 @@ class AuditRun:
             finally:
                 self._crawl = None
 
-    def _note_listed(self, sitemap: str, urls: Sequence[str]) -> None:
+    def _note_listed(self, listed: Sequence[ListedUrl]) -> None:
         """Note what a sitemap lists; it is on disk before the sitemap counts as read."""
         assert self.folder is not None
         with (self.folder / LISTED).open("a", encoding="utf-8") as file:
-            file.writelines(json.dumps({"url": url, "sitemap": sitemap}, ensure_ascii=False) + "\n" for url in urls)
+            for url, sitemap, alternates in listed:
+                named = {"alternates": [each[:2] for each in alternates]} if alternates else {}
+                file.write(json.dumps({"url": url, "sitemap": sitemap, **named}, ensure_ascii=False) + "\n")
 
     def _follow_start(self, state: State, visits: VisitList) -> str | None:
         """The host that the start redirected to, if it is another: then that is the site which is audited."""
@@ -308,8 +359,7 @@ class AuditRun:
         if self._moved_to is None and (moved := self._other_site(state)) is not None:
             # An earlier process followed the redirect; this one ended before it looked.
             self._moved_to = moved.url if not add_visits(state.database, visits, [moved]) else None
-        parts = [part for part in Target.of_folder(self.folder / PAGES).parts() if note_path(part).exists()]
-        gather(state.database, runs, self.folder, parts, self._moved_to or start)
+        gather(state.database, runs, self.folder, partial(read_stored, self.folder), self._moved_to or start)
         now, pages = list_state(state.database, visits, self._run_ids), pages_so_far(state.database, visits)
         warnings = self._warnings(reason, pages, now.seconds / 60.0)
         if self._moved_to is not None:
@@ -331,22 +381,59 @@ class AuditRun:
             1 for page in StoredAudit(self.folder).pages() if page.error and SLOT_TIMEOUT_MESSAGE in page.error
         )
         if timed_out:
-            said = f"{SLOT_TIMEOUT_MESSAGE}: {timed_out:,} URLs were not fetched."
+            were = "was" if timed_out == 1 else "were"
+            said = f"{SLOT_TIMEOUT_MESSAGE}: {counted(timed_out, 'URL')} {were} not fetched."
             self.info = replace(self.info, warnings=(*self.info.warnings, Warned("slot_timeout", said)))
         self._write_info(visits)
 
     def _warnings(self, reason: EndReason, pages: int, minutes: float) -> list[Warned]:
         """Budgets of which 80 % were used (S2), and the one that ended the audit."""
-        found: list[Warned] = []
-        for budget, used, limit in (
-            (BudgetReason.PAGE_LIMIT, float(pages), float(self.plan.max_pages)),
-            (BudgetReason.TIME_LIMIT, minutes, self.plan.max_minutes),
-        ):
-            if limit and (used >= WARN_AT * limit or str(reason) == budget):
-                near = limit_warning(budget, WARN_AT * limit, int(limit) if limit == int(limit) else limit)
-                found.append(Warned(f"{budget}_near", near.sentence))
+        found = near_limits(self.plan, pages, minutes, str(reason))
         said = _sentence(reason, self.plan)
         return [*found, Warned(str(reason), said)] if said else found
+
+
+def near_limits(plan: AuditPlan, pages: int, minutes: float, spent: str = "") -> list[Warned]:
+    """Budgets of which 80 % are used, or which are `spent`."""
+    found: list[Warned] = []
+    for budget, used, limit in (
+        (BudgetReason.PAGE_LIMIT, float(pages), float(plan.max_pages)),
+        (BudgetReason.TIME_LIMIT, minutes, plan.max_minutes),
+    ):
+        if limit and (used >= WARN_AT * limit or spent == budget):
+            near = limit_warning(budget, WARN_AT * limit, int(limit) if limit == int(limit) else limit)
+            found.append(Warned(f"{budget}_near", near.sentence))
+    return found
+
+
+def _is_locked(file: TextIO) -> bool:
+    """Lock a file for as long as it is open, and note in it which process did; False if another process has it."""
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # a file system without locks; the lease of the host must do
+    file.truncate(0)
+    file.write(f"{os.getpid()}\n")
+    file.flush()
+    return True
+
+
+def _busy(name: str, file: TextIO) -> str:
+    file.seek(0)
+    process = file.read(20).strip()
+    by = f" (process {process})" if process.isdecimal() else ""
+    return (
+        f"the audit {name} is being run by another process{by}; wait until it has ended, or stop that process and "
+        "run the same command to continue the audit"
+    )
+
+
+def read_stored(folder: Path, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Columns of the pages that an audit has stored, page by page."""
+    parts = (part for part in Target.of_folder(folder / PAGES).parts() if note_path(part).exists())
+    return chain.from_iterable(read_rows(part, names) for part in parts)
 
 
 def _sentence(reason: EndReason, plan: AuditPlan) -> str | None:

@@ -121,7 +121,7 @@ ROWS_PER_GROUP: Final = 2000
 BYTES_PER_PAGE: Final = 1024 * 1024
 WAITING_BYTES: Final = 4 * 1024 * 1024  # compressed pages of other large columns that wait for `body` to end
 _LEVEL: Final = 1
-_MAGIC: Final = b"PAR1"
+MAGIC: Final = b"PAR1"
 _BODY: Final = NAMES.index("body")
 _BINARY_BODY: Final = NAMES.index("body_bytes")
 _LARGE: Final = ("body", "body_bytes", *CONTENT)
@@ -139,7 +139,7 @@ _ZSTD: Final = 6
 _DATA_PAGE: Final = 0
 
 
-class _Chunk(NamedTuple):
+class Chunk(NamedTuple):
     """A column of a row group, as it is in the file."""
 
     column: PageColumn | StoredColumn
@@ -151,7 +151,7 @@ class _Chunk(NamedTuple):
     bounds: tuple[bytes, bytes] | None
 
 
-class _ColumnPages:
+class ColumnPages:
     """The data pages of one column while its row group is written."""
 
     def __init__(self, column: PageColumn | StoredColumn, compressor: zstandard.ZstdCompressor) -> None:
@@ -223,9 +223,9 @@ class _ColumnPages:
         done, self.done, self.done_bytes = self.done, [], 0
         return done
 
-    def chunk(self, offset: int) -> _Chunk:
+    def chunk(self, offset: int) -> Chunk:
         """The column as it ended up."""
-        return _Chunk(
+        return Chunk(
             self._column, offset, self._values, self._plain_bytes, self._coded_bytes, self._nulls, self._bounds
         )
 
@@ -236,19 +236,19 @@ class ParquetPart(PartWriter):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
-        self._groups: list[tuple[list[_Chunk], int]] = []
+        self._groups: list[tuple[list[Chunk], int]] = []
         self._at = 0
         self._further: dict[str, StoredColumn] = {}  # by folded name: what was extracted from the pages
         self._begin_group()
 
     def _begin(self, file: BinaryIO) -> None:
-        self._write(file, _MAGIC)
+        self._write(file, MAGIC)
 
     def _begin_group(self) -> None:
         self._rows: list[tuple[Any, ...]] = []
-        self._bodies = _ColumnPages(COLUMNS[_BODY], self._compressor)
-        self._binary = _ColumnPages(COLUMNS[_BINARY_BODY], self._compressor)
-        self._text, self._markdown = (_ColumnPages(COLUMNS[NAMES.index(name)], self._compressor) for name in CONTENT)
+        self._bodies = ColumnPages(COLUMNS[_BODY], self._compressor)
+        self._binary = ColumnPages(COLUMNS[_BINARY_BODY], self._compressor)
+        self._text, self._markdown = (ColumnPages(COLUMNS[NAMES.index(name)], self._compressor) for name in CONTENT)
         self._bodies_at = 0
         self._body_bytes = 0
         self._further_bytes = 0
@@ -290,7 +290,7 @@ class ParquetPart(PartWriter):
     def _end_group(self, file: BinaryIO) -> None:
         self._bodies.end_page()
         self._write_bodies(file)
-        chunks: dict[str, _Chunk] = {"body": self._bodies.chunk(self._bodies_at)}
+        chunks: dict[str, Chunk] = {"body": self._bodies.chunk(self._bodies_at)}
         large = {"body_bytes": self._binary, "text": self._text, "markdown": self._markdown}
         small: Iterator[Any] = zip(*self._rows, strict=True)
         for column in COLUMNS:
@@ -298,7 +298,7 @@ class ParquetPart(PartWriter):
                 continue
             pages = large.get(column.name)
             if pages is None:
-                pages = _ColumnPages(column, self._compressor)
+                pages = ColumnPages(column, self._compressor)
                 _add_small(pages, column, next(small))
             pages.end_page()
             offset = self._at
@@ -315,10 +315,10 @@ class ParquetPart(PartWriter):
 
     def _further_chunk(
         self, file: BinaryIO, column: StoredColumn, extracted: Sequence[ExtractedValues | None]
-    ) -> _Chunk:
+    ) -> Chunk:
         """Write one column of what was extracted."""
-        pages = _ColumnPages(column, self._compressor)
-        for values in _pages_of(values_of(column, extracted)):
+        pages = ColumnPages(column, self._compressor)
+        for values in data_pages(values_of(column, extracted)):
             pages.add_encoded([value is not None for value in values], plain_values(values, column.type))
             pages.end_page()
         offset = self._at
@@ -331,15 +331,15 @@ class ParquetPart(PartWriter):
         for chunks, rows in self._groups:  # those before a column was first met have it too, without a value
             for column in list(self._further.values())[len(chunks) - len(COLUMNS) :]:
                 chunks.append(self._further_chunk(file, column, [None] * rows))
-        footer = _footer(self._groups, (*COLUMNS, *self._further.values()))
-        self._write(file, b"".join((footer, len(footer).to_bytes(4, "little"), _MAGIC)))
+        footer = file_footer(self._groups, (*COLUMNS, *self._further.values()))
+        self._write(file, b"".join((footer, len(footer).to_bytes(4, "little"), MAGIC)))
 
     def _write(self, file: BinaryIO, data: bytes) -> None:
         file.write(data)
         self._at += len(data)
 
 
-def _pages_of(values: list[Any]) -> Iterator[list[Any]]:
+def data_pages(values: list[Any]) -> Iterator[list[Any]]:
     """The values of a column, as many at a time as fit into a data page: a reader holds a whole page in memory."""
     first = size = 0
     for number, value in enumerate(values):
@@ -351,7 +351,7 @@ def _pages_of(values: list[Any]) -> Iterator[list[Any]]:
         yield values[first:]
 
 
-def _add_small(pages: _ColumnPages, column: PageColumn, values: tuple[Any, ...]) -> None:
+def _add_small(pages: ColumnPages, column: PageColumn, values: tuple[Any, ...]) -> None:
     """A column's values as pages have them become those that are written."""
     if column.name == "run_id":
         pages.add_texts(_names(values))
@@ -379,7 +379,7 @@ def _run(length: int, is_there: bool) -> bytes:
     return varint(length << 1) + (b"\1" if is_there else b"\0")
 
 
-def _footer(groups: list[tuple[list[_Chunk], int]], columns: Sequence[PageColumn | StoredColumn]) -> bytes:
+def file_footer(groups: list[tuple[list[Chunk], int]], columns: Sequence[PageColumn | StoredColumn]) -> bytes:
     """What a reader reads first: the columns, and where each row group has them."""
     root = thrift_struct(binary(4, b"schema"), i32(5, len(columns)))
     ordered = thrift_struct(nested(1))  # bounds are in the order that a column's type defines
@@ -425,7 +425,7 @@ def _further_schema(column: StoredColumn) -> bytes:
     return thrift_struct(*fields)
 
 
-def _group(chunks: list[_Chunk], rows: int) -> bytes:
+def _group(chunks: list[Chunk], rows: int) -> bytes:
     return thrift_struct(
         listing(1, STRUCT, [_column_chunk(chunk) for chunk in chunks]),
         i64(2, sum(chunk.plain_bytes for chunk in chunks)),
@@ -435,7 +435,7 @@ def _group(chunks: list[_Chunk], rows: int) -> bytes:
     )
 
 
-def _column_chunk(chunk: _Chunk) -> bytes:
+def _column_chunk(chunk: Chunk) -> bytes:
     statistics = [i64(3, chunk.nulls)]
     if chunk.bounds is not None:
         statistics += (binary(5, chunk.bounds[1]), binary(6, chunk.bounds[0]))

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from decimal import Context, Decimal
 from enum import Enum, auto
+from itertools import chain
 from typing import Any, Final
 
 from comity.model.expression import ColumnType, ExtractedValues, StoredColumn, TypeName
 from comity.rules.expressions.values import converted
-from comity.store.formats.columns import utf8
+from comity.store.formats.columns import all_utf8
 
 FIXED_BYTES: Final = 16
 _INT64_DIGITS: Final = 18
@@ -87,8 +88,8 @@ def plain_values(values: Sequence[Any], kind: ColumnType) -> list[bytes]:
     there = [value for value in values if value is not None]
     how = physical(kind)
     if how is Physical.BYTES:
-        texts = map(utf8, there)
-        return [piece for text in texts for piece in (_length(len(text)), text)]
+        texts = all_utf8(there)
+        return list(chain.from_iterable(zip(map(_length, map(len, texts)), texts, strict=True)))
     if how is Physical.BOOLEAN:
         bits = sum(1 << place for place, value in enumerate(there) if value)
         return [bits.to_bytes((len(there) + 7) // 8, "little")]

@@ -165,7 +165,7 @@ class Crawl:
             finds_images=terms.images,
             refresh=terms.refresh,
             track=terms.track and not terms.has_own_list,
-            has_own_list=terms.has_own_list,
+            list_door=terms.door if terms.has_own_list else None,
             waits_for_space=self._hooks.waits_for_space,
             columns=stored_columns(terms.columns, has_extractor=self._hooks.extract is not None, details=terms.details),
             details=terms.details,

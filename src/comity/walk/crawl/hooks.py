@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from comity.extract.fetched_page import Extractor
+from comity.model.audit import ListedUrl
 from comity.model.outcome import Outcome
 from comity.model.wording import NO_ADVICE, CrawlAdvice
 from comity.telemetry.meter import Meter
@@ -83,8 +84,8 @@ class CrawlHooks:
     """What the run was asked to crawl, without schemes; None where every URL at depth 0 counts as such."""
     duties: tuple[Duty, ...] = ()
     """What else to do while the run lasts."""
-    on_listed: Callable[[str, Sequence[str]], None] | None = None
-    """Called with the address of a sitemap and pages that it lists, before these are committed; pages may repeat."""
+    on_listed: Callable[[Sequence[ListedUrl]], None] | None = None
+    """Called with pages that a sitemap lists, before these are committed; pages may repeat."""
     recorded: Mapping[str, Any] = field(default_factory=dict)
     """What is stored with the settings of the run, such as its seeds."""
     advice: CrawlAdvice = NO_ADVICE

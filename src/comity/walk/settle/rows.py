@@ -163,7 +163,7 @@ def _content_hash(outcome: Outcome) -> str | None:
 
 
 def known_before(connection: Connection, fetches: list[FetchRow], came: Sequence[int]) -> tuple[int, int]:
-    """Mark visits of known pages as refreshes; gives how many there are, and how many images they were known to show.
+    """Mark visits of pages that crawls know as refreshes; gives how many, and how many images they were known to show.
 
     One statement for a batch, and only for hosts that had pages before.
     """

@@ -140,7 +140,7 @@ class Settler:
         finds_images: bool = False,
         refresh: RefreshTerms = WHOLE_REFRESH,
         track: bool = True,
-        has_own_list: bool = False,
+        list_door: str | None = None,
         waits_for_space: bool = False,
         columns: tuple[StoredColumn, ...] = (),
         details: KeptDetails = NO_DETAILS,
@@ -158,7 +158,8 @@ class Settler:
         self._clock = clock
         self._retries = retries
         self._track = track
-        self._has_own_list = has_own_list
+        self._list_door = list_door
+        self._has_own_list = list_door is not None
         self._failure: Exception | None = None
         self._owed: tuple[Sequence[HostBatch], Exception] | None = None  # a batch that must come again first, and why
         self._stored: tuple[Sequence[HostBatch], _Stored] | None = None  # the batch whose pages are on disk
@@ -411,6 +412,8 @@ class Settler:
                 row = row._replace(
                     images_found=seen.images_found, images_read=seen.images_read, columns_key=seen.columns_key
                 )
+        if self._list_door is not None:  # it is no visit of a crawl, and a crawl counts the page when it comes to it
+            row = row._replace(discovery_type=self._list_door)
         rows.fetches.append(row)
         rows.received += row.wire_bytes
         if is_final:

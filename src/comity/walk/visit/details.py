@@ -6,6 +6,7 @@ A run that asks for none of it has no `VisitDetails` in its trails, and nothing 
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any, Final
 
 from comity.model.audit import FOLLOWED, Hop, PageLink, PageRegion
@@ -15,12 +16,12 @@ from comity.model.frontier import UnqueuedCode
 from comity.model.outcome import VisitDetails
 from comity.model.page import ANSWER_COLUMNS, LINK_COLUMNS, HtmlPage, KeptDetails
 from comity.rules.admission import Admitted, DenialCode, Terms, admit, of_link
-from comity.rules.audit.stored_form import headers_to_json, hops_to_json, links_to_json
 from comity.rules.canonical import resolve_link, resolve_location
 from comity.rules.url_secrets import masked_url
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext
 
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _BATCH: Final = 500
 _LONGEST: Final = 2_000
 _JSON: Final = ColumnType(TypeName.JSON)
@@ -53,8 +54,8 @@ def detail_values(details: VisitDetails | None, kept: KeptDetails, depth: int) -
     found = details or VisitDetails()
     values: list[Any] = [found.links] if kept.links else []
     if kept.headers:
-        headers = headers_to_json([_masked(*pair) for pair in found.headers.pairs]) if found.hops else None
-        hops = hops_to_json(found.hops) if found.hops else None
+        headers = _encode([_masked(*pair) for pair in found.headers.pairs]) if found.hops else None
+        hops = _encode([hop._asdict() for hop in found.hops]) if found.hops else None
         values += [headers, hops, found.first_byte_ms, found.elapsed_ms, found.wire_bytes, found.body_size]
     return [*values, found.facts, depth] if kept.facts else values
 
@@ -104,7 +105,7 @@ async def links_with_outcomes(
             why = "nofollow" if href in marked else _WITHHELD.get(withheld, str(withheld)) if withheld else None
             pair = known[href] = _outcome(host, href, base, terms, why, context)
         found.append(PageLink(pair[0], text, rel, PageRegion(region), pair[1]))
-    return links_to_json(found)
+    return _encode([link._asdict() for link in found])
 
 
 def _outcome(

@@ -148,6 +148,7 @@ async def _show(run: AuditRun) -> None:
     from comity.doors.cli.crawl.progress import ProgressLine, show_line
 
     clock, shown, has_noted = SystemClock(), None, False
+    warned: set[str] = set()
     task: asyncio.Task[None] | None = None
     try:
         while True:
@@ -155,6 +156,10 @@ async def _show(run: AuditRun) -> None:
             if run.waits_for and not has_noted:
                 has_noted = True
                 note(f"comity: waiting for another process that is crawling {', '.join(run.waits_for[:3])}")
+            for warning in run.near_limits(clock.seconds()):
+                if warning.code not in warned:
+                    warned.add(warning.code)
+                    note(f"comity: {warning.sentence}")
             if progress is not shown and progress.started_at:  # it has none while the state is being opened
                 await _cancel(task)
                 pages = max(run.plan.max_pages - run.pages_before, 1) if run.plan.max_pages else 0

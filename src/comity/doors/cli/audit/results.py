@@ -19,7 +19,7 @@ from comity.model.run import EndReason
 if TYPE_CHECKING:
     from comity.model.audit import AuditComparison, AuditInfo, AuditReport, FindingChange
     from comity.reports.audit.stored import StoredAudit
-    from comity.reports.audit.tables import WrittenTable
+    from comity.run.audit.tables import WrittenTable
 
 STYLES: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTICE: "cyan"}
 
@@ -77,7 +77,7 @@ def _write_files(stored: StoredAudit, report: AuditReport, results: Results) -> 
 
             size = write_html(report, results.report)
         if results.tables is not None:
-            from comity.reports.audit.tables import write_tables
+            from comity.run.audit.tables import write_tables
 
             tables = write_tables(stored, report.findings, results.tables)
     except OSError as error:

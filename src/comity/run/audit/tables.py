@@ -1,29 +1,31 @@
-"""The tables of an audit, for spreadsheets and data frames: pages, links, findings and decisions, as CSV and Parquet.
+"""The tables of an audit, for spreadsheets and data frames: pages, links, findings and the like, as CSV and Parquet.
 
-Rows are written one by one as CSV, and DuckDB makes the Parquet file of that under a limit of memory; so a table of any
-length takes the same. A table is there whole or not at all.
+Rows are written one by one, so a table of any length takes the same memory. A table is there whole or not at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from comity.model.audit import AuditData, AuditedPage, Finding, PageFacts
-from comity.rules.csv_rows import HAS_GUARD, CsvValue, csv_line
+from comity.model.expression import ColumnType, StoredColumn, TypeName
+from comity.rules.csv_rows import CsvValue, csv_line
+from comity.store.formats.columns import utf8
+from comity.store.formats.parquet_table import ParquetTable
 
-_MEMORY_LIMIT: Final = "32MB"
-_LONGEST_LINE: Final = 1_000_000
-_BUFFER_BYTES: Final = 4_000_000
 _MOST_JOINED: Final = 20
 
 Cells = Sequence[CsvValue]
 
 
-class _Column(NamedTuple):
-    name: str
-    type: str = "VARCHAR"
+_TEXT, _NUMBER, _LARGE = ColumnType(), ColumnType(TypeName.INTEGER), ColumnType(TypeName.BIGINT)
+_DECIMAL, _FLAG = ColumnType(TypeName.DOUBLE), ColumnType(TypeName.BOOLEAN)
+
+
+def _column(name: str, kind: ColumnType = _TEXT) -> StoredColumn:
+    return StoredColumn(name, kind)
 
 
 class WrittenTable(NamedTuple):
@@ -37,7 +39,7 @@ class WrittenTable(NamedTuple):
 
 class _Table(NamedTuple):
     name: str
-    columns: tuple[_Column, ...]
+    columns: tuple[StoredColumn, ...]
     rows: Callable[[], Iterator[Cells]]
 
 
@@ -51,49 +53,61 @@ def _tables(data: AuditData, findings: Sequence[Finding]) -> tuple[_Table, ...]:
     return (
         _Table("pages", _PAGES, lambda: (_page_cells(page) for page in data.pages())),
         _Table("links", _LINKS, lambda: _link_rows(data)),
+        _Table("headers", _HEADERS, lambda: _header_rows(data)),
+        _Table("hops", _HOPS, lambda: _hop_rows(data)),
         _Table("findings", _FINDINGS, lambda: _finding_rows(findings)),
         _Table("decisions", _DECISIONS, lambda: (tuple(each) for each in data.decisions())),
     )
 
 
 _PAGES: Final = (
-    _Column("url"),
-    _Column("status", "INTEGER"),
-    _Column("error"),
-    _Column("depth", "INTEGER"),
-    _Column("final_url"),
-    _Column("redirects", "INTEGER"),
-    _Column("content_type"),
-    _Column("in_sitemap", "BOOLEAN"),
-    _Column("first_byte_ms", "DOUBLE"),
-    _Column("elapsed_ms", "DOUBLE"),
-    _Column("wire_bytes", "BIGINT"),
-    _Column("body_bytes", "BIGINT"),
-    _Column("language"),
-    _Column("title"),
-    _Column("description"),
-    _Column("h1"),
-    _Column("canonical"),
-    _Column("robots"),
-    _Column("words", "INTEGER"),
-    _Column("images", "INTEGER"),
-    _Column("images_without_alt", "INTEGER"),
-    _Column("structured_data"),
-    _Column("hreflang"),
-    _Column("content_hash"),
-    _Column("text_hash"),
-    _Column("similarity"),
+    _column("url"),
+    _column("status", _NUMBER),
+    _column("error"),
+    _column("depth", _NUMBER),
+    _column("final_url"),
+    _column("redirects", _NUMBER),
+    _column("content_type"),
+    _column("in_sitemap", _FLAG),
+    _column("first_byte_ms", _DECIMAL),
+    _column("elapsed_ms", _DECIMAL),
+    _column("wire_bytes", _LARGE),
+    _column("body_bytes", _LARGE),
+    _column("language"),
+    _column("title"),
+    _column("description"),
+    _column("h1"),
+    _column("canonical"),
+    _column("robots"),
+    _column("words", _NUMBER),
+    _column("images", _NUMBER),
+    _column("images_without_alt", _NUMBER),
+    _column("structured_data"),
+    _column("hreflang"),
+    _column("content_hash"),
+    _column("text_hash"),
+    _column("similarity"),
 )
-_LINKS: Final = tuple(map(_Column, ("page", "url", "text", "rel", "region", "outcome")))
-_FINDINGS: Final = tuple(map(_Column, ("code", "severity", "title", "url", "detail", "pages")))
+_LINKS: Final = tuple(map(_column, ("page", "url", "text", "rel", "region", "outcome")))
+_HEADERS: Final = tuple(map(_column, ("page", "name", "value")))
+_HOPS: Final = (
+    _column("page"),
+    _column("number", _NUMBER),
+    _column("url"),
+    _column("status", _NUMBER),
+    _column("location"),
+    _column("first_byte_ms", _DECIMAL),
+    _column("elapsed_ms", _DECIMAL),
+)
+_FINDINGS: Final = tuple(map(_column, ("code", "severity", "title", "url", "detail", "pages")))
 _DECISIONS: Final = (
-    _Column("url"),
-    _Column("allowed", "BOOLEAN"),
-    _Column("matched_rule"),
-    _Column("line", "INTEGER"),
-    _Column("crawl_delay", "DOUBLE"),
-    _Column("timestamp"),
-    _Column("confidence"),
+    _column("url"),
+    _column("allowed", _FLAG),
+    _column("matched_rule"),
+    _column("line", _NUMBER),
+    _column("crawl_delay", _DECIMAL),
+    _column("timestamp"),
+    _column("confidence"),
 )
 
 
@@ -143,6 +157,20 @@ def _link_rows(data: AuditData) -> Iterator[Cells]:
         yield page, link.url, link.text, " ".join(link.rel) or None, str(link.region), link.outcome
 
 
+def _header_rows(data: AuditData) -> Iterator[Cells]:
+    """The header fields of each last answer."""
+    for page in data.pages():
+        for name, value in page.headers:
+            yield page.url, name, value
+
+
+def _hop_rows(data: AuditData) -> Iterator[Cells]:
+    """The requests of each visit: redirects, then the last answer."""
+    for page in data.pages():
+        for number, hop in enumerate(page.hops, 1):
+            yield page.url, number, hop.url, hop.status, hop.location, hop.first_byte_ms, hop.elapsed_ms
+
+
 def _finding_rows(findings: Iterable[Finding]) -> Iterator[Cells]:
     for finding in findings:
         for page in finding.pages:
@@ -155,45 +183,19 @@ def _write(table: _Table, folder: Path) -> WrittenTable:
     partial_csv, partial_parquet = (path.with_name(f".{path.name}.partial") for path in (csv, parquet))
     rows = 0
     try:
-        with partial_csv.open("w", encoding="utf-8", errors="replace", newline="") as file:
-            file.write(csv_line([column.name for column in table.columns]))
+        with (
+            partial_csv.open("wb") as file,
+            ParquetTable(partial_parquet, table.columns) as parquet_table,
+        ):
+            file.write(utf8(csv_line([column.name for column in table.columns])))
             for cells in table.rows():
-                file.write(csv_line(cells))
+                line = utf8(csv_line(cells))
+                file.write(line)
+                parquet_table.add(cells, len(line))
                 rows += 1
-        _to_parquet(table.columns, partial_csv, partial_parquet)
         partial_csv.replace(csv)
         partial_parquet.replace(parquet)
     finally:
         partial_csv.unlink(missing_ok=True)
         partial_parquet.unlink(missing_ok=True)
     return WrittenTable(table.name, rows, str(csv), str(parquet))
-
-
-def _to_parquet(columns: Sequence[_Column], csv: Path, parquet: Path) -> None:
-    """The same rows with their types, and without the apostrophes that guard spreadsheets."""
-    import duckdb  # it is large, and only this needs it
-
-    types = ", ".join(f"'{column.name}': '{column.type}'" for column in columns)
-    options = (
-        "header = true, auto_detect = false, delim = ',', quote = '\"', escape = '\"', new_line = '\\r\\n', "
-        f"nullstr = '', allow_quoted_nulls = false, parallel = false, "
-        f"max_line_size = {_LONGEST_LINE}, buffer_size = {_BUFFER_BYTES}"
-    )
-    values = ", ".join(_unguarded(name) if kind == "VARCHAR" else f'"{name}"' for name, kind in columns)
-    source = f"read_csv({_quoted(str(csv.absolute()))}, columns = {{{types}}}, {options})"
-    settings: dict[str, Any] = {"memory_limit": _MEMORY_LIMIT, "threads": 1, "preserve_insertion_order": True}
-    with duckdb.connect(config=settings) as connection:
-        connection.execute(
-            f"COPY (SELECT {values} FROM {source}) "  # noqa: S608  # names are our own, paths are quoted
-            f"TO {_quoted(str(parquet.absolute()))} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 20480)"
-        )
-
-
-def _unguarded(name: str) -> str:
-    """As `rules.csv_rows.unguarded`."""
-    is_guarded = f'regexp_matches("{name}", {_quoted(HAS_GUARD)})'
-    return f'CASE WHEN {is_guarded} THEN substr("{name}", 2) ELSE "{name}" END AS "{name}"'
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
