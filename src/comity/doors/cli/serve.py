@@ -183,9 +183,10 @@ class _Parts:
             note(f"comity: the {name} failed: unexpected {type(error).__name__}: {error}")
 
         on_result = result_writer(self._log, as_json=self._invocation.as_json)
-        observer = SourceObserver(on_result, warn, wait_logger(self._log), on_fault)
+        observer = SourceObserver(on_result, warn, wait_logger(self._log), is_ended_by_faults=False)
+        state.loops.on_fault = on_fault
         await stack.enter_async_context(source_service(state, observer, schedules=True))
-        await stack.enter_async_context(queue_upkeep(state, warn, on_fault, schedules=True))
+        await stack.enter_async_context(queue_upkeep(state, warn, schedules=True))
 
     def _introduce(self, state: State, listening: socket | None) -> None:
         """Say where the console is, and what runs."""
