@@ -129,6 +129,8 @@ def _fetches(ids: dict[str, UUID], run_id: UUID, now: datetime) -> Iterator[dict
             }
 
 
+# Pages that need a parameter, for screenshots: functions of the seeded state to paths below the prefix.
+PATHS: list[Callable[[State], list[str]]] = []
 SEEDERS: list[Callable[[State], None]] = [seed_sources, seed_hosts, seed_fetches]
 
 
