@@ -16,6 +16,7 @@ from comity.doors.web.console.pages import (
     streams,
     webhooks,
 )
+from comity.doors.web.console.pages import activity, dashboard, gallery, login, settings, start, streams, takedowns
 
 PAGE_ROUTERS: Final[tuple[APIRouter, ...]] = (
     dashboard.root_router,
@@ -29,4 +30,10 @@ PAGE_ROUTERS: Final[tuple[APIRouter, ...]] = (
     crawl_results.router,
     bots.router,
     webhooks.router,
+    login.login_router,
+    login.router,
+    start.router,
+    activity.router,
+    settings.router,
+    takedowns.router,
 )
