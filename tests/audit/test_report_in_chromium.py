@@ -12,9 +12,9 @@ import pytest
 from comity.model.audit import Finding, FindingCode, FoundOn, Severity
 from comity.reports.audit.build import build_report
 from comity.reports.audit.html import write_html
-from tests.servers.chromium import Tab, chromium_tab
 from tests.audit.report_sample import ShopAudit, agents_of_shop, every_finding, hostile_audit
 from tests.audit.test_report_html import HOSTILE
+from tests.servers.chromium import Tab, chromium_tab
 
 pytestmark = pytest.mark.roomy
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"

@@ -5,11 +5,14 @@ from typing import Final
 from fastapi import APIRouter
 
 from comity.doors.web.console import assets
-from comity.doors.web.console.pages import dashboard, gallery, streams
+from comity.doors.web.console.pages import crawl, dashboard, gallery, postings, sources, streams
 
 PAGE_ROUTERS: Final[tuple[APIRouter, ...]] = (
     dashboard.root_router,
     dashboard.router,
+    sources.router,
+    crawl.router,
+    postings.router,
     gallery.router,
     assets.router,
     streams.router,
