@@ -15,12 +15,14 @@ import anyio.to_thread
 from fastapi import Depends, Request
 
 from comity.doors.web.access import Access, Caller
+from comity.doors.web.console.kept import Kept
 from comity.doors.web.console.live import LiveHub
 from comity.doors.web.errors import LOG, ApiError
-from comity.doors.web.sessions import LoginThrottle
+from comity.doors.web.logins import LoginThrottle
 from comity.model.errors import NotFound
 from comity.model.search import SearchPage, SearchQuery
 from comity.model.source import Source, SourceStatus
+from comity.reports.dashboard import FetchHistory
 from comity.reports.sources import find_source
 from comity.run.crawl.hosted import HostedCrawls
 from comity.run.queue import queue_upkeep
@@ -30,6 +32,8 @@ from comity.telemetry.metrics import WEBHOOK_ATTEMPTS, WEBHOOKS_DISABLED, Origin
 
 if TYPE_CHECKING:
     from comity.assemble import State
+    from comity.operate.console_sessions import ConsoleSessions
+    from comity.run.serve import CrawlThread
     from comity.search_engine.job_search import JobSearch
     from comity.upkeep.due_sources import Result
     from comity.upkeep.send_webhooks import Sent, WebhookSender
@@ -66,6 +70,7 @@ class WebServices:
 
     state: State
     access: Access
+    sessions: ConsoleSessions
     source_runner: SourceRunner
     pool: SourcePool
     search: JobSearch
@@ -76,7 +81,11 @@ class WebServices:
     granter: Granter
     webhooks: WebhookSender
     crawls: HostedCrawls
+    worker: CrawlThread | None = None
+    """The crawl worker of this process, if it has one."""
     live: LiveHub = field(default_factory=LiveHub)
+    kept: Kept = field(default_factory=Kept)
+    past: FetchHistory = field(default_factory=FetchHistory)
     meter: Meter = field(default_factory=lambda: Meter(Origin.WEB))
     submits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_SUBMITS))
     throttle: LoginThrottle = field(default_factory=LoginThrottle)
@@ -121,7 +130,13 @@ class WebServices:
 
 @asynccontextmanager
 async def open_services(
-    state: State, access: Access, *, schedules: bool, on_result: Callable[[Result], None], on_wait: OnWait | None = None
+    state: State,
+    access: Access,
+    sessions: ConsoleSessions,
+    *,
+    schedules: bool,
+    on_result: Callable[[Result], None],
+    on_wait: OnWait | None = None,
 ) -> AsyncIterator[WebServices]:
     """Start the pool, the scheduler and the updates of the search index; stop them all within a time limit."""
     observer, meter = SourceObserver(on_result, _warn, on_wait, _log_fault), Meter(Origin.WEB)
@@ -133,9 +148,10 @@ async def open_services(
         queue_upkeep(state, _warn, _log_fault, schedules=schedules, on_sent=partial(_count_calls, meter)),
         _hosted_crawls(state) as crawls,
     ):
-        yield WebServices(
+        services = WebServices(
             state,
             access,
+            sessions,
             service.runner,
             service.pool,
             state.search(),
@@ -147,6 +163,10 @@ async def open_services(
             crawls,
             meter=meter,
         )
+        try:
+            yield services
+        finally:
+            await asyncio.to_thread(services.kept.close)
 
 
 @asynccontextmanager

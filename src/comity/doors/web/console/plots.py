@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -75,30 +76,41 @@ def stacked(title: str, times: Sequence[datetime], series: Sequence[Series], *, 
     return _framed(title, times, series, unit, top, [*shapes, *bands])
 
 
-def bars(title: str, values: Sequence[tuple[str, float]], *, unit: str = "", tone: str = "1", href: str = "") -> Markup:
-    """Horizontal bars, one a line, with their numbers; they are a table. `href` has a `{}` for the label."""
+def bars(
+    title: str,
+    values: Sequence[tuple[str, float]],
+    *,
+    unit: str = "",
+    tone: str = "1",
+    tones: Sequence[str] = (),
+    path: str = "",
+) -> Markup:
+    """Horizontal bars, one a line, with their numbers; they are a table.
+
+    `path` links each label to a page of the console; it has a `{}` for the label: `/hosts?status={}`.
+    """
+    from comity.doors.web.console.page import url
+
     most = max((value for _, value in values), default=0) or 1
-    rows = Markup("").join(
-        Markup(
-            '<tr><th scope="row">{}</th><td class="bar-cell"><svg class="hbar" viewBox="0 0 100 8"'
-            ' preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect class="bar tone-{}" width="{:.2f}"'
-            ' height="8"/></svg></td><td class="num">{}</td></tr>'
-        ).format(
-            Markup('<a href="{}">{}</a>').format(href.format(label), components.words(label))
-            if href
-            else components.words(label),
-            tone,
-            100 * value / most,
-            f"{value:,.0f}{_suffix(unit)}",
+    rows = []
+    for index, (label, value) in enumerate(values):
+        shown: object = components.words(label)
+        if path:
+            shown = Markup('<a href="{}">{}</a>').format(url(path.format(quote(label, safe=""))), shown)
+        width = max(100 * value / most, 0.6) if value > 0 else 0
+        rows.append(
+            Markup(
+                '<tr><th scope="row">{}</th><td class="bar-cell"><svg class="hbar" viewBox="0 0 100 8"'
+                ' preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect class="bar tone-{}"'
+                ' width="{:.2f}" height="8"/></svg></td><td class="num">{}</td></tr>'
+            ).format(shown, tones[index] if index < len(tones) else tone, width, f"{value:,.0f}{_suffix(unit)}")
         )
-        for label, value in values
-    )
-    if not values:
-        rows = Markup('<tr><td class="plot-empty">Nothing yet.</td></tr>')
+    if not rows:
+        rows.append(Markup('<tr><td class="plot-empty">Nothing yet.</td></tr>'))
     return Markup(
         '<figure class="plot plot-bars"><figcaption><span class="plot-title">{}</span></figcaption>'
         '<table class="hbars"><tbody>{}</tbody></table></figure>'
-    ).format(title, rows)
+    ).format(title, Markup("").join(rows))
 
 
 def sparkline(values: Sequence[float | None], label: str, *, tone: str = "1") -> Markup:

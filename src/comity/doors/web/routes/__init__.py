@@ -6,10 +6,12 @@ from fastapi import APIRouter
 
 from comity.doors.web.console.pages import PAGE_ROUTERS
 from comity.doors.web.routes import (
+    activity,
     bot_admin,
     bots,
     crawl,
     decisions,
+    demonstration,
     docs,
     grants,
     health,
@@ -19,6 +21,7 @@ from comity.doors.web.routes import (
     search,
     seeds,
     session,
+    settings,
     sources,
     webhooks,
 )
@@ -38,6 +41,9 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     seeds.router,
     decisions.router,
     session.router,
+    activity.router,
+    settings.router,
+    demonstration.router,
     bots.router,
     bots.ids_router,
     bots.submit_router,

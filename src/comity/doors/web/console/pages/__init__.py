@@ -5,7 +5,19 @@ from typing import Final
 from fastapi import APIRouter
 
 from comity.doors.web.console import assets
-from comity.doors.web.console.pages import crawl, dashboard, gallery, postings, sources, streams
+from comity.doors.web.console.pages import (
+    activity,
+    crawl,
+    dashboard,
+    gallery,
+    login,
+    postings,
+    settings,
+    sources,
+    start,
+    streams,
+    takedowns,
+)
 
 PAGE_ROUTERS: Final[tuple[APIRouter, ...]] = (
     dashboard.root_router,
@@ -16,4 +28,10 @@ PAGE_ROUTERS: Final[tuple[APIRouter, ...]] = (
     gallery.router,
     assets.router,
     streams.router,
+    login.login_router,
+    login.router,
+    start.router,
+    activity.router,
+    settings.router,
+    takedowns.router,
 )

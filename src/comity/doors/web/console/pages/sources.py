@@ -99,8 +99,8 @@ TABLE: Final = Table(
         Column("crawl_frequency_days", "Days", is_number=True, is_minor=True),
         Column("next_run_at", "Next run", lambda row: _next(row), sorts=True),
         Column("last_crawled_at", "Last crawl", lambda row: _ago(row.last_crawled_at), sorts=True, is_minor=True),
-        Column("last_crawl_status", "Result", lambda row: run_badge(row.last_crawl_status)),
-        Column("last_crawl_message", "Message", lambda row: shortened(row.last_crawl_message, 40), is_minor=True),
+        Column("last_crawl_status", "Last result", lambda row: _result(row)),
+        Column("last_crawl_message", "Message", in_page=False),
         Column("org_type", "Kind", in_page=False),
         Column("parser_hint", "Parser hint", in_page=False),
         Column("time_window", "Time window", in_page=False),
@@ -144,6 +144,11 @@ def _next(row: Source) -> Markup:
 
 def _ago(moment: datetime | None) -> Markup:
     return when(moment, relative_to=current_services().state.clock.now())
+
+
+def _result(row: Source) -> Markup:
+    said = Markup('<span class="sub">{}</span>').format(shortened(row.last_crawl_message, 40))
+    return run_badge(row.last_crawl_status) + (said if row.last_crawl_message else "")
 
 
 def _named(row: Source) -> Markup:
