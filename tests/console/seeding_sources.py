@@ -14,6 +14,7 @@ from comity.database import runs
 from comity.database.sources import postings
 from comity.database.sources.tables import crawl_logs, job_postings, job_sightings, sources
 from comity.operate.policy import set_policy
+from comity.reports.runs import list_crawl_runs
 from comity.reports.sources import list_sources
 
 TITLES = (
@@ -132,3 +133,11 @@ def seed_runs(state: State) -> None:
                 ended = started + timedelta(minutes=11 + number)
                 runs.end(connection, run_id, status=status, reason=reason, detail=detail, now=ended)
     set_policy(state.database, state.clock, "relief-international.example", min_request_interval_ms=5000)
+
+
+def paths_of_sources(state: State) -> list[str]:
+    """Every page of sources and crawls that has a parameter."""
+    source = list_sources(state.database, sort="org_name", limit=5)[0][3]
+    run = list_crawl_runs(state.database, door="crawl", limit=1)[0]
+    pages = [f"/sources/{source.id}{end}" for end in ("", "/edit", "/delete")]
+    return [*pages, f"/crawl/runs/{run.id}", f"/crawl/logs?source_id={source.id}", "/postings?q=engineer"]
