@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import insert, update
+from sqlalchemy import delete, insert, update
 
 from comity.assemble import State
 from comity.database import runs
@@ -34,6 +34,7 @@ def seed_history(state: State) -> None:
     chance, now = Random(7), state.clock.now()
     found, _ = list_sources(state.database, limit=50)
     with state.database.write() as connection:
+        connection.execute(delete(crawl_logs))
         for place, source in enumerate(found):
             rows: list[dict[str, Any]] = []
             listed = chance.randint(8, 40)

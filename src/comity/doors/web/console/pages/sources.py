@@ -147,7 +147,7 @@ def _ago(moment: datetime | None) -> Markup:
 
 
 def _result(row: Source) -> Markup:
-    said = Markup('<span class="sub">{}</span>').format(shortened(row.last_crawl_message, 40))
+    said = Markup('<span class="sub is-one-line">{}</span>').format(shortened(row.last_crawl_message, 32))
     return run_badge(row.last_crawl_status) + (said if row.last_crawl_message else "")
 
 
