@@ -17,10 +17,25 @@ from comity.doors.web.console.pages import (
     webhooks,
 )
 from comity.doors.web.console.pages import activity, dashboard, gallery, login, settings, start, streams, takedowns
+    activity,
+    crawl,
+    dashboard,
+    gallery,
+    login,
+    postings,
+    settings,
+    sources,
+    start,
+    streams,
+    takedowns,
+)
 
 PAGE_ROUTERS: Final[tuple[APIRouter, ...]] = (
     dashboard.root_router,
     dashboard.router,
+    sources.router,
+    crawl.router,
+    postings.router,
     gallery.router,
     assets.router,
     streams.router,

@@ -1,0 +1,72 @@
+"""Crawls from the console: started by a form, followed live, stopped, and continued."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.console.conftest import OpenPage
+from tests.console.looks import check_page
+from tests.doors.web.served import Served, served
+from tests.walk.site import Answer, Web
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    """Sites on loopback."""
+    with Web() as found:
+        yield found
+
+
+@pytest.fixture
+def crawling(migrated_sqlite_file: Path, tmp_path: Path) -> Iterator[Served]:
+    """A console whose crawls store their pages in a folder of the test."""
+    path = tmp_path / "comity.sqlite"
+    shutil.copy(migrated_sqlite_file, path)
+    with served(f"sqlite:///{path}", env="dev", pages=str(tmp_path / "pages"), delay_s=0.0) as running:
+        yield running
+
+
+def test_a_crawl_is_started_followed_stopped_and_continued(visit: OpenPage, crawling: Served, web: Web) -> None:
+    released = threading.Event()
+    links = "".join(f'<a href="/{number}">{number}</a>' for number in range(6))
+    pages: dict[str, Any] = {f"/{number}": f"<title>Page {number}</title>" for number in range(6)}
+    site = web.site({**pages, "/": f"<title>Start</title>{links}", "/3": Answer(body="<p>slow", held=released)})
+    page = visit("/crawl/runs", of=crawling)
+    expect(page.get_by_role("heading", name="No crawl yet")).to_be_visible()
+    check_page(page)
+    page.get_by_role("main").get_by_role("link", name="Start a crawl").click()
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator("#field-seeds-error")).to_be_visible()
+    page.get_by_label("Where to start").fill(site.url("/"))
+    page.get_by_label("Most pages").fill("100")
+    page.get_by_label("Store the main content as text").check()
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_role("status").first).to_contain_text("Started.")
+    value = page.locator(".tile").filter(has_text="Pages").locator(".tile-value")
+    expect(value).to_have_text("4", timeout=60_000)
+    expect(page.locator(".live")).to_contain_text(site.host)
+    check_page(page)
+    first = page.url
+    page.reload()
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_role("dialog").get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("status").first).to_contain_text("Stopping")
+    released.set()
+    expect(page.locator(".live")).to_contain_text("stopped by the operator", timeout=60_000)
+    page.reload()
+    page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("status").first).to_contain_text("Continued as a new run.")
+    assert page.url != first
+    expect(page.locator(".live")).to_contain_text("nothing left to visit", timeout=60_000)
+    page.goto(f"{crawling.url}/admin/crawl/runs")
+    expect(page.locator("#table-runs tbody tr")).to_have_count(2)
+    check_page(page)
+    visited = sorted(path for path in site.pages() if "sitemap" not in path)
+    assert visited == sorted(["/", *pages]), "no page came twice"
