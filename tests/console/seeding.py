@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from comity.assemble import State
 from comity.operate.sources import add_source, pause_source
+from tests.console.seed_hosts import seed_hosts, seed_pages
 
 ORGANISATIONS = (
     ("Relief International", "ingo", "https://www.relief-international.example/careers"),
@@ -26,7 +27,7 @@ def seed_sources(state: State) -> None:
             pause_source(state.database, state.clock, source.id)
 
 
-SEEDERS: list[Callable[[State], None]] = [seed_sources]
+SEEDERS: list[Callable[[State], None]] = [seed_sources, seed_hosts, seed_pages]
 
 
 def seed(state: State) -> None:

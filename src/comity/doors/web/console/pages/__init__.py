@@ -5,7 +5,17 @@ from typing import Final
 from fastapi import APIRouter
 
 from comity.doors.web.console import assets
-from comity.doors.web.console.pages import dashboard, gallery, streams
+from comity.doors.web.console.pages import (
+    audits,
+    dashboard,
+    gallery,
+    host_lists,
+    host_rules,
+    hosts,
+    stored_pages,
+    streams,
+    why,
+)
 
 PAGE_ROUTERS: Final[tuple[APIRouter, ...]] = (
     dashboard.root_router,
@@ -13,4 +23,11 @@ PAGE_ROUTERS: Final[tuple[APIRouter, ...]] = (
     gallery.router,
     assets.router,
     streams.router,
+    hosts.router,
+    host_lists.router,
+    host_rules.robots_router,
+    host_rules.policy_router,
+    why.router,
+    stored_pages.router,
+    audits.router,
 )
