@@ -96,6 +96,73 @@ BEGIN
 END
 $$;
 
+CREATE TABLE IF NOT EXISTS console_activity (
+    id BIGSERIAL NOT NULL,
+    at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    user_name VARCHAR(64),
+    role VARCHAR(10),
+    by_token BOOLEAN DEFAULT false NOT NULL,
+    address VARCHAR(45) DEFAULT '' NOT NULL,
+    action VARCHAR(200) NOT NULL,
+    path TEXT DEFAULT '' NOT NULL,
+    subject TEXT DEFAULT '' NOT NULL,
+    status INTEGER DEFAULT 0 NOT NULL,
+    CONSTRAINT pk_console_activity PRIMARY KEY (id)
+);
+
+ALTER TABLE console_activity ADD COLUMN IF NOT EXISTS at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE console_activity ADD COLUMN IF NOT EXISTS user_name VARCHAR(64);
+ALTER TABLE console_activity ADD COLUMN IF NOT EXISTS role VARCHAR(10);
+ALTER TABLE console_activity ADD COLUMN IF NOT EXISTS by_token BOOLEAN DEFAULT false NOT NULL;
+ALTER TABLE console_activity ADD COLUMN IF NOT EXISTS address VARCHAR(45) DEFAULT '' NOT NULL;
+ALTER TABLE console_activity ADD COLUMN IF NOT EXISTS action VARCHAR(200);
+ALTER TABLE console_activity ADD COLUMN IF NOT EXISTS path TEXT DEFAULT '' NOT NULL;
+ALTER TABLE console_activity ADD COLUMN IF NOT EXISTS subject TEXT DEFAULT '' NOT NULL;
+ALTER TABLE console_activity ADD COLUMN IF NOT EXISTS status INTEGER DEFAULT 0 NOT NULL;
+
+CREATE INDEX IF NOT EXISTS idx_console_activity_action ON console_activity (action, id);
+CREATE INDEX IF NOT EXISTS idx_console_activity_user_name ON console_activity (user_name, id);
+
+CREATE TABLE IF NOT EXISTS console_sessions (
+    name_hash VARCHAR(64) NOT NULL,
+    user_name VARCHAR(64) NOT NULL,
+    password_mark VARCHAR(64) NOT NULL,
+    started_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    expires_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    CONSTRAINT pk_console_sessions PRIMARY KEY (name_hash)
+);
+
+ALTER TABLE console_sessions ADD COLUMN IF NOT EXISTS user_name VARCHAR(64);
+ALTER TABLE console_sessions ADD COLUMN IF NOT EXISTS password_mark VARCHAR(64);
+ALTER TABLE console_sessions ADD COLUMN IF NOT EXISTS started_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE console_sessions ADD COLUMN IF NOT EXISTS expires_at TIMESTAMP WITH TIME ZONE;
+
+CREATE INDEX IF NOT EXISTS idx_console_sessions_expires_at ON console_sessions (expires_at);
+CREATE INDEX IF NOT EXISTS idx_console_sessions_user_name ON console_sessions (user_name);
+
+CREATE TABLE IF NOT EXISTS console_users (
+    name VARCHAR(64) NOT NULL,
+    password_hash TEXT NOT NULL,
+    role VARCHAR(10) DEFAULT 'viewer' NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    last_login_at TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT pk_console_users PRIMARY KEY (name),
+    CONSTRAINT ck_console_users_role CHECK (role IN ('viewer', 'operator'))
+);
+
+ALTER TABLE console_users ADD COLUMN IF NOT EXISTS password_hash TEXT;
+ALTER TABLE console_users ADD COLUMN IF NOT EXISTS role VARCHAR(10) DEFAULT 'viewer' NOT NULL;
+ALTER TABLE console_users ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE console_users ADD COLUMN IF NOT EXISTS last_login_at TIMESTAMP WITH TIME ZONE;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_console_users_role' AND conrelid = 'console_users'::regclass) THEN
+        ALTER TABLE console_users ADD CONSTRAINT ck_console_users_role CHECK (role IN ('viewer', 'operator')) NOT VALID;
+    END IF;
+END
+$$;
+
 CREATE TABLE IF NOT EXISTS crawl_runs (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
     door VARCHAR(20) DEFAULT 'crawl' NOT NULL,

@@ -37,6 +37,8 @@ _LIKE_A_FILE: Final = re.compile(r"[^\s'\"|]+\.\w{1,8}")
 Network = IPv4Network | IPv6Network
 _PASSWORD_HASH: Final = re.compile(r"\$argon2id?\$[A-Za-z0-9+/=,$]{20,400}")
 _TOKEN_HASH: Final = re.compile("[0-9a-f]{64}")
+_ADMIN_PREFIX: Final = re.compile("(/[A-Za-z0-9][A-Za-z0-9_-]{0,30}){1,5}")
+_OTHER_PATHS: Final = frozenset({"api", "docs", "healthz", "openapi", "readyz", "search"})
 _REMEDIES: Final = {
     "COMITY_ADMIN_PASSWORD_HASH": Remedy(RemedyCode.MAKE_PASSWORD_HASH),
     "COMITY_ADMIN_TOKEN_HASH": Remedy(RemedyCode.MAKE_TOKEN),
@@ -409,6 +411,11 @@ class Settings(BaseSettings):
         "ADMIN_TOKEN_HASH",
     )
     admin_session_hours: float = _set(12.0, "Hours that a login lasts.", "ADMIN_SESSION_HOURS", gt=0, le=720)
+    admin_prefix: str = _set(
+        "/admin",
+        "The path under which the console and the admin API are served: /admin or /comity/admin.",
+        "ADMIN_PREFIX",
+    )
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = _set(
         (),
         "Host names that the server answers to, separated by commas. Default: any; without a login, only the names of "
@@ -571,6 +578,17 @@ class Settings(BaseSettings):
         """The same for tokens."""
         if not all(_TOKEN_HASH.fullmatch(each) for each in value):
             raise ValueError("must be the hash of a token (64 hexadecimal digits)")
+        return value
+
+    @field_validator("admin_prefix")
+    @classmethod
+    def _is_a_path(cls, value: str) -> str:
+        """A path of its own: not one that the other routes of the server have."""
+        value = "/" + value.strip("/")
+        if not _ADMIN_PREFIX.fullmatch(value):
+            raise ValueError("must be a path such as /admin, of letters, digits, dashes and underscores")
+        if value.split("/")[1] in _OTHER_PATHS:
+            raise ValueError(f"/{value.split('/')[1]} is a path of the server; choose another")
         return value
 
     @field_validator("contact", "meili_key")

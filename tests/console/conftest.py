@@ -1,4 +1,4 @@
-"""One Chromium and one console with demonstration data for each test process; tests that write have their own."""
+"""One Chromium and one console with demonstration data for each test process; a test that writes has its own."""
 
 from __future__ import annotations
 

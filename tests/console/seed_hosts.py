@@ -38,13 +38,13 @@ Sitemap: https://{PLAIN}/sitemap.xml
 """
 STATUSES = (HostStatus.ACTIVE, HostStatus.PENDING, HostStatus.EXHAUSTED, HostStatus.BLOCKED, HostStatus.UNREACHABLE)
 REASONS = {
-    HostStatus.BLOCKED: ("http_403", "403 Forbidden, five times"),
+    HostStatus.BLOCKED: ("forbidden", "403 Forbidden, five times"),
     HostStatus.UNREACHABLE: ("dns_failure", "no such name"),
 }
 NAMES = ("library", "gazette", "orchard", "observatory", "ferry", "archive", "bakery", "atlas", "conservatory")
 
 
-def seed_hosts(state: State) -> None:
+def seed_histories(state: State) -> None:
     """Twenty-some hosts of every status, one with a history, one hostile."""
     now = state.clock.now()
     with state.database.write() as connection:
@@ -92,7 +92,7 @@ def _history(connection: Any, host: str, now: Any) -> None:
         )
     )
     if hostile:
-        values = {"status": HostStatus.BLOCKED, "block_reason": f"403 {hostile}", "block_reason_code": "http_403"}
+        values = {"status": HostStatus.BLOCKED, "block_reason": f"403 {hostile}", "block_reason_code": "forbidden"}
         connection.execute(update(domains).where(domains.c.id == host_id).values(**values))
     _requests(connection, host_id, host, now)
     _visits(connection, host_id, host, now, hostile)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 from comity.model.host import HostStatus
 from comity.operate.policy import get_policy
+from comity.reports.host_lists import host_overview
 from tests.console.conftest import OpenPage
 from tests.console.looks import check_looks, check_page
-from tests.console.seed_hosts import HOSTILE, HOSTILE_URL, PLAIN, XSS, seed_hosts
+from tests.console.seed_hosts import HOSTILE, HOSTILE_URL, PLAIN, XSS, seed_histories
 from tests.doors.web.served import Served
 
 HOST_PARTS = ("", "/requests", "/urls", "/evidence", "/fetches", "/moves", "/cooldown", "/reset")
@@ -57,18 +59,12 @@ def test_nothing_that_was_crawled_runs(visit: OpenPage, console: Served) -> None
         ("/pages", "host"),
     ):
         for value in (HOSTILE_URL, XSS):
-            page.goto(f"{console.url}/admin{path}?{name}={_quoted(value)}")
+            page.goto(f"{console.url}/admin{path}?{name}={quote(value, safe='')}")
             assert page.evaluate("window.ran") is None, path
-    page.goto(f"{console.url}/admin/pages/view?part=source&url={_quoted(HOSTILE_URL)}")
+    page.goto(f"{console.url}/admin/pages/view?part=source&url={quote(HOSTILE_URL, safe='')}")
     expect(page.locator("pre.source")).to_contain_text("<script>window.ran=1</script>")
     assert page.evaluate("window.ran") is None
     assert page.locator("main script, main img, main svg[onload]").count() == 0
-
-
-def _quoted(text: str) -> str:
-    from urllib.parse import quote
-
-    return quote(text, safe="")
 
 
 def test_hosts_are_filtered_sorted_paged_and_exported_by_url(visit: OpenPage, console: Served) -> None:
@@ -140,7 +136,7 @@ def test_stored_pages_are_found_shown_and_queried(visit: OpenPage, console: Serv
     expect(page.locator("#table-pages tbody tr")).to_have_count(5)
     page.locator("#table-pages tbody a.row-link").first.click()
     expect(page.locator("pre.source")).to_contain_text("The harbour museum keeps the Lighthouse lenses.")
-    page.get_by_role("link", name="Source").click()
+    page.get_by_role("link", name="Source", exact=True).click()
     expect(page.locator("pre.source")).to_contain_text("<!doctype html>")
     page.goto(f"{console.url}/admin/pages/query")
     page.get_by_label("SQL").fill("SELECT title, count(*) AS n FROM pages GROUP BY ALL ORDER BY n DESC, title")
@@ -150,14 +146,13 @@ def test_stored_pages_are_found_shown_and_queried(visit: OpenPage, console: Serv
     page.get_by_role("button", name="Run").click()
     expect(page.locator(".notice-bad")).to_contain_text("only the table pages")
     assert page.locator(".answer").count() == 0
-    check_page_after_refusal = page.get_by_label("SQL")
-    expect(check_page_after_refusal).to_have_value("SELECT * FROM read_csv('/etc/passwd')")
+    expect(page.get_by_label("SQL")).to_have_value("SELECT * FROM read_csv('/etc/passwd')")
     page.goto(f"{console.url}/admin/pages/view?url=https://{PLAIN}/missing")
     expect(page.get_by_text("This page is not stored")).to_be_visible()
 
 
 def test_limits_cooldown_and_reset_of_a_host(visit: OpenPage, own_console: Served) -> None:
-    seed_hosts(own_console.state)
+    seed_histories(own_console.state)
     state, blocked = own_console.state, "observatory-03.example"
     page = visit(f"/domain_policies/{blocked}", of=own_console)
     page.get_by_label("Milliseconds between requests").fill("-5")
@@ -180,8 +175,6 @@ def test_limits_cooldown_and_reset_of_a_host(visit: OpenPage, own_console: Serve
     expect(page.get_by_text("Reset: it is pending now")).to_be_visible()
     page.get_by_role("link", name="Transitions").click()
     expect(page.locator("#table-transitions tbody tr").first).to_contain_text("pending")
-    from comity.reports.host_lists import host_overview
-
     row = host_overview(state.database, blocked).columns
     assert (row["status"], row["next_crawl_after"]) == (HostStatus.PENDING, None)
     page.goto(f"{own_console.url}/admin/hosts/{PLAIN}/reset")  # a worker holds it

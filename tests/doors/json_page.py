@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from comity.doors.schemas import audits, commands, decisions, events, hosts, queue, sources, webhooks
+from comity.doors.schemas import audits, commands, console, decisions, events, hosts, queue, sources, webhooks
 from comity.doors.schemas.base import Schema
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "json.md"
@@ -162,6 +162,10 @@ NOUNS: Final = (
     Noun("comparison of schedules", commands.ScheduleComparison, ("simulate schedule",), ()),
     Noun("password hash", commands.PasswordHash, ("web hash-password",), ()),
     Noun("token", commands.NewToken, ("web new-token",), ()),
+    Noun("user", console.ConsoleUserView, tuple(f"users {verb}" for verb in ("list", "add", "password", "role")), ()),
+    Noun("removed user", console.UserRemoved, ("users remove",), ()),
+    Noun("activity", console.ActivityView, (), ("GET /admin/activity",)),
+    Noun("setting", console.SettingView, (), ("GET /admin/settings",)),
 )  # fmt: skip
 EVENTS: Final = tuple(
     Noun(f"event {name}", schema, (), (), "A line of `comity crawl --json-lines`.")

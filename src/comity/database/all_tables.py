@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from comity.database import images, tables
+from comity.database import console, images, tables
 from comity.database.ledger import tables as ledger_tables
 from comity.database.queue import tables as queue_tables
 from comity.database.search import tables as search_tables
@@ -14,6 +14,7 @@ from comity.database.frontier import left_out, unqueued
 
 metadata = tables.metadata
 __all__ = [
+    "console",
     "images",
     "ledger_tables",
     "left_out",

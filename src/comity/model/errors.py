@@ -37,6 +37,7 @@ class RemedyCode(StrEnum):
     LIST_POLICIES = auto()
     LIST_RESULTS = auto()
     LIST_SOURCES = auto()
+    LIST_USERS = auto()
     LIST_WEBHOOKS = auto()
     MAKE_PASSWORD_HASH = auto()
     MAKE_TOKEN = auto()

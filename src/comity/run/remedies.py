@@ -29,6 +29,7 @@ _SENTENCES: Final = {
     RemedyCode.LIST_POLICIES: "`comity queue policies list` lists them",
     RemedyCode.LIST_RESULTS: "`comity queue results list` lists them",
     RemedyCode.LIST_SOURCES: "`comity sources list` lists them",
+    RemedyCode.LIST_USERS: "`comity users list` lists them",
     RemedyCode.LIST_WEBHOOKS: "`comity queue webhooks list` lists them",
     RemedyCode.MAKE_PASSWORD_HASH: "`comity web hash-password` prints one",
     RemedyCode.MAKE_TOKEN: "`comity web new-token` prints one",

@@ -15,8 +15,8 @@ import httpx
 from argon2 import PasswordHasher
 
 from comity.assemble import State, open_state
+from comity.doors.web.logins import new_token
 from comity.doors.web.server import DATABASE_CONNECTIONS, WebServer, build_server, listen
-from comity.doors.web.sessions import new_token
 from comity.settings import read_settings
 from tests.doors.web.prepared import share_prepared_routes
 from tests.walk.sourcing import LOOPBACK

@@ -13,8 +13,8 @@ from fastapi import FastAPI
 from comity.doors.web.access import Access, AccessSettings, RequestHead, is_loopback
 from comity.doors.web.audiences import RouteTable
 from comity.doors.web.errors import ApiError
+from comity.doors.web.logins import FAILURE_WINDOW_S, MAX_FAILURES, LoginThrottle
 from comity.doors.web.routes import ROUTERS
-from comity.doors.web.sessions import FAILURE_WINDOW_S, MAX_FAILURES, MAX_SESSIONS, LoginSessions, LoginThrottle
 from tests.doors.web.served import PASSWORD, PASSWORD_HASH, TOKEN, TOKEN_HASH, WITH_TOKEN, Served, served
 
 NOW = 1_800_000_000.0
@@ -110,19 +110,6 @@ def test_a_loopback_address_means_dev(name: str, expected: bool) -> None:
     assert is_loopback(name) is expected
 
 
-def test_sessions_end_and_are_bounded() -> None:
-    sessions = LoginSessions(lifetime_s=60)
-    first, session = sessions.start(NOW)
-    assert sessions.get(first, NOW + 59) == session
-    assert sessions.get(first, NOW + 60) is None
-    assert sessions.get("guess", NOW) is None
-    names = [sessions.start(NOW + 1)[0] for _ in range(MAX_SESSIONS)]
-    assert sessions.get(first, NOW + 1) is None
-    assert len(set(names)) == MAX_SESSIONS
-    sessions.end(names[-1])
-    assert sessions.get(names[-1], NOW + 1) is None
-
-
 def test_five_wrong_passwords_block_an_address_for_a_while() -> None:
     throttle = LoginThrottle()
     for number in range(MAX_FAILURES):
@@ -153,7 +140,7 @@ def test_a_session_from_login_to_logout(kept: Served) -> None:
         assert answer.status_code == 201
         cookie = answer.headers["set-cookie"]
         assert cookie.startswith("comity_session=")
-        assert {"httponly", "samesite=strict", "path=/", "max-age=43200"} <= set(cookie.lower().split("; "))
+        assert {"httponly", "samesite=lax", "path=/", "max-age=43200"} <= set(cookie.lower().split("; "))
         token = answer.json()["csrf_token"]
         assert browser.get("/admin/session").json() == answer.json() | {"kind": "session"}
         assert browser.get("/admin/sources").status_code == 200
@@ -188,7 +175,7 @@ def test_guessing_passwords_is_slowed_down(kept: Served) -> None:
     with kept.client() as guesser:
         for number in range(MAX_FAILURES):
             refused = guesser.post("/admin/session", json={"password": f"guess {number}"})
-            assert (refused.status_code, refused.json()["message"]) == (401, "the password is wrong")
+            assert (refused.status_code, refused.json()["message"]) == (401, "the user name or the password is wrong")
         stopped = guesser.post("/admin/session", json={"password": PASSWORD})
         assert (stopped.status_code, stopped.json()["error"]) == (429, "too_many_attempts")
         assert 1 <= int(stopped.headers["retry-after"]) <= FAILURE_WINDOW_S + 1
@@ -199,7 +186,7 @@ def test_outside_dev_the_cookie_is_only_for_this_host_over_tls(sqlite_url: str) 
     with served(sqlite_url, env="prod", admin_password_hash=PASSWORD_HASH) as running, running.client() as browser:
         cookie = browser.post("/admin/session", json={"password": PASSWORD}).headers["set-cookie"]
     assert cookie.startswith("__Host-comity_session=")
-    assert {"secure", "path=/", "httponly", "samesite=strict"} <= set(cookie.lower().split("; "))
+    assert {"secure", "path=/", "httponly", "samesite=lax"} <= set(cookie.lower().split("; "))
     assert "domain" not in cookie.lower()
 
 
@@ -214,7 +201,13 @@ def test_outside_dev_admin_routes_are_closed_without_a_login(sqlite_url: str) ->
 
 def test_in_dev_this_machine_needs_no_login(sqlite_url: str) -> None:
     with served(sqlite_url) as running, running.client() as client:
-        assert client.get("/admin/session").json() == {"kind": "open", "csrf_token": None, "expires_at": None}
+        assert client.get("/admin/session").json() == {
+            "kind": "open",
+            "user": None,
+            "role": "operator",
+            "csrf_token": None,
+            "expires_at": None,
+        }
         assert client.post("/admin/crawl/run_due").json() == {"queued": 0}
         rebound = client.get("/admin/sources", headers={"Host": "rebound.example"})
         assert (rebound.status_code, rebound.json()["error"]) == (403, "host_not_allowed")

@@ -95,7 +95,7 @@ def test_a_password_is_hashed_from_a_pipe(comity: CommandLine) -> None:
 
 
 def test_a_token_comes_with_its_hash(comity: CommandLine) -> None:
-    from comity.doors.web.sessions import is_token
+    from comity.doors.web.logins import is_token
 
     made = comity.json("web", "new-token")
     assert is_token(made["token"], (made["admin_token_hash"],))

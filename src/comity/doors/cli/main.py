@@ -24,6 +24,7 @@ from comity.run.signals import cancel_exit
 
 # Every command with its module, in the order of --help. A new command is added here.
 COMMANDS: Final = {
+    "serve": "serve",
     "crawl": "crawl.command",
     "demo": "demo",
     "work": "work",
@@ -43,6 +44,7 @@ COMMANDS: Final = {
     "sources": "sources",
     "search": "search",
     "web": "web",
+    "users": "users",
     "queue": "queue",
     "bots": "bots",
     "db": "db",
@@ -54,6 +56,7 @@ COMMANDS: Final = {
 }
 ORDER: Final = tuple(COMMANDS)
 _FIRST_STEPS: Final = (
+    "comity serve",
     "comity demo",
     "comity crawl https://example.com/",
     "comity domains list",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,9 +15,8 @@ from comity.model.errors import BadInput
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.doors.cli.options import Invocation
+    from comity.settings import Settings
 
-_LONGEST_PASSWORD = 1024
-_SHORTEST_PASSWORD = 8
 _ABOUT = """Serve the API over HTTP: hosts, seeds, takedowns, sources, runs, robots, policies,
 why and evidence; and run sources as they become due.
 
@@ -72,15 +70,10 @@ def serve(
 @command(app, "hash-password", examples=("comity web hash-password",))
 def hash_password(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
     """Read a password from the terminal or a pipe, and print the value for COMITY_ADMIN_PASSWORD_HASH."""
-    if sys.stdin.isatty():
-        password = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-    else:
-        password = sys.stdin.read(_LONGEST_PASSWORD * 4 + 2).removesuffix("\n").removesuffix("\r")
-    if not _SHORTEST_PASSWORD <= len(password) <= _LONGEST_PASSWORD:
-        raise BadInput(f"a password must have {_SHORTEST_PASSWORD} to {_LONGEST_PASSWORD:,} characters")
-    from argon2 import PasswordHasher
+    from comity.doors.cli.users import read_password
+    from comity.operate.console_users import hash_password as make_hash
 
-    given = {"admin_password_hash": PasswordHasher().hash(password)}
+    given = {"admin_password_hash": make_hash(read_password())}
     if read_invocation(context, state, as_json).as_json:
         write_json(given)
     else:
@@ -93,7 +86,7 @@ def make_token(context: typer.Context, state: StateOption = None, as_json: JsonO
 
     The token is printed only once; only its hash is configured.
     """
-    from comity.doors.web.sessions import new_token
+    from comity.doors.web.logins import new_token
 
     token, token_hash = new_token()
     if read_invocation(context, state, as_json).as_json:
@@ -127,22 +120,28 @@ def _serve(invocation: Invocation, host: str, port: int, *, schedules: bool) -> 
             codes.append(1)
 
     with listen(host, port) as socket, invocation.open_or_make(connections=DATABASE_CONNECTIONS) as opened:
-        _introduce(invocation, host, socket.getsockname()[1], schedules=schedules)
+        _introduce(invocation, host, socket.getsockname()[1], opened, schedules=schedules)
         with event_loop_runner() as runner:
             runner.run(serve_until_stopped(opened, socket))
     return codes[0] if codes else 0
 
 
-def _introduce(invocation: Invocation, host: str, port: int, *, schedules: bool) -> None:
-    from comity.doors.web.application import access_settings
-    from comity.doors.web.server import is_dev
-
-    terms = access_settings(invocation.settings, is_dev=is_dev(invocation.settings, host))
+def _introduce(invocation: Invocation, host: str, port: int, state: State, *, schedules: bool) -> None:
     name = f"[{host}]" if ":" in host else host
     note(f"listening on http://{name}:{port}; sources are run {'when due' if schedules else 'on request only'}")
-    if not terms.has_login:
+    note_missing_login(invocation.settings, host, state)
+
+
+def note_missing_login(settings: Settings, host: str, state: State) -> None:
+    """Say who can use the console if no login is configured."""
+    from comity.doors.web.application import access_settings
+    from comity.doors.web.server import is_dev
+    from comity.operate.console_users import has_users
+
+    terms = access_settings(settings, is_dev=is_dev(settings, host))
+    if not terms.has_login and not has_users(state.database):
         note(
             "no login is configured: only this machine can use the admin API"
             if terms.is_dev
-            else "no login is configured: the admin API is closed; see comity web hash-password"
+            else "no login is configured: the admin API is closed; see comity users add"
         )

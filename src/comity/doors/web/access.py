@@ -1,31 +1,41 @@
 """Access: whether a request belongs to the audience of its route. Decided from the head alone, before the body is read.
 
 Public routes are for all. Admin routes are for this machine only, and only in dev, unless a login is configured; then
-they need a session or a token (spec 9.2). Bot routes need an API key. A page of another site must not be able to use
-the browser's session or its network position (CSRF, DNS rebinding).
+they need a session or a token (spec 9.2), and every request that is not safe needs an operator. Bot routes need an API
+key. A page of another site must not be able to use the browser's session or its network position (CSRF, DNS rebinding).
 """
 
 from __future__ import annotations
 
 import hmac
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from ipaddress import IPv6Address, ip_address
-from typing import Final, Protocol, assert_never
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Final, Protocol, assert_never
+from urllib.parse import parse_qsl, urlsplit
 
 from starlette.requests import cookie_parser
 
 from comity.doors.web.audiences import Audience, RouterRules
 from comity.doors.web.errors import ApiError
-from comity.doors.web.sessions import LoginSession, LoginSessions, LoginThrottle, is_token
+from comity.doors.web.logins import LoginThrottle, is_token
+from comity.doors.web.negotiation import FORM
+from comity.model.console import ConsoleSession, Role
+
+if TYPE_CHECKING:
+    from comity.operate.console_sessions import ConsoleSessions
 
 CSRF_HEADER: Final = "x-csrf-token"
+CSRF_FIELD: Final = "csrf_token"
 BOT_KEY_HEADER: Final = "x-api-key"
 _MAX_BOT_KEY: Final = 200
 MAX_WRONG_KEYS: Final = 20
 WRONG_KEYS_WINDOW_S: Final = 60.0
-_SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_LONGEST_COOKIE: Final = 200
+_MOST_FIELDS: Final = 10_000
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 # Behind a proxy, every request seems to come from this machine.
 _PROXY_HEADERS: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -40,18 +50,29 @@ class AccessSettings:
     token_hashes: tuple[str, ...] = ()
     allowed_hosts: tuple[str, ...] = ()
     session_s: float = 12 * 3600.0
+    prefix: str = "/admin"
+    """Where admin routes are served; inside, their paths begin with /admin."""
     max_page_body_bytes: int = 0
     """The largest body that carries a page, where a router allows one."""
 
     @property
     def has_login(self) -> bool:
-        """Whether a password or a token is configured."""
+        """Whether the settings name a password or a token; users in the state are a login, too."""
         return self.password_hash is not None or bool(self.token_hashes)
 
     @property
     def cookie_name(self) -> str:
         """The session cookie; with the prefix, browsers accept it only from this host over TLS (RFC 6265bis)."""
-        return "comity_session" if self.is_dev else "__Host-comity_session"
+        return self.named("comity_session")
+
+    @property
+    def form_cookie_name(self) -> str:
+        """The cookie that forms are tied to where there is no session."""
+        return self.named("comity_form")
+
+    def named(self, cookie: str) -> str:
+        """The name of a cookie in this environment."""
+        return cookie if self.is_dev else f"__Host-{cookie}"
 
 
 class BotKeys(Protocol):
@@ -87,67 +108,147 @@ class RequestHead:
     client: str
     headers: Mapping[str, str]
 
+    @property
+    def is_safe(self) -> bool:
+        """Whether it asks for no change (RFC 9110 §9.2.1)."""
+        return self.method in SAFE_METHODS
+
+    @property
+    def content_type(self) -> str:
+        """The type of the body, without parameters."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    def cookie(self, name: str) -> str | None:
+        """A cookie by its name; None if it is missing or too long to be ours."""
+        value = cookie_parser(self.headers.get("cookie", "")).get(name)
+        return value if value and len(value) <= _LONGEST_COOKIE else None
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An admitted caller: the session of a logged-in browser and its cookie, or the id of a bot.
+    """An admitted caller: a logged-in browser, a program with a token, this machine in dev, or a bot.
 
     On a bot route, a caller without a bot came without a key, which only this machine may do, in dev.
     """
 
-    session: LoginSession | None = None
+    session: ConsoleSession | None = None
     session_name: str | None = None
     bot: str | None = None
+    role: Role | None = None
+    """None on routes that are not for admins, and before the login."""
+    by_token: bool = False
+    form_secret: str | None = None
+    """What forms are tied to: the session's name, or a cookie made for this purpose."""
+    has_new_secret: bool = False
+    """Whether the browser does not have that cookie yet."""
+
+    @property
+    def user(self) -> str | None:
+        """The name of the user who is logged in."""
+        return None if self.session is None else self.session.user
+
+    @property
+    def may_write(self) -> bool:
+        """Whether the caller may change anything or cause a request to a host."""
+        return self.role is Role.OPERATOR
+
+    @property
+    def csrf_token(self) -> str:
+        """What a form or the X-CSRF-Token header must carry; it does not reveal the cookie that it is made from."""
+        return sha256(f"comity form {self.form_secret}".encode()).hexdigest() if self.form_secret else ""
 
 
 class Access:
     """Admits requests to the audiences."""
 
-    def __init__(self, settings: AccessSettings, bot_keys: BotKeys | None = None) -> None:
+    def __init__(
+        self, settings: AccessSettings, bot_keys: BotKeys | None = None, sessions: ConsoleSessions | None = None
+    ) -> None:
         self.settings = settings
-        self.sessions = LoginSessions(settings.session_s)
+        self._sessions = sessions
         self._bot_keys: BotKeys = bot_keys or NoBotKeys()
         self._wrong_keys = LoginThrottle(MAX_WRONG_KEYS, WRONG_KEYS_WINDOW_S)
         self._hosts = frozenset(name.lower() for name in settings.allowed_hosts)
 
+    async def has_login(self) -> bool:
+        """Whether a password, a token or a user exists; without one, admin routes are for this machine in dev."""
+        return self.settings.has_login or (self._sessions is not None and await self._sessions.has_users())
+
     async def admit(self, head: RequestHead, rules: RouterRules | None, now: float) -> Caller:
-        """Admit the sender of a request, or raise `ApiError`. Without rules, the path is unknown and not protected."""
+        """Admit the sender of a request, or raise `ApiError`. Without rules, the path is unknown and not protected.
+
+        Whether an admin may do what the request asks for is decided by `authorize` and, for a form, `check_form`.
+        """
         if rules is None or not rules.any_host:
-            self._check_host(head)
+            await self._check_host(head)
         if rules is None:
             return Caller()
         match rules.audience:
             case Audience.PUBLIC:
                 return Caller()
             case Audience.ADMIN:
-                return self._admit_admin(head, rules, now)
+                return await self._admit_admin(head, rules)
             case Audience.BOT:
                 return await self._admit_bot(head, now)
             case unknown:
                 assert_never(unknown)
 
-    def _admit_admin(self, head: RequestHead, rules: RouterRules, now: float) -> Caller:
-        if not self.settings.has_login:
+    def authorize(self, head: RequestHead, rules: RouterRules | None, caller: Caller) -> None:
+        """Refuse a change by a viewer, and one with a session but without its CSRF token."""
+        if rules is None or rules.audience is not Audience.ADMIN or head.is_safe or rules.before_login:
+            return
+        if not caller.may_write and not rules.any_role:
+            raise ApiError(403, "not_operator", "your role is viewer: an operator may do this")
+        if caller.session is not None and head.content_type != FORM:
+            _check_token(caller, head.headers.get(CSRF_HEADER, ""))
+
+    def check_form(self, head: RequestHead, rules: RouterRules, caller: Caller, body: bytes) -> None:
+        """Refuse a form without the token of its browser, also where no login is needed.
+
+        A page of another site can send a form; it cannot read the token, and does not get the cookie sent along.
+        """
+        if rules.audience is not Audience.ADMIN or head.is_safe or head.content_type != FORM or caller.by_token:
+            return
+        sent = head.headers.get(CSRF_HEADER, "")
+        if not sent:
+            try:
+                fields = parse_qsl(body.decode("utf-8", "replace"), max_num_fields=_MOST_FIELDS)
+            except ValueError:
+                raise ApiError(422, "bad_input", f"a form may have at most {_MOST_FIELDS:,} fields") from None
+            sent = next((value for name, value in fields if name == CSRF_FIELD), "")
+        _check_token(caller, sent)
+
+    async def _admit_admin(self, head: RequestHead, rules: RouterRules) -> Caller:
+        if not await self.has_login():
             self._check_loopback(head)
             _check_origin(head)
-            return Caller()
+            return self._with_form_cookie(head, role=Role.OPERATOR)
         scheme, _, token = head.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":  # browsers do not send this by themselves, so CSRF is no concern
             if is_token(token.strip(), self.settings.token_hashes):
-                return Caller()
+                return Caller(role=Role.OPERATOR, by_token=True)
             raise _unauthorized("the token is not valid")
         _check_origin(head)
-        name = cookie_parser(head.headers.get("cookie", "")).get(self.settings.cookie_name)
-        session = self.sessions.get(name, now) if name else None
+        name = head.cookie(self.settings.cookie_name)
+        session = await self._sessions.get(name) if name and self._sessions is not None else None
         if rules.before_login:
-            return Caller(session, name)
+            return self._with_form_cookie(head, session=session, session_name=name)
         if session is None:
             raise _unauthorized("log in, or send a token")
-        if head.method not in _SAFE_METHODS:
-            sent = head.headers.get(CSRF_HEADER, "")
-            if not hmac.compare_digest(sent.encode("utf-8", "replace"), session.csrf_token.encode()):
-                raise ApiError(403, "csrf", "the X-CSRF-Token header does not match the session")
-        return Caller(session, name)
+        return Caller(session, name, role=session.role, form_secret=name)
+
+    def _with_form_cookie(
+        self,
+        head: RequestHead,
+        *,
+        session: ConsoleSession | None = None,
+        session_name: str | None = None,
+        role: Role | None = None,
+    ) -> Caller:
+        """A caller whose forms are tied to a cookie of their own."""
+        known = head.cookie(self.settings.form_cookie_name)
+        secret = known or secrets.token_urlsafe(32)
+        return Caller(session, session_name, role=role, form_secret=secret, has_new_secret=known is None)
 
     async def _admit_bot(self, head: RequestHead, now: float) -> Caller:
         key = head.headers.get(BOT_KEY_HEADER, "").strip()
@@ -171,19 +272,23 @@ class Access:
         is_forwarded = any(name in head.headers for name in _PROXY_HEADERS)
         return self.settings.is_dev and not is_forwarded and _is_loopback_name(head.client)
 
-    def _check_host(self, head: RequestHead) -> None:
+    async def _check_host(self, head: RequestHead) -> None:
         """Refuse a Host header that does not name this server, as a rebound DNS name does not."""
         name = _without_port(head.headers.get("host", ""))
         if self._hosts:
             if name in self._hosts:
                 return
-        elif self.settings.has_login or not self.settings.is_dev or _is_loopback_name(name):
+        elif not self.settings.is_dev or _is_loopback_name(name) or await self.has_login():
             return
         raise ApiError(403, "host_not_allowed", "the Host header does not name this server; see COMITY_ALLOWED_HOSTS")
 
     def _check_loopback(self, head: RequestHead) -> None:
         if not self.settings.is_dev:
-            raise ApiError(403, "admin_closed", "the admin API is closed because no login is configured")
+            raise ApiError(
+                403,
+                "admin_closed",
+                "the admin API is closed because no login is configured; comity users add adds a user",
+            )
         if not self._is_own_machine(head):
             raise ApiError(403, "admin_closed", "without a login, the admin API is open to this machine only")
 
@@ -195,7 +300,7 @@ def is_loopback(host: str) -> bool:
 
 def _check_origin(head: RequestHead) -> None:
     """Refuse changes that a page of another site sends; browsers say where a request comes from."""
-    if head.method in _SAFE_METHODS:
+    if head.method in SAFE_METHODS:
         return
     if head.headers.get("sec-fetch-site") not in (None, "same-origin", "none"):
         raise _cross_site()
@@ -208,6 +313,12 @@ def _check_origin(head: RequestHead) -> None:
         raise _cross_site() from None
     if not parts.netloc or not _is_same(parts.scheme, parts.netloc, head.headers.get("host", "")):
         raise _cross_site()
+
+
+def _check_token(caller: Caller, sent: str) -> None:
+    known = caller.csrf_token
+    if not known or caller.has_new_secret or not hmac.compare_digest(sent.encode("utf-8", "replace"), known.encode()):
+        raise ApiError(403, "csrf", "the CSRF token is missing or does not fit: reload the page and try again")
 
 
 def _cross_site() -> ApiError:

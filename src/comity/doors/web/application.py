@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
@@ -18,13 +19,16 @@ from comity.doors.web.access import BOT_KEY_HEADER, Access, AccessSettings
 from comity.doors.web.audiences import Audience, RouterRules, rules_of
 from comity.doors.web.console.errors import error_page
 from comity.doors.web.errors import error_responses, register_error_handlers
-from comity.doors.web.middleware import protect
+from comity.doors.web.middleware import OWN_PREFIX, protect
 from comity.doors.web.requests import refuse_unknown_parameters
 from comity.doors.web.routes import ROUTERS
 from comity.doors.web.services import open_services
+from comity.operate.activity import record_activity
+from comity.operate.console_sessions import ConsoleSessions
 
 if TYPE_CHECKING:
     from comity.assemble import State
+    from comity.run.serve import CrawlThread
     from comity.settings import Settings
     from comity.upkeep.due_sources import Result
     from comity.walk.request import OnWait
@@ -49,6 +53,7 @@ def access_settings(settings: Settings, *, is_dev: bool) -> AccessSettings:
         token_hashes=settings.admin_token_hash,
         allowed_hosts=settings.allowed_hosts,
         session_s=settings.admin_session_hours * 3600,
+        prefix=settings.admin_prefix,
         # Escapes make JSON up to three times as large as its text; parsed_data and the rest need less than a megabyte.
         max_page_body_bytes=3 * settings.max_raw_html_bytes + 1_000_000,
     )
@@ -61,15 +66,18 @@ def build_application(
     schedules: bool,
     on_result: Callable[[Result], None] = lambda _result: None,
     on_wait: OnWait | None = None,
+    worker: CrawlThread | None = None,
 ) -> FastAPI:
     """Build the application on an open state."""
-    access = Access(settings, state.bot_keys())
+    sessions = ConsoleSessions(state.database, state.clock, settings.session_s, settings.password_hash)
+    access = Access(settings, state.bot_keys(), sessions)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
-        opened = open_services(state, access, schedules=schedules, on_result=on_result, on_wait=on_wait)
+        opened = open_services(state, access, sessions, schedules=schedules, on_result=on_result, on_wait=on_wait)
         async with opened as services:
+            services.worker = worker
             app.state.services = services
             yield
 
@@ -93,8 +101,20 @@ def build_application(
             dependencies=_security(rules, settings),
             responses={} if rules.audience is Audience.BOT else error_responses(400, *_ERRORS[rules.audience]),
         )
-    protect(app, access, state.clock)
+    if settings.prefix != OWN_PREFIX:
+        app.openapi = partial(_openapi, app.openapi, settings.prefix)  # type: ignore[method-assign]
+    protect(app, access, state.clock, partial(record_activity, state.database, state.clock))
     return app
+
+
+def _openapi(describe: Callable[[], dict[str, Any]], prefix: str) -> dict[str, Any]:
+    """The description of the API, with the paths under which it is served."""
+    described = describe()
+    paths = {
+        prefix + path.removeprefix(OWN_PREFIX) if path.startswith(OWN_PREFIX + "/") else path: operations
+        for path, operations in described["paths"].items()
+    }
+    return described | {"paths": paths}
 
 
 def _security(rules: RouterRules, settings: AccessSettings) -> list[Any]:

@@ -48,6 +48,8 @@ class RouterRules:
     """Skips the check of the Host header: load balancers address health checks by IP."""
     before_login: bool = False
     """An admin route that works without a session: the login itself."""
+    any_role: bool = False
+    """An admin route whose changes a viewer may make, too: those of the own session."""
     holds_pages: bool = False
     """Bodies carry a page: their limit is `AccessSettings.max_page_body_bytes`, if that is larger."""
     serves_pages: bool = False
@@ -55,14 +57,14 @@ class RouterRules:
 
     def __post_init__(self) -> None:
         if (self.any_host and self.audience is not Audience.PUBLIC) or (
-            self.before_login and self.audience is not Audience.ADMIN
+            (self.before_login or self.any_role) and self.audience is not Audience.ADMIN
         ):
-            raise AudienceError("any_host is for public routers, before_login for admin routers")
+            raise AudienceError("any_host is for public routers, before_login and any_role for admin routers")
 
     @property
-    def strictness(self) -> tuple[bool, bool]:
+    def strictness(self) -> tuple[bool, bool, bool]:
         """Orders rules where a path alone has to decide: the larger is the stricter."""
-        return self.audience is not Audience.PUBLIC, not self.before_login
+        return self.audience is not Audience.PUBLIC, not self.before_login, not self.any_role
 
 
 class DeclaredRoute(APIRoute):
@@ -88,12 +90,20 @@ class Router(APIRouter):
         content_types: Sequence[str] = (JSON,),
         any_host: bool = False,
         before_login: bool = False,
+        any_role: bool = False,
         holds_pages: bool = False,
         serves_pages: bool = False,
         **options: Any,
     ) -> None:
         self.rules = RouterRules(
-            Audience(audience), max_body_bytes, tuple(content_types), any_host, before_login, holds_pages, serves_pages
+            Audience(audience),
+            max_body_bytes,
+            tuple(content_types),
+            any_host=any_host,
+            before_login=before_login,
+            any_role=any_role,
+            holds_pages=holds_pages,
+            serves_pages=serves_pages,
         )
         super().__init__(route_class=type("DeclaredRoute", (DeclaredRoute,), {"rules": self.rules}), **options)
 
@@ -124,6 +134,8 @@ class RouteMatch:
     is_found: bool = False
     methods: frozenset[str] = frozenset()
     """The methods of the path, if only the method is wrong."""
+    action: str = ""
+    """What the route does, for the record: its operation id, or its method and path."""
 
     def require_route(self) -> RouterRules:
         """The rules of the route; raises `ApiError` 404 or 405 if there is none."""
@@ -142,6 +154,8 @@ class _Entry:
     pattern: Pattern[str]
     methods: frozenset[str]
     rules: RouterRules
+    path: str
+    operation: str | None
 
 
 class RouteTable:
@@ -152,7 +166,10 @@ class RouteTable:
         self._closed: dict[str, RouterRules] = {}  # first segments of paths that are not public
         for context in iter_route_contexts(routes):
             rules, path = _rules_of(context), context.path or ""
-            self._entries.append(_Entry(compile_path(path)[0], frozenset(context.methods or ()), rules))
+            operation = getattr(context.original_route, "operation_id", None)
+            self._entries.append(
+                _Entry(compile_path(path)[0], frozenset(context.methods or ()), rules, path, operation)
+            )
             if rules.audience is not Audience.PUBLIC:
                 segment = _first_segment(path)
                 self._closed[segment] = _strictest([rules, self._closed.get(segment, rules)])
@@ -166,7 +183,7 @@ class RouteTable:
         ]
         for entry in with_path:
             if method in entry.methods:
-                return RouteMatch(entry.rules, is_found=True)
+                return RouteMatch(entry.rules, is_found=True, action=entry.operation or f"{method} {entry.path}")
         if with_path:
             methods = frozenset(name for entry in with_path for name in entry.methods)
             return RouteMatch(_strictest(entry.rules for entry in with_path), methods=methods)

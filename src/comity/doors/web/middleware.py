@@ -1,4 +1,5 @@
-"""The middleware in front of every route: access, size and type of the body, security headers, unexpected errors.
+"""The middleware in front of every route: access, size and type of the body, security headers, unexpected errors, and
+the record of changes.
 
 Bodies are read here, bounded in size and time by the rules of the route, so that no route can forget it.
 """
@@ -9,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import replace
 from typing import Any, Final
+from urllib.parse import quote
 
 from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
@@ -17,11 +19,14 @@ from starlette.responses import Response
 
 from comity.clock import Clock
 from comity.doors.web.access import Access, RequestHead
+from comity.doors.web.activity import ActivityLog, Record
 from comity.doors.web.audiences import Audience, RouterRules, RouteTable
-from comity.doors.web.console.errors import error_page
+from comity.doors.web.console.errors import error_page, to_login
 from comity.doors.web.errors import ApiError, is_for_bots, response_to
 from comity.doors.web.negotiation import prefers_html, wants_page
+from comity.doors.web.notices import drop_notice, set_cookie
 
+OWN_PREFIX: Final = "/admin"
 BODY_TIMEOUT_S: Final = 30.0
 SECURITY_HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
@@ -41,19 +46,20 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-def protect(app: FastAPI, access: Access, clock: Clock) -> None:
+def protect(app: FastAPI, access: Access, clock: Clock, record: Record = lambda _activity: None) -> None:
     """Put the middleware in front of an application; raises `AudienceError` if one of its routes has no audience."""
-    app.add_middleware(AccessMiddleware, routes=RouteTable(app.routes), access=access, clock=clock)
+    app.add_middleware(AccessMiddleware, routes=RouteTable(app.routes), access=access, clock=clock, record=record)
 
 
 class AccessMiddleware:
     """Forwards a request only if its route is declared, its sender is admitted, and its body is acceptable."""
 
-    def __init__(self, app: Application, routes: RouteTable, access: Access, clock: Clock) -> None:
+    def __init__(self, app: Application, routes: RouteTable, access: Access, clock: Clock, record: Record) -> None:
         self._app = app
         self._routes = routes
         self._access = access
         self._clock = clock
+        self._record = record
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -65,13 +71,18 @@ class AccessMiddleware:
             await send({"type": "websocket.close", "code": 1008})
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope = self._at_own_path(scope)
         has_started = is_read = False
+        log: ActivityLog | None = None
 
         async def send_guarded(message: Message) -> None:
             nonlocal has_started
             if message["type"] == "http.response.start":
                 has_started = True
+                if log is not None:  # before the response, so that its reader finds the record
+                    await log.write(message["status"])
                 _add_headers(message, scope)
+                self._add_cookies(message, forwarded["state"])
                 if not is_read and _announces_body(scope):  # the rest of the body will not be read
                     MutableHeaders(scope=message)["Connection"] = "close"
             await send(message)
@@ -88,10 +99,13 @@ class AccessMiddleware:
         state["wants_error_page"] = _wants_error_page(match.rules, accepts)
         try:
             head = _head_of(scope)
-            caller = await self._access.admit(head, match.rules, self._clock.seconds())
-            state["caller"] = caller
-            body = await _body(head, match.require_route(), receive, self._access.settings.max_page_body_bytes)
+            caller = state["caller"] = await self._access.admit(head, match.rules, self._clock.seconds())
+            log = ActivityLog(self._record, head, scope.get("query_string", b"").decode("latin-1"), match, state)
+            self._access.authorize(head, match.rules, caller)
+            rules = match.require_route()
+            body = log.body = await _body(head, rules, receive, self._access.settings.max_page_body_bytes)
             is_read = True
+            self._access.check_form(head, rules, caller, body)
             await self._app(forwarded, _replay(body, receive), send_guarded)
         except _ClientLeft:
             return
@@ -99,10 +113,43 @@ class AccessMiddleware:
             response = self._response_to(error, forwarded)
             if not has_started:
                 await response(scope, receive, send_guarded)
+        finally:
+            if log is not None and not has_started:
+                await log.write(0)
+
+    def _at_own_path(self, scope: Scope) -> Scope:
+        """The request under the path that the routes declare, where the setting names another prefix for /admin."""
+        prefix, path = self._access.settings.prefix, scope["path"]
+        if prefix == OWN_PREFIX:
+            return scope
+        if path == prefix or path.startswith(prefix + "/"):
+            own = OWN_PREFIX + path[len(prefix) :]
+        elif path == OWN_PREFIX or path.startswith(OWN_PREFIX + "/"):
+            own = "/-" + path  # nothing is here
+        else:
+            return scope
+        return {**scope, "path": own, "raw_path": quote(own).encode()}
+
+    def _add_cookies(self, message: Message, state: MutableMapping[str, Any]) -> None:
+        """Give a browser that sees a page the cookie that its forms are tied to, and drop a notice that was shown."""
+        caller, access = state.get("caller"), self._access
+        headers = MutableHeaders(scope=message)
+        if caller is None or not headers.get("content-type", "").startswith("text/html"):
+            return
+        cookies = Response()
+        if caller.has_new_secret:
+            set_cookie(cookies, access, access.settings.form_cookie_name, caller.form_secret, None)
+        if state.get("drops_notice"):
+            drop_notice(cookies, access)
+        for name, value in cookies.raw_headers:
+            if name == b"set-cookie":
+                headers.append("Set-Cookie", value.decode("latin-1"))
 
     def _response_to(self, error: Exception, scope: Scope) -> Response:
         settings = self._access.settings
         if scope["state"]["wants_error_page"]:
+            if isinstance(error, ApiError) and error.code == "unauthorized":
+                return to_login(Request(scope), settings.prefix)
             return error_page(Request(scope), error, is_dev=settings.is_dev)
         return response_to(error, is_dev=settings.is_dev, for_bots=is_for_bots(scope))
 
@@ -147,7 +194,7 @@ async def _body(head: RequestHead, rules: RouterRules, receive: Receive, max_pag
     declared = int(length) if length.isdecimal() else 0
     if declared > rules.max_body_bytes:
         raise _too_large(rules)
-    content_type = head.headers.get("content-type", "").partition(";")[0].strip().lower()
+    content_type = head.content_type
     is_accepted = content_type in rules.content_types
     if not is_accepted and (declared or (content_type and "transfer-encoding" in head.headers)):
         raise _wrong_type(rules)

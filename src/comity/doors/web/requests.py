@@ -258,8 +258,9 @@ class TakedownsRequest(RequestBody):
 
 
 class LoginRequest(RequestBody):
-    """The admin password."""
+    """The name and the password of a user; the name is admin by default, whose password may be a setting."""
 
+    user: Line = Field("admin", min_length=1, max_length=64)
     password: str = Field(min_length=1, max_length=1024, json_schema_extra={"format": "password"})
 
 

@@ -7,6 +7,7 @@ client may leave a response unread, or how many idle connections there are.
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from comity.model.errors import BadInput, ComityError
 
 if TYPE_CHECKING:
     from comity.assemble import State
+    from comity.run.serve import CrawlThread
     from comity.settings import Settings
     from comity.upkeep.due_sources import Result
     from comity.walk.request import OnWait
@@ -71,7 +73,8 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         listening = socket.create_server(address, family=family, backlog=2048)
     except OSError as error:
-        raise ComityError(f"cannot listen on {host} port {port}: {error.strerror}") from None
+        advice = "; choose another with --port" if error.errno == errno.EADDRINUSE else ""
+        raise ComityError(f"cannot listen on {host} port {port}: {error.strerror}{advice}") from None
     # Connections inherit this. Otherwise the second packet of a response waits 40 ms for an acknowledgement.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
@@ -84,13 +87,14 @@ def build_server(
     schedules: bool,
     on_result: Callable[[Result], None] = lambda _result: None,
     on_wait: OnWait | None = None,
+    worker: CrawlThread | None = None,
 ) -> WebServer:
     """Build a server of the application on an open state."""
     settings = state.settings
     access = access_settings(settings, is_dev=is_dev(settings, host))
     return WebServer(
         uvicorn.Config(
-            build_application(state, access, schedules=schedules, on_result=on_result, on_wait=on_wait),
+            build_application(state, access, schedules=schedules, on_result=on_result, on_wait=on_wait, worker=worker),
             lifespan="on",
             log_config=None,
             log_level="warning",

@@ -15,13 +15,15 @@ import anyio.to_thread
 from fastapi import Depends, Request
 
 from comity.doors.web.access import Access, Caller
+from comity.doors.web.console.kept import Kept
 from comity.doors.web.console.live import LiveHub
 from comity.doors.web.errors import LOG, ApiError
-from comity.doors.web.sessions import LoginThrottle
+from comity.doors.web.logins import LoginThrottle
 from comity.model.errors import NotFound
 from comity.model.search import SearchPage, SearchQuery
 from comity.model.source import Source, SourceStatus
 from comity.operate.takedown import list_takedowns
+from comity.reports.dashboard import FetchHistory
 from comity.reports.sources import find_source
 from comity.run.audit.service import AuditService
 from comity.run.queue import queue_upkeep
@@ -32,6 +34,8 @@ from comity.telemetry.metrics import WEBHOOK_ATTEMPTS, WEBHOOKS_DISABLED, Origin
 
 if TYPE_CHECKING:
     from comity.assemble import State
+    from comity.operate.console_sessions import ConsoleSessions
+    from comity.run.serve import CrawlThread
     from comity.search_engine.job_search import JobSearch
     from comity.upkeep.due_sources import Result
     from comity.upkeep.send_webhooks import Sent, WebhookSender
@@ -68,6 +72,7 @@ class WebServices:
 
     state: State
     access: Access
+    sessions: ConsoleSessions
     source_runner: SourceRunner
     pool: SourcePool
     search: JobSearch
@@ -79,7 +84,11 @@ class WebServices:
     webhooks: WebhookSender
     stored_pages: StoredPages
     audits: AuditService
+    worker: CrawlThread | None = None
+    """The crawl worker of this process, if it has one."""
     live: LiveHub = field(default_factory=LiveHub)
+    kept: Kept = field(default_factory=Kept)
+    past: FetchHistory = field(default_factory=FetchHistory)
     meter: Meter = field(default_factory=lambda: Meter(Origin.WEB))
     submits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_SUBMITS))
     throttle: LoginThrottle = field(default_factory=LoginThrottle)
@@ -124,7 +133,13 @@ class WebServices:
 
 @asynccontextmanager
 async def open_services(
-    state: State, access: Access, *, schedules: bool, on_result: Callable[[Result], None], on_wait: OnWait | None = None
+    state: State,
+    access: Access,
+    sessions: ConsoleSessions,
+    *,
+    schedules: bool,
+    on_result: Callable[[Result], None],
+    on_wait: OnWait | None = None,
 ) -> AsyncIterator[WebServices]:
     """Start the pool, the scheduler and the updates of the search index; stop them all within a time limit."""
     observer, meter = SourceObserver(on_result, _warn, on_wait, _log_fault), Meter(Origin.WEB)
@@ -137,9 +152,10 @@ async def open_services(
         _open_pages(state) as stored_pages,
         _open_audits(state) as audits,
     ):
-        yield WebServices(
+        services = WebServices(
             state,
             access,
+            sessions,
             service.runner,
             service.pool,
             state.search(),
@@ -152,6 +168,10 @@ async def open_services(
             audits,
             meter=meter,
         )
+        try:
+            yield services
+        finally:
+            await asyncio.to_thread(services.kept.close)
 
 
 @asynccontextmanager

@@ -120,12 +120,12 @@ class WorkerProcess:
         def on_signal(number: int) -> None:
             codes.append(INTERRUPTED if number == signal.SIGINT else 0)
             self._log.emit(events.STOPPING, STOPPING, signal=signal.Signals(number).name)
-            self._stop()
+            self.finish()
 
         stop_on_signals(on_signal, on_timeout=self._log_forced_exit)
         if self._limits.crawls:
             try_folder(read_target(self._settings.pages))  # before a host is leased in vain
-        self._view.on_start(self._stop)
+        self._view.on_start(self.finish)
         await self.run(warns=True)
         if codes:
             return codes[0]
@@ -146,9 +146,10 @@ class WorkerProcess:
     def stop(self) -> None:
         """Finish the requests in flight and end, within the time that a command may take."""
         exit_in_time(1, self._log_forced_exit)
-        self._stop()
+        self.finish()
 
-    def _stop(self) -> None:
+    def finish(self) -> None:
+        """The same without a limit of time: other parts of the process go on."""
         self._worker.stop()
         if self._policies is not None:
             self._policies.stop()
@@ -167,7 +168,7 @@ class WorkerProcess:
             raise
         finally:
             if any(task.done() and not task.cancelled() and task.exception() for task in tasks):
-                self._stop()
+                self.finish()
             await asyncio.gather(*tasks, return_exceptions=True)
         for task in tasks:
             task.result()

@@ -126,6 +126,47 @@ CREATE TABLE politeness_ledger (
 --
 CREATE INDEX idx_politeness_ledger_chain ON politeness_ledger (domain_id, sequence);
 --
+CREATE TABLE console_users (
+    name VARCHAR(64) NOT NULL,
+    password_hash TEXT NOT NULL,
+    role VARCHAR(10) DEFAULT 'viewer' NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    last_login_at TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT pk_console_users PRIMARY KEY (name),
+    CONSTRAINT ck_console_users_role CHECK (role IN ('viewer', 'operator'))
+);
+--
+CREATE TABLE console_sessions (
+    name_hash VARCHAR(64) NOT NULL,
+    user_name VARCHAR(64) NOT NULL,
+    password_mark VARCHAR(64) NOT NULL,
+    started_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    expires_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    CONSTRAINT pk_console_sessions PRIMARY KEY (name_hash)
+);
+--
+CREATE INDEX idx_console_sessions_expires_at ON console_sessions (expires_at);
+--
+CREATE INDEX idx_console_sessions_user_name ON console_sessions (user_name);
+--
+CREATE TABLE console_activity (
+    id BIGSERIAL NOT NULL,
+    at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    user_name VARCHAR(64),
+    role VARCHAR(10),
+    by_token BOOLEAN DEFAULT false NOT NULL,
+    address VARCHAR(45) DEFAULT '' NOT NULL,
+    action VARCHAR(200) NOT NULL,
+    path TEXT DEFAULT '' NOT NULL,
+    subject TEXT DEFAULT '' NOT NULL,
+    status INTEGER DEFAULT 0 NOT NULL,
+    CONSTRAINT pk_console_activity PRIMARY KEY (id)
+);
+--
+CREATE INDEX idx_console_activity_action ON console_activity (action, id);
+--
+CREATE INDEX idx_console_activity_user_name ON console_activity (user_name, id);
+--
 CREATE TABLE images (
     id BIGSERIAL NOT NULL,
     content_hash VARCHAR(64) NOT NULL,

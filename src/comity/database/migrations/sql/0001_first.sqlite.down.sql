@@ -118,6 +118,12 @@ DROP TABLE ledger_chains;
 --
 DROP TABLE images;
 --
+DROP TABLE console_activity;
+--
+DROP TABLE console_sessions;
+--
+DROP TABLE console_users;
+--
 DROP TABLE politeness_ledger;
 --
 DROP TABLE sitemaps;

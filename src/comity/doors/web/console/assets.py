@@ -15,7 +15,7 @@ from fastapi import Response
 from comity.doors.web.audiences import Audience, Router
 from comity.doors.web.errors import ApiError
 
-router = Router(Audience.ADMIN, before_login=True, prefix="/admin/assets", include_in_schema=False)
+router = Router(Audience.PUBLIC, prefix="/admin/assets", include_in_schema=False)
 _TYPES: Final = {
     "console.css": "text/css; charset=utf-8",
     "console.js": "text/javascript; charset=utf-8",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from typing import Final
+from urllib.parse import urlencode
 
 from fastapi import Request
-from fastapi.responses import Response
+from fastapi.responses import RedirectResponse, Response
 
-from comity.doors.web.console.page import render
+from comity.doors.web.console.page import PAGE_HEADERS, PREFIX, render
 from comity.doors.web.errors import ApiError, described
 from comity.model.queue import BotRefused
 
+_LONGEST_WAY: Final = 1500
 _TITLES: Final = {
     401: "Log in",
     403: "Not allowed",
@@ -44,3 +46,14 @@ def error_page(request: Request, error: Exception, *, is_dev: bool) -> Response:
     for name, value in ((error.headers or {}) if isinstance(error, ApiError) else {}).items():
         response.headers[name] = value
     return response
+
+
+def to_login(request: Request, prefix: str) -> Response:
+    """Send a browser without a session to the login, and after it to the page that it asked for."""
+    path = request.url.path.removeprefix(PREFIX)
+    is_page = request.method == "GET" and request.headers.get("hx-request") != "true" and path not in ("", "/")
+    wanted = path + (f"?{request.url.query}" if request.url.query else "")
+    address = f"{prefix}/login" + (f"?{urlencode({'next': wanted})}" if is_page and len(wanted) <= _LONGEST_WAY else "")
+    if request.headers.get("hx-request") == "true":  # htmx goes on with the whole page
+        return Response(status_code=401, headers={**PAGE_HEADERS, "HX-Redirect": address})
+    return RedirectResponse(address, 303, PAGE_HEADERS)

@@ -9,7 +9,7 @@ viewer, so they hold no actions.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -90,7 +90,7 @@ class LiveHub:
         return channel.fragment if channel is not None and is_fresh else None
 
     async def stream(
-        self, services: WebServices, keys: Sequence[str], is_admitted: Callable[[], bool]
+        self, services: WebServices, keys: Sequence[str], is_admitted: Callable[[], Awaitable[bool]]
     ) -> AsyncIterator[bytes]:
         """Events of some views; each event is named by the number of its view."""
         self.streams += 1
@@ -110,7 +110,7 @@ class LiveHub:
                         sent[number] = channel.version
                         yield _event(number, channel.fragment or "")
                 if loop.time() >= beat_at:
-                    if not is_admitted():
+                    if not await is_admitted():
                         yield b"event: ended\ndata:\n\n"
                         return
                     beat_at = loop.time() + HEARTBEAT_S
@@ -140,14 +140,14 @@ class LiveHub:
 
     async def _render(self, services: WebServices, key: str, channel: _Channel) -> None:
         """Render a view again and again while anyone looks at it."""
-        from comity.doors.web.console.page import PREFIX, Viewing, viewing
+        from comity.doors.web.console.page import Viewing, viewing
 
         name, _, query = key.partition("?")
         function, parameters = VIEWS[name], dict(parse_qsl(query, keep_blank_values=True))
         loop = asyncio.get_running_loop()
 
         def act() -> str:
-            with viewing(Viewing(prefix=PREFIX, services=services)):
+            with viewing(Viewing(prefix=services.access.settings.prefix, services=services)):
                 return function(services, parameters)
 
         has_failed = False

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote, unquote, urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -22,14 +22,12 @@ from comity import __version__
 from comity.doors.web.audiences import LARGE_BODY_BYTES, Audience, Router
 from comity.doors.web.console import assets, components, navigation
 from comity.doors.web.negotiation import FORM
+from comity.doors.web.notices import notice_of, set_notice
 
 if TYPE_CHECKING:
     from comity.doors.web.services import WebServices
 
 PREFIX: Final = "/admin"
-NOTICE_COOKIE: Final = "comity_notice"
-_NOTICE_S: Final = 60
-_LONGEST_NOTICE: Final = 600
 PAGE_HEADERS: Final = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -86,12 +84,12 @@ def viewing(value: Viewing) -> Iterator[None]:
 def viewing_of(request: Request) -> Viewing:
     """What a request may see and do. A request that was refused before it was admitted has no caller."""
     caller = getattr(request.state, "caller", None)
-    session = caller.session if caller is not None else None
+    services = getattr(request.app.state, "services", None)
     return Viewing(
-        prefix=PREFIX,
-        csrf_token=session.csrf_token if session is not None else "",
-        may_write=caller is not None,
-        services=getattr(request.app.state, "services", None),
+        prefix=services.access.settings.prefix if services is not None else PREFIX,
+        csrf_token=caller.csrf_token if caller is not None else "",
+        may_write=caller is not None and caller.may_write,
+        services=services,
     )
 
 
@@ -152,6 +150,7 @@ def templates() -> Environment:
         shortened=components.shortened,
         size=components.size,
         url=url,
+        Markup=Markup,
         when=components.when,
         words=components.words,
         version=__version__,
@@ -173,7 +172,8 @@ def render(
 ) -> HTMLResponse:
     """Render a page. `trail` are the pages above it, as (label, path); `section` marks its entry in the navigation."""
     view = viewing_of(request)
-    notice = _notice(request)
+    notice = notice_of(request)
+    caller = getattr(request.state, "caller", None)
     with viewing(view):
         content = (
             templates()
@@ -185,15 +185,12 @@ def render(
                 wide=wide,
                 notice=notice,
                 may_write=view.may_write,
-                viewer=getattr(request.state, "viewer", None),
+                viewer=caller.session if caller is not None else None,
                 path=request.url.path,
                 **context,
             )
         )
-    response = HTMLResponse(content, status, PAGE_HEADERS)
-    if notice is not None:
-        response.delete_cookie(NOTICE_COOKIE, path="/", httponly=True, samesite="strict")
-    return response
+    return HTMLResponse(content, status, PAGE_HEADERS)
 
 
 def fragment(template: str, **context: Any) -> str:
@@ -212,21 +209,5 @@ def redirect(request: Request, path: str, *, notice: str = "", kind: str = "good
     with viewing(viewing_of(request)):
         response = RedirectResponse(url(path), 303, PAGE_HEADERS)
     if notice:
-        text = quote(f"{kind}:{notice[:_LONGEST_NOTICE]}")
-        response.set_cookie(NOTICE_COOKIE, text, max_age=_NOTICE_S, path="/", httponly=True, samesite="strict")
+        set_notice(request, response, notice, kind)
     return response
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """One sentence about what was just done; `good`, `warn` or `bad`."""
-
-    kind: str
-    text: str
-
-
-def _notice(request: Request) -> Notice | None:
-    kind, colon, text = unquote(request.cookies.get(NOTICE_COOKIE, "")).partition(":")
-    if not colon or kind not in ("good", "warn", "bad"):
-        return None
-    return Notice(kind, text[:_LONGEST_NOTICE])

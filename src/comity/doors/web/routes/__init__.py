@@ -6,6 +6,7 @@ from fastapi import APIRouter
 
 from comity.doors.web.console.pages import PAGE_ROUTERS
 from comity.doors.web.routes import (
+    activity,
     audits,
     bot_admin,
     bots,
@@ -19,6 +20,7 @@ from comity.doors.web.routes import (
     search,
     seeds,
     session,
+    settings,
     sources,
     stored_pages,
     webhooks,
@@ -38,6 +40,8 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     seeds.router,
     decisions.router,
     session.router,
+    activity.router,
+    settings.router,
     bots.router,
     bots.ids_router,
     bots.submit_router,

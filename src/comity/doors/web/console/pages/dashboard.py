@@ -3,18 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from comity.doors.web.audiences import Audience
+from comity.doors.web.console import plots
 from comity.doors.web.console.live import view
 from comity.doors.web.console.page import PageRouter, fragment, redirect, render
-from comity.doors.web.services import WebServices
-from comity.reports.status import figures_of
+from comity.doors.web.console.plots import Series
+from comity.doors.web.services import Services, WebServices
+from comity.model.host import HostStatus
+from comity.reports.dashboard import Dashboard, Need, NeedCode, dashboard_of
 
 root_router = PageRouter("", audience=Audience.PUBLIC)
 router = PageRouter()
+
+# A sentence for one, a sentence for several, and where to go.
+_NEEDS: Final = {
+    NeedCode.DISK_LOW: ("The disk is nearly full", "", "/settings"),
+    NeedCode.TOO_MANY_ERRORS: ("{} % of the last hour's fetches failed", "", "/hosts?status=blocked"),
+    NeedCode.SILENT_WORKERS: ("1 worker is silent", "{} workers are silent", "/crawl"),
+    NeedCode.STUCK_LEASES: ("1 lease ran out and was not taken over", "{} leases ran out", "/crawl"),
+    NeedCode.FAILED_JOBS: ("1 job failed for good", "{} jobs failed for good", "/crawl_jobs?status=failed"),
+    NeedCode.FAILING_SOURCES: ("1 source keeps failing", "{} sources keep failing", "/sources"),
+    NeedCode.BLOCKED_SOURCES: ("1 source is blocked", "{} sources are blocked", "/sources?status=blocked"),
+    NeedCode.QUARANTINED_BOTS: ("1 bot is quarantined", "{} bots are quarantined", "/bots"),
+    NeedCode.DISABLED_WEBHOOKS: ("1 webhook was turned off", "{} webhooks were turned off", "/webhooks"),
+    NeedCode.SEARCH_BEHIND: ("1 change could not be indexed", "{} changes could not be indexed", "/settings"),
+}
+_TONES: Final = {
+    HostStatus.PENDING: "2",
+    HostStatus.ACTIVE: "1",
+    HostStatus.EXHAUSTED: "good",
+    HostStatus.BLOCKED: "warn",
+    HostStatus.UNREACHABLE: "bad",
+}
 
 
 @root_router.get("/")
@@ -24,9 +49,10 @@ def root(request: Request) -> RedirectResponse:
 
 
 @router.get("")
-def dashboard(request: Request) -> HTMLResponse:
+def dashboard(request: Request, services: Services) -> HTMLResponse:
     """Show how everything stands."""
-    return render(request, "dashboard/page.html", title="Dashboard", section="dashboard")
+    is_empty = _dashboard(services).is_empty
+    return render(request, "dashboard/page.html", title="Dashboard", section="dashboard", is_empty=is_empty)
 
 
 @router.get("/help")
@@ -37,6 +63,68 @@ def help_page(request: Request) -> HTMLResponse:
 
 @view("dashboard")
 def dashboard_figures(services: WebServices, _parameters: Mapping[str, str]) -> str:
-    """The figures."""
-    figures = figures_of(services.state.database, services.state.clock)
-    return fragment("dashboard/figures.html", figures=figures)
+    """The whole dashboard."""
+    found = _dashboard(services)
+    hours = found.hours
+    times = [hour.start for hour in hours]
+    outcomes = [
+        Series("fetched", [hour.fetched for hour in hours], "1"),
+        Series("unchanged", [hour.unchanged for hour in hours], "2"),
+        Series("refused by rules", [hour.refused for hour in hours], "off"),
+        Series("failed", [hour.failed for hour in hours], "bad"),
+    ]
+    latency = [
+        Series("median", [hour.p50_ms for hour in hours], "1"),
+        Series("95th percentile", [hour.p95_ms for hour in hours], "3"),
+    ]
+    postings = [
+        Series("new", [run.inserted for run in found.runs], "good"),
+        Series("closed", [run.closed for run in found.runs], "off"),
+    ]
+    status = found.status
+    return fragment(
+        "dashboard/figures.html",
+        found=found,
+        status=status,
+        latest=next((hour for hour in reversed(hours) if hour.p50_ms is not None), None),
+        failed_share=_failed_share(found),
+        needs=[(_sentence(need), _NEEDS[need.code][2], need.is_urgent) for need in found.needs],
+        fetched=plots.stacked("Fetches by outcome", times, outcomes),
+        latency=plots.line_plot("Latency", times, latency, unit="ms"),
+        postings=plots.stacked("Job postings", times, postings),
+        hosts=plots.bars(
+            "Hosts by status",
+            [(str(line.status), line.hosts) for line in status.figures.hosts],
+            tones=[_TONES[line.status] for line in status.figures.hosts],
+            path="/hosts?status={}",
+        ),
+        jobs=plots.bars(
+            "Jobs by state",
+            list(found.jobs.items()) if any(found.jobs.values()) else [],
+            tones=["2", "1", "good", "bad", "warn"],
+            path="/crawl_jobs?status={}",
+        ),
+        errors=plots.bars("Errors of the last hour", [(line.code, line.count) for line in status.errors], tone="bad"),
+    )
+
+
+def _dashboard(services: WebServices) -> Dashboard:
+    state = services.state
+    settings = state.settings
+
+    def count() -> Dashboard:
+        lease_s, heartbeat_s = settings.lease_minutes * 60, settings.heartbeat_minutes * 60
+        return dashboard_of(state.database, state.clock, services.past, lease_s=lease_s, heartbeat_s=heartbeat_s)
+
+    return services.kept.get("dashboard", count)
+
+
+def _sentence(need: Need) -> str:
+    one, several, _ = _NEEDS[need.code]
+    return (one if need.count == 1 or not several else several).format(f"{need.count:,}")
+
+
+def _failed_share(found: Dashboard) -> float | None:
+    """The share of the last hours' fetches that failed."""
+    fetches = sum(hour.fetches for hour in found.hours[-2:])
+    return 100 * sum(hour.failed for hour in found.hours[-2:]) / fetches if fetches else None

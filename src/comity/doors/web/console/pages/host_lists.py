@@ -11,7 +11,16 @@ from markupsafe import Markup
 
 from comity.doors.web.console import components, plots
 from comity.doors.web.console.page import PageRouter, url
-from comity.doors.web.console.pages.hosts import bad, cut, every, host_page, http_status, page_or_first, status_badge
+from comity.doors.web.console.pages.hosts import (
+    bad,
+    cut,
+    every,
+    host_page,
+    http_status,
+    page_or_first,
+    path_of,
+    status_badge,
+)
 from comity.doors.web.console.tables import Column, Listing, Table, choice
 from comity.doors.web.requests import HostName
 from comity.doors.web.routes.hosts import canonical_name, urls_of_host
@@ -33,7 +42,7 @@ router = PageRouter("/admin/hosts")
 
 def _url_cell(row: Any) -> Markup:
     text = getattr(row, "page_url", None) or row.url
-    return Markup('<a href="{}">{}</a>').format(url("/why", url=text), components.shortened(text, 90))
+    return Markup('<a href="{}">{}</a>').format(url("/why", url=text), components.shortened(path_of(text), 80))
 
 
 def _url_text(row: Any) -> str:
@@ -85,9 +94,11 @@ def urls(request: Request, services: Services, host: HostName) -> Response:
 
 
 def _content(row: Any) -> Markup:
-    """What led to a decision, as names and values."""
-    parts = [f"{components.words(name)}: {value}" for name, value in row.content.items() if value not in (None, "", [])]
-    return components.shortened(" · ".join(parts), 160)
+    """What led to a decision: its rule or reason first, then names and values."""
+    said = dict(row.content)
+    first = [str(said.pop(name)) for name in ("matched_rule", "reason") if said.get(name)]
+    rest = [f"{components.words(name)} {value}" for name, value in said.items() if isinstance(value, str | int | float)]
+    return components.shortened(" · ".join([*first, *rest]), 80)
 
 
 EVIDENCE: Final = Table(

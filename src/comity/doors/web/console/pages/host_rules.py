@@ -134,7 +134,8 @@ def policy(request: Request, services: Services, host: HostName) -> Response:
 
 def _policy_page(request: Request, services: WebServices, host: str, form: Form, status: int = 200) -> Response:
     found = get_policy(services.state.database, host)
-    binds = reaches(is_page_size_set=found.is_page_size_set) if found is not None else {}
+    reach = reaches(is_page_size_set=found.is_page_size_set) if found is not None else {}
+    binds = [(each.label, reach[each.name]) for each in POLICY.fields if each.name in reach]
     return host_page(request, services, host, "policy", form=form, policy=found, binds=binds, status=status)
 
 

@@ -11,6 +11,7 @@ from fastapi import Request
 from fastapi.responses import Response
 from markupsafe import Markup
 
+from comity.doors.schemas import iso_time
 from comity.doors.web.console import components, plots
 from comity.doors.web.console.forms import Field, Form, FormInvalid, PostedForm
 from comity.doors.web.console.live import view
@@ -57,6 +58,17 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def figure(text: object) -> Markup:
+    """A short text on one line."""
+    return Markup('<span class="figure">{}</span>').format(text)
+
+
+def path_of(address: str) -> str:
+    """A URL without its scheme and host, which the page of a host need not repeat."""
+    rest = address.partition("://")[2]
+    return rest[rest.index("/") :] if "/" in rest else address
+
+
 def bad(text: object) -> Markup:
     """A text that stands out as an error."""
     return Markup('<span class="is-bad">{}</span>').format(text)
@@ -69,7 +81,7 @@ def status_badge(status: HostStatus | str, title: str = "") -> Markup:
 
 def _reason(row: Any) -> object:
     if row.leased_by:
-        return Markup('<span class="soft">held by {}</span>').format(components.shortened(row.leased_by, 40))
+        return Markup('<span class="soft">held by {}</span>').format(components.shortened(row.leased_by, 24))
     return components.words(row.reason_code) if row.reason_code else components.shortened(row.reason or "", 60)
 
 
@@ -82,7 +94,7 @@ def _pages(row: Any) -> Markup:
 HOSTS: Final = Table(
     "hosts",
     [
-        Column("domain", "Host", lambda row: row.host, lambda row: row.host, sorts=True, is_wide=True),
+        Column("domain", "Host", lambda row: figure(cut(row.host, 60)), lambda row: row.host, sorts=True, is_wide=True),
         Column("status", "Status", lambda row: status_badge(row.status)),
         Column("reason", "Reason or holder", _reason, lambda row: row.reason_code or row.reason, is_minor=True),
         Column("pages_crawled", "Pages", _pages, is_number=True),
@@ -244,7 +256,19 @@ def _slot(row: HostRequest) -> object:
     margin = (row.started_at - row.allowed_at).total_seconds()
     if row.is_early:
         return components.badge("bad", f"{-margin:.3f} s early")
-    return Markup('<span class="figure">{:.3f} s after</span>').format(margin)
+    shown = f"{margin:.3f} s" if margin < _GAP_S else components.duration_text(margin)
+    return Markup('<span class="figure">{} after</span>').format(shown)
+
+
+def _clock(row: HostRequest) -> Markup:
+    at = row.started_at
+    return Markup(
+        '<time datetime="{}" data-shown="seconds" title="{:%Y-%m-%d %H:%M:%S.%f} UTC">{:%H:%M:%S}</time>'
+    ).format(iso_time(at), at, at)
+
+
+def _day(row: HostRequest) -> Markup:
+    return Markup('<span class="figure">{:%d %b}</span>').format(row.started_at)
 
 
 def http_status(status: int | None) -> object:
@@ -257,15 +281,16 @@ def http_status(status: int | None) -> object:
 REQUESTS: Final = Table(
     "requests",
     [
-        Column("url", "URL", lambda row: components.shortened(row.url, 90), is_wide=True),
-        Column("purpose", "For", is_minor=True),
-        Column("started_at", "Started"),
+        Column("url", "URL", lambda row: components.shortened(path_of(row.url), 80), is_wide=True),
+        Column("purpose", "For", lambda row: figure(row.purpose), is_minor=True),
+        Column("day", "Day", _day, in_csv=False, is_minor=True),
+        Column("started_at", "Started", _clock),
         Column("slot", "Against its slot", _slot, lambda row: row.allowed_at, is_number=True),
         Column("held_by", "Waited for", lambda row: components.words(row.held_by or ""), is_minor=True),
         Column(
             "delay_s",
             "Delay",
-            lambda row: Markup('{} <span class="soft">{}</span>').format(
+            lambda row: Markup('<span class="figure">{} <span class="soft">{}</span></span>').format(
                 components.duration_text(row.delay_s), row.delay_source
             ),
             is_minor=True,

@@ -29,10 +29,8 @@ async def follow(
     if services.live.is_full:
         raise ApiError(503, "too_many_streams", "too many live pages are open", {"Retry-After": "30"})
 
-    def is_admitted() -> bool:
-        if caller.session_name is None:
-            return True
-        return services.access.sessions.get(caller.session_name, services.state.clock.seconds()) is not None
+    async def is_admitted() -> bool:
+        return caller.session_name is None or await services.sessions.get(caller.session_name) is not None
 
     stream = services.live.stream(services, list(dict.fromkeys(view)), is_admitted)
     return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})

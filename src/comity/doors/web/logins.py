@@ -1,61 +1,17 @@
-"""Logins: the sessions of this process, the limit on wrong passwords, and admin tokens.
-
-Only the hash of a session name is stored, so a memory dump does not reveal a usable one.
-"""
+"""Logins: the limit on wrong passwords and keys, and admin tokens."""
 
 from __future__ import annotations
 
 import hmac
 import secrets
 from collections import OrderedDict, deque
-from dataclasses import dataclass
 from hashlib import sha256
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Final
 
-MAX_SESSIONS: Final = 1000
 MAX_FAILURES: Final = 5
 FAILURE_WINDOW_S: Final = 900.0
 _MAX_ADDRESSES: Final = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class LoginSession:
-    """One login."""
-
-    csrf_token: str
-    expires_at: float  # UNIX time
-
-
-class LoginSessions:
-    """The logged-in browsers, by a name that only the browser knows."""
-
-    def __init__(self, lifetime_s: float) -> None:
-        self._lifetime_s = lifetime_s
-        self._known: OrderedDict[bytes, LoginSession] = OrderedDict()  # oldest first
-
-    def start(self, now: float) -> tuple[str, LoginSession]:
-        """Start a session; returns the name for the cookie."""
-        self._drop_expired(now)
-        while len(self._known) >= MAX_SESSIONS:
-            self._known.popitem(last=False)
-        name = secrets.token_urlsafe(32)
-        session = LoginSession(secrets.token_urlsafe(32), now + self._lifetime_s)
-        self._known[_digest(name)] = session
-        return name, session
-
-    def get(self, name: str, now: float) -> LoginSession | None:
-        """The session with this name, unless it has expired."""
-        session = self._known.get(_digest(name))
-        return session if session is not None and session.expires_at > now else None
-
-    def end(self, name: str) -> None:
-        """End a session."""
-        self._known.pop(_digest(name), None)
-
-    def _drop_expired(self, now: float) -> None:
-        while self._known and next(iter(self._known.values())).expires_at <= now:
-            self._known.popitem(last=False)
 
 
 class LoginThrottle:
@@ -96,10 +52,6 @@ def new_token() -> tuple[str, str]:
     """Make a token; returns it with the hash to configure."""
     token = secrets.token_urlsafe(32)
     return token, sha256(token.encode()).hexdigest()
-
-
-def _digest(name: str) -> bytes:
-    return sha256(name.encode("utf-8", "replace")).digest()
 
 
 def _network(client: str) -> str:

@@ -1,0 +1,86 @@
+"""Figures that are kept for a moment: what is expensive to count is counted once for all who look at it.
+
+A figure that is counted quickly is never older than a few seconds. One that takes long is given as it was counted last,
+and counted again meanwhile, so that no page waits for it twice.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar, cast
+
+from comity.doors.web.errors import LOG
+
+Value = TypeVar("Value")
+_QUICK_S: Final = 0.1
+_OLDEST_S: Final = 60.0  # that is given while a new one is counted
+_SHARE: Final = 10  # a figure is kept this many times as long as it took
+_MOST: Final = 500
+
+
+@dataclass(slots=True)
+class _Entry:
+    value: Any = None
+    counted_at: float | None = None
+    took_s: float = 0.0
+    is_being_counted: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Kept:
+    """The figures of one process, by name."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, _Entry] = {}
+        self._lock = threading.Lock()
+        self._behind = ThreadPoolExecutor(1, thread_name_prefix="figures")
+
+    def get(self, name: str, count: Callable[[], Value], *, for_s: float = 2.0) -> Value:
+        """The figure of this name; `count` is called if it is not known or too old."""
+        with self._lock:
+            if len(self._entries) >= _MOST:
+                self._entries.clear()
+            entry = self._entries.setdefault(name, _Entry())
+        age = time.monotonic() - entry.counted_at if entry.counted_at is not None else None
+        if age is not None and age < max(for_s, _SHARE * entry.took_s):
+            return cast(Value, entry.value)
+        if age is not None and age < _OLDEST_S and entry.took_s > _QUICK_S:
+            self._count_behind(entry, count)
+            return cast(Value, entry.value)
+        with entry.lock:  # the others wait for the first
+            if age is None and entry.counted_at is not None:
+                return cast(Value, entry.value)
+            return cast(Value, _counted(entry, count))
+
+    def close(self) -> None:
+        """Count nothing more."""
+        self._behind.shutdown(wait=True, cancel_futures=True)
+
+    def _count_behind(self, entry: _Entry, count: Callable[[], object]) -> None:
+        with self._lock:
+            if entry.is_being_counted:
+                return
+            entry.is_being_counted = True
+
+        def act() -> None:
+            try:
+                _counted(entry, count)
+            except Exception as error:  # the next page that needs it counts again, and reports what is wrong
+                LOG.warning("figures could not be counted: %s", type(error).__name__)
+                entry.counted_at = None
+            finally:
+                entry.is_being_counted = False
+
+        self._behind.submit(act)
+
+
+def _counted(entry: _Entry, count: Callable[[], object]) -> object:
+    began = time.monotonic()
+    entry.value = count()
+    entry.took_s = time.monotonic() - began
+    entry.counted_at = time.monotonic()
+    return entry.value

@@ -1,0 +1,108 @@
+"""The settings in force: each value, and whether it comes from an option, the environment or its default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from pydantic import AliasChoices
+
+from comity.model.errors import BadInput
+from comity.rules.url_secrets import masked_url
+from comity.settings import Settings, read_settings
+
+# Values that are or may hold secrets; besides, every field that is not to be printed (`repr=False`).
+_SECRET: Final = frozenset({"admin_password_hash", "admin_token_hash", "meili_key"})
+# The first setting of each group.
+_GROUPS: Final = {
+    "state": "Where things are kept",
+    "meili_url": "Search over postings",
+    "user_agent": "Who we are",
+    "robots_unreachable": "Politeness",
+    "include": "Which URLs",
+    "max_response_bytes": "Fetching",
+    "max_pages": "Budgets",
+    "keep_links": "Details of pages, and audits",
+    "lease_minutes": "Leases",
+    "metrics": "Watching",
+    "source_delay_s": "Sources",
+    "queue_delay_s": "Bots and other crawlers",
+    "disable_scheduler": "Sources",
+    "env": "Web server and console",
+    "max_raw_html_bytes": "Crawl service",
+    "enable_domain_tracking": "Parts that can be turned off",
+    "weight_seed_rank": "Priority of hosts",
+}
+Source = Literal["default", "environment", "option"]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingInForce:
+    """One setting."""
+
+    name: str
+    group: str
+    variable: str
+    """The variable that sets it, or the one that did."""
+    value: str | None
+    """None if it is not set, or secret."""
+    source: Source
+    is_secret: bool
+    is_set: bool
+    description: str
+
+
+def settings_in_force(settings: Settings, environment: Mapping[str, str]) -> list[SettingInForce]:
+    """Every setting, in the order of their declaration."""
+    named = {name.lower(): name for name in environment}
+    alone, found = _environment_alone(), list[SettingInForce]()
+    group = ""
+    for name, field in Settings.model_fields.items():
+        group = _GROUPS.get(name, group)
+        alias = field.validation_alias
+        choices = [str(each) for each in alias.choices] if isinstance(alias, AliasChoices) else []
+        used = next((named[each.lower()] for each in choices if each.lower() in named), None)
+        value, is_secret = getattr(settings, name), name in _SECRET or not field.repr
+        is_set = value not in (None, "", ())
+        found.append(
+            SettingInForce(
+                name=name,
+                group=group,
+                variable=used or (choices[0] if choices else ""),
+                value=_shown(value) if is_set and not is_secret else None,
+                source=_source(settings, alone, name, field.default, used),
+                is_secret=is_secret,
+                is_set=is_set,
+                description=field.description or "",
+            )
+        )
+    return found
+
+
+def _source(settings: Settings, alone: Settings | None, name: str, default: Any, used: str | None) -> Source:
+    """An option and a variable can both be set; the option wins then, and is the one that differs."""
+    value = getattr(settings, name)
+    if name not in settings.model_fields_set:
+        return "default"
+    if used is not None:
+        return "environment" if alone is not None and getattr(alone, name) == value else "option"
+    return "default" if value == default else "option"  # some commands pass every setting on
+
+
+def _environment_alone() -> Settings | None:
+    """What the environment sets; None if an option had to replace a wrong variable."""
+    try:
+        return read_settings()
+    except BadInput:
+        return None
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(masked_url(str(each)) for each in value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return masked_url(str(value))
