@@ -261,10 +261,10 @@ def _slot(row: HostRequest) -> object:
 
 
 def _clock(row: HostRequest) -> Markup:
+    """The time of day to the second, exactly on hover."""
     at = row.started_at
-    return Markup(
-        '<time datetime="{}" data-shown="seconds" title="{:%Y-%m-%d %H:%M:%S.%f} UTC">{:%H:%M:%S}</time>'
-    ).format(iso_time(at), at, at)
+    shown, exact = f"{at:%H:%M:%S}", f"{at:%Y-%m-%d %H:%M:%S.%f} UTC"
+    return Markup('<time datetime="{}" data-shown="seconds" title="{}">{}</time>').format(iso_time(at), exact, shown)
 
 
 def _day(row: HostRequest) -> Markup:
