@@ -6,14 +6,19 @@ from fastapi import APIRouter
 
 from comity.doors.web.console import assets
 from comity.doors.web.console.pages import (
+    activity,
     audits,
     dashboard,
     gallery,
     host_lists,
     host_rules,
     hosts,
+    login,
+    settings,
+    start,
     stored_pages,
     streams,
+    takedowns,
     why,
 )
 
@@ -23,6 +28,12 @@ PAGE_ROUTERS: Final[tuple[APIRouter, ...]] = (
     gallery.router,
     assets.router,
     streams.router,
+    login.login_router,
+    login.router,
+    start.router,
+    activity.router,
+    settings.router,
+    takedowns.router,
     hosts.router,
     host_lists.router,
     host_rules.robots_router,
