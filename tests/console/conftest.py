@@ -45,11 +45,17 @@ def _in_the_loop_of_playwright(request: pytest.FixtureRequest) -> Iterator[None]
     asyncio._set_running_loop(None)
 
 
+def folders(folder: Path) -> dict[str, str]:
+    """Settings that keep pages and audits in a folder of the test."""
+    return {"pages": str(folder / "pages"), "audits": str(folder / "audits")}
+
+
 @pytest.fixture(scope="session")
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A console with demonstration data, for tests that only read."""
-    path = tmp_path_factory.mktemp("console") / "comity.sqlite"
-    with served(f"sqlite:///{path}", env="dev") as running:
+    folder = tmp_path_factory.mktemp("console")
+    path = folder / "comity.sqlite"
+    with served(f"sqlite:///{path}", env="dev", **folders(folder)) as running:
         seed(running.state)
         yield running
 
@@ -59,7 +65,7 @@ def own_console(migrated_sqlite_file: Path, tmp_path: Path) -> Iterator[Served]:
     """An empty console, for a test that writes."""
     path = tmp_path / "comity.sqlite"
     shutil.copy(migrated_sqlite_file, path)
-    with served(f"sqlite:///{path}", env="dev") as running:
+    with served(f"sqlite:///{path}", env="dev", **folders(tmp_path)) as running:
         yield running
 
 

@@ -21,7 +21,15 @@ from comity.reports.host_lists import ListPage, hosts_page
 from tests.database.states import BEGINNING, State
 from tests.reports.ledgers import request
 
-LISTS = ("domain", "last_crawled_at", "-last_crawled_at", "priority_score", "-priority_score", "-next_crawl_after")
+LISTS = (
+    "domain",
+    "-domain",
+    "last_crawled_at",
+    "-last_crawled_at",
+    "priority_score",
+    "-priority_score",
+    "-next_crawl_after",
+)
 
 
 def every(page_of: Callable[[str | None], ListPage[Any]]) -> list[Any]:

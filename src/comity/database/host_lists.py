@@ -62,17 +62,26 @@ class HostOrder(NamedTuple):
     is_descending: bool = False
 
 
-def by_name(connection: Connection, status: HostStatus | None, after: str | None, prefix: str, limit: int) -> Window:
+def by_name(
+    connection: Connection,
+    status: HostStatus | None,
+    after: str | None,
+    prefix: str,
+    limit: int,
+    *,
+    is_descending: bool = False,
+) -> Window:
     """Hosts by name, of one status or of all, whose names begin with a text."""
     column = domains.c
-    statement = select(domains).order_by(column.domain).limit(limit)
+    end = column.domain.desc() if is_descending else column.domain
+    statement = select(domains).order_by(end).limit(limit)
     if status is not None:
         statement = statement.where(column.status == status)
         statement = statement.with_hint(domains, "INDEXED BY idx_domains_status", "sqlite")
     if prefix:
         statement = statement.where(column.domain >= prefix, column.domain < prefix + _HIGHEST)
     if after is not None:
-        statement = statement.where(column.domain > after)
+        statement = statement.where(column.domain < after if is_descending else column.domain > after)
     rows = connection.execute(statement).all()
     return Window(rows, rows[-1] if len(rows) == limit else None)
 

@@ -30,7 +30,7 @@ from comity.rules.politeness.timeline import timeline
 Item = TypeVar("Item")
 
 URL_STATES: Final = {"queued": QUEUED, "done": DONE, "dropped": DROPPED, "too_deep": TOO_DEEP}
-SORTS: Final = (*HOST_SORTS, *(f"-{name}" for name in HOST_SORTS if name != "domain"))
+SORTS: Final = (*HOST_SORTS, *(f"-{name}" for name in HOST_SORTS))
 MOST_COUNTED: Final = 10_000
 _COUNTED_URLS: Final = 20_000
 _FETCHES_LOOKED_AT: Final = 1_000
@@ -143,9 +143,9 @@ def hosts_page(
         status_queries.bound(connection)
         if text:
             return _named(connection, status, text.lower(), after, limit)
-        if sort == "domain":
+        if sort.removeprefix("-") == "domain":
             place = read_cursor(after, sort, str)[0] if after is not None else None
-            window = host_lists.by_name(connection, status, place, "", limit)
+            window = host_lists.by_name(connection, status, place, "", limit, is_descending=sort.startswith("-"))
             return _listed(window, lambda row: write_cursor(sort, row.domain), limit)
         order = HostOrder(sort.removeprefix("-"), sort.startswith("-"))
         kind = int if order.column == "priority_score" else datetime
@@ -177,10 +177,10 @@ def _listed(window: Window, cursor: Callable[[Any], str], limit: int) -> ListPag
 
 
 def host_counts(database: Database) -> dict[HostStatus, int]:
-    """How many hosts there are of each status, counted no further than `MOST_COUNTED`."""
+    """How many hosts there are of each status, counted to one more than `MOST_COUNTED`."""
     with database.read() as connection:
         status_queries.bound(connection)
-        return {status: host_lists.count_up_to(connection, status, MOST_COUNTED) for status in HostStatus}
+        return {status: host_lists.count_up_to(connection, status, MOST_COUNTED + 1) for status in HostStatus}
 
 
 def host_overview(database: Database, host: str) -> HostOverview:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -65,7 +66,8 @@ class StoredPages:
         await self.pool.close()
 
     async def _ask(self, **question: Any) -> dict[str, Any]:
-        question |= {"place": self.place, "takedowns": list(self.takedowns()), "seconds": self.seconds}
+        takedowns = list(await asyncio.to_thread(self.takedowns))
+        question |= {"place": self.place, "takedowns": takedowns, "seconds": self.seconds}
         pieces = await self.pool.call(json.dumps(question).encode(), b"", _CPU_SECONDS)
         if isinstance(pieces, Failed):
             if pieces.code is Failure.CRASHED:

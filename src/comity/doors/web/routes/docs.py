@@ -82,7 +82,7 @@ STYLE_HASH: Final = f"'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode
 
 
 _METHODS: Final = ("get", "post", "patch", "put", "delete")
-_MAX_DEPTH: Final = 6
+_MAX_DEPTH: Final = 7
 _TITLES: Final = {"hosts": "Hosts", "decisions": "Decisions", "sources": "Sources", "crawl": "Source runs"}
 _AUDIENCES: Final = {
     "public": ("Public", "Needs no login. Never triggers a crawl."),

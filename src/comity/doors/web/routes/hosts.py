@@ -62,6 +62,7 @@ from comity.rules.canonical import canonical_host
 router = Router(Audience.ADMIN, prefix="/admin", tags=["hosts"])
 HostSort = Literal[
     "domain",
+    "-domain",
     "last_crawled_at",
     "-last_crawled_at",
     "priority_score",
@@ -95,7 +96,7 @@ def list_all(
 def show(services: Services, host: HostName) -> HostView:
     """Show everything known about a host: its columns, its URL counts and its policy."""
     state = services.state
-    return host_view(host_in_full(state.database, _canonical(services, host), state.frontier.states))
+    return host_view(host_in_full(state.database, canonical_name(services, host), state.frontier.states))
 
 
 @router.get(
@@ -106,7 +107,7 @@ def show(services: Services, host: HostName) -> HostView:
 )
 def requests(services: Services, host: HostName, limit: Limit = 100, after: After = None) -> RequestList:
     """List the requests to a host, newest first, each with the earliest moment at which it was allowed to start."""
-    page = host_requests(services.state.database, _canonical(services, host), after=after, limit=limit)
+    page = host_requests(services.state.database, canonical_name(services, host), after=after, limit=limit)
     return RequestList(requests=RequestView.list_of(page.items), limit=limit, next=page.next)
 
 
@@ -122,7 +123,7 @@ def fetches(
     after: After = None,
 ) -> FetchList:
     """List the visits of a host's pages, newest first."""
-    name = _canonical(services, host)
+    name = canonical_name(services, host)
     page = host_fetches(services.state.database, name, after=after, limit=limit, outcome=outcome, only_errors=errors)
     return FetchList(fetches=FetchView.list_of(page.items), limit=limit, next=page.next, is_whole=page.is_whole)
 
@@ -138,14 +139,14 @@ def urls(
     after: After = None,
 ) -> UrlList:
     """List URLs of a host's frontier: queued ones in the order of their turn (one page), others in no order."""
-    page = urls_of_host(services, _canonical(services, host), state, after=after, limit=limit)
+    page = urls_of_host(services, canonical_name(services, host), state, after=after, limit=limit)
     return UrlList(urls=UrlView.list_of(page.items), limit=limit, next=page.next, is_whole=page.is_whole)
 
 
 @router.get("/hosts/{host}/moves", operation_id="list_moves", response_model=MoveList, responses=error_responses(404))
 def moves(services: Services, host: HostName, limit: Limit = 50, after: After = None) -> MoveList:
     """List the changes of a host's status, newest first."""
-    page = host_moves(services.state.database, _canonical(services, host), after=after, limit=limit)
+    page = host_moves(services.state.database, canonical_name(services, host), after=after, limit=limit)
     return MoveList(moves=MoveView.list_of(page.items), limit=limit, next=page.next)
 
 
@@ -163,7 +164,7 @@ def evidence(
     after: After = None,
 ) -> EvidencePage:
     """List stored decisions about the URLs of a host, newest first."""
-    page = host_evidence(services.state.database, _canonical(services, host), kind=type, after=after, limit=limit)
+    page = host_evidence(services.state.database, canonical_name(services, host), kind=type, after=after, limit=limit)
     return EvidencePage(evidence=EvidenceView.list_of(page.items), limit=limit, next=page.next, is_whole=page.is_whole)
 
 
@@ -177,7 +178,7 @@ def reset(services: Services, host: HostName, body: ResetRequest) -> ResetView:
     """Make a host ready to be crawled from the start. The limits that the site set stay in force."""
     state = services.state
     found = reset_host(
-        state.database, state.clock, _canonical(services, host), reason=body.reason, frontier=state.frontier
+        state.database, state.clock, canonical_name(services, host), reason=body.reason, frontier=state.frontier
     )
     return ResetView.model_validate(found)
 
@@ -190,7 +191,7 @@ def reset(services: Services, host: HostName, body: ResetRequest) -> ResetView:
 )
 def cooldown(services: Services, host: HostName, body: CooldownRequest) -> CooldownView:
     """Leave a host alone for a while. No worker takes it before the end; a reset ends it."""
-    state, name = services.state, _canonical(services, host)
+    state, name = services.state, canonical_name(services, host)
     until = cool_down_host(state.database, state.clock, name, timedelta(hours=body.hours), reason=body.reason)
     return CooldownView(host=name, until=until)
 
@@ -204,7 +205,7 @@ def robots(
     ] = None,
 ) -> RobotsView:
     """Show the robots.txt of a host as last fetched. No request goes to the host."""
-    name = _canonical(services, host)
+    name = canonical_name(services, host)
     known = known_robots(services.state.database, name)
     entry = next((each for each in known if scheme is None or each.origin.startswith(f"{scheme}://")), None)
     if entry is None:
@@ -216,7 +217,7 @@ def robots(
 @router.get("/domain_policies/{host}", operation_id="get_policy", response_model=PolicyView)
 def show_policy(services: Services, host: HostName) -> PolicyView:
     """Show the limits of a host, or the defaults if none are set."""
-    name = _canonical(services, host)
+    name = canonical_name(services, host)
     return policy_view(get_policy(services.state.database, name), name)
 
 
@@ -226,7 +227,9 @@ def show_policy(services: Services, host: HostName) -> PolicyView:
 def change_policy(services: Services, host: HostName, body: PolicyChanges) -> PolicyView:
     """Set limits of a host. They apply from its next request."""
     state = services.state
-    policy = set_policy(state.database, state.clock, _canonical(services, host), **body.model_dump(exclude_unset=True))
+    policy = set_policy(
+        state.database, state.clock, canonical_name(services, host), **body.model_dump(exclude_unset=True)
+    )
     return policy_view(policy, policy.host)
 
 
@@ -259,5 +262,6 @@ def urls_of_host(services: WebServices, host: str, state: str, *, after: str | N
         return host_urls(database, host, state, after=after, limit=limit, elsewhere=reads.urls)
 
 
-def _canonical(services: WebServices, text: str) -> str:
+def canonical_name(services: WebServices, text: str) -> str:
+    """The name under which a host is stored."""
     return canonical_host(text, collapse=services.state.settings.collapse_subdomains).authority

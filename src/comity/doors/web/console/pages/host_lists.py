@@ -1,0 +1,235 @@
+"""/admin/hosts/{host}/…: the URLs, decisions, visits and transitions of a host, as tables."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from fastapi import Request
+from fastapi.responses import Response
+from markupsafe import Markup
+
+from comity.doors.web.console import components, plots
+from comity.doors.web.console.page import PageRouter, url
+from comity.doors.web.console.pages.hosts import (
+    bad,
+    cut,
+    every,
+    host_page,
+    http_status,
+    page_or_first,
+    path_of,
+    status_badge,
+)
+from comity.doors.web.console.tables import Column, Listing, Table, choice
+from comity.doors.web.requests import HostName
+from comity.doors.web.routes.hosts import canonical_name, urls_of_host
+from comity.doors.web.services import Services
+from comity.model.evidence import EvidenceType
+from comity.model.outcome import OUTCOME_NAMES
+from comity.reports.host_lists import (
+    URL_STATES,
+    ListPage,
+    host_evidence,
+    host_fetches,
+    host_moves,
+    host_overview,
+)
+from comity.rules import host_transitions
+
+router = PageRouter("/admin/hosts")
+
+
+def _url_cell(row: Any) -> Markup:
+    text = getattr(row, "page_url", None) or row.url
+    return Markup('<a href="{}">{}</a>').format(url("/why", url=text), components.shortened(path_of(text), 80))
+
+
+def _url_text(row: Any) -> str:
+    return str(getattr(row, "page_url", None) or row.url)
+
+
+URLS: Final = Table(
+    "frontier",
+    [
+        Column("url", "URL", _url_cell, _url_text, is_wide=True),
+        Column("state", "State", is_minor=True),
+        Column("depth", "Depth", is_number=True),
+        Column("priority", "Priority", is_number=True, is_minor=True),
+        Column("attempts", "Tries", is_number=True, is_minor=True),
+        Column("not_before", "Not before", is_minor=True),
+        Column("discovered_at", "Found", is_minor=True),
+    ],
+    [choice("state", "State", URL_STATES)],
+    key=lambda row: row.url,
+    pages_by_key=True,
+    newer="First page",
+    empty="No URL is queued.",
+)
+
+
+@router.get("/{host}/urls")
+def urls(request: Request, services: Services, host: HostName) -> Response:
+    """Show the URLs of a host by state."""
+    name, query = canonical_name(services, host), URLS.read(request)
+    state = query.get("state") or "queued"
+
+    def page_of(after: str | None, limit: int) -> ListPage[Any]:
+        return urls_of_host(services, name, state, after=after, limit=limit)
+
+    if query.wants_csv:
+        return URLS.csv(every(page_of))
+    page = page_or_first(query, page_of)
+    found = host_overview(services.state.database, name)
+    return host_page(
+        request,
+        services,
+        name,
+        "frontier",
+        overview=found,
+        shown_state=state,
+        is_whole=page.is_whole,
+        urls=URLS.listing(query, page.items, cursor=page.next or ""),
+    )
+
+
+def _content(row: Any) -> Markup:
+    """What led to a decision: its rule or reason first, then names and values."""
+    said = dict(row.content)
+    first = [str(said.pop(name)) for name in ("matched_rule", "reason") if said.get(name)]
+    rest = [f"{components.words(name)} {value}" for name, value in said.items() if isinstance(value, str | int | float)]
+    return components.shortened(" · ".join([*first, *rest]), 80)
+
+
+EVIDENCE: Final = Table(
+    "evidence",
+    [
+        Column("url", "URL", _url_cell, _url_text, is_wide=True),
+        Column(
+            "type",
+            "Decision",
+            lambda row: components.badge("good" if row.type == EvidenceType.ROBOTS_ALLOWED else "plain", row.type),
+        ),
+        Column("content", "Because", _content, lambda row: json.dumps(row.content, ensure_ascii=False), is_minor=True),
+        Column("confidence", "Confidence", is_minor=True),
+        Column("created_at", "When"),
+    ],
+    [choice("type", "Decision", EvidenceType)],
+    key=lambda row: row.created_at,
+    pages_by_key=True,
+    newer="Newest",
+    older="Older",
+    empty="No decision about a URL of this host is stored.",
+)
+
+
+@router.get("/{host}/evidence")
+def evidence(request: Request, services: Services, host: HostName) -> Response:
+    """Show the decisions about the URLs of a host."""
+    name, query = canonical_name(services, host), EVIDENCE.read(request)
+
+    def page_of(after: str | None, limit: int) -> ListPage[Any]:
+        return host_evidence(services.state.database, name, kind=query.get("type"), after=after, limit=limit)
+
+    if query.wants_csv:
+        return EVIDENCE.csv(every(page_of))
+    page = page_or_first(query, page_of)
+    listing = EVIDENCE.listing(query, page.items, cursor=page.next or "")
+    return host_page(request, services, name, "evidence", evidence=listing, is_whole=page.is_whole)
+
+
+FETCHES: Final = Table(
+    "fetches",
+    [
+        Column("page_url", "URL", _url_cell, _url_text, is_wide=True),
+        Column("outcome", "Outcome", lambda row: components.words(row.outcome)),
+        Column("status", "Status", lambda row: http_status(row.status), is_number=True),
+        Column("error", "Error", lambda row: bad(cut(row.error, 60)) if row.error else None),
+        Column("content_type", "Type", lambda row: (row.content_type or "").partition(";")[0], is_minor=True),
+        Column(
+            "bytes_received", "Size", lambda row: components.size(row.bytes_received), is_number=True, is_minor=True
+        ),
+        Column(
+            "duration_ms",
+            "Took",
+            lambda row: components.duration(row.duration_ms / 1000 if row.duration_ms is not None else None),
+            is_number=True,
+            is_minor=True,
+        ),
+        Column("crawled_at", "When"),
+        Column("final_url", "Led to", in_page=False),
+        Column("depth", "Depth", in_page=False),
+        Column("discovery_type", "Kind", in_page=False),
+    ],
+    [
+        choice(
+            "outcome",
+            "Outcome",
+            OUTCOME_NAMES.values(),
+        ),
+        choice("errors", "Errors", [("1", "only errors")]),
+    ],
+    key=lambda row: row.id,
+    pages_by_key=True,
+    newer="Newest",
+    older="Older",
+    empty="No page of this host was visited yet.",
+)
+
+
+@router.get("/{host}/fetches")
+def fetches(request: Request, services: Services, host: HostName) -> Response:
+    """Show the visits of a host's pages."""
+    name, query = canonical_name(services, host), FETCHES.read(request)
+    only_errors = query.get("errors") is not None
+
+    def page_of(after: str | None, limit: int) -> ListPage[Any]:
+        outcome = query.get("outcome")
+        return host_fetches(
+            services.state.database, name, after=after, limit=limit, outcome=outcome, only_errors=only_errors
+        )
+
+    if query.wants_csv:
+        return FETCHES.csv(every(page_of))
+    page = page_or_first(query, page_of)
+    listing = FETCHES.listing(query, page.items, cursor=page.next or "")
+    return host_page(request, services, name, "fetches", fetches=listing, is_whole=page.is_whole)
+
+
+MOVES: Final = Table(
+    "transitions",
+    [
+        Column("moved_at", "When"),
+        Column("from_status", "From", lambda row: status_badge(row.from_status)),
+        Column("to_status", "To", lambda row: status_badge(row.to_status)),
+        Column(
+            "reason", "Reason", lambda row: components.shortened(row.reason or row.reason_code or "", 120), is_wide=True
+        ),
+        Column("reason_code", "Code", in_page=False),
+        Column("holder", "Worker", lambda row: components.shortened(row.holder or "", 40), is_minor=True),
+    ],
+    key=lambda row: row.moved_at,
+    pages_by_key=True,
+    newer="Newest",
+    older="Older",
+    empty="The status of this host has not changed yet.",
+)
+
+
+@router.get("/{host}/moves")
+def moves(request: Request, services: Services, host: HostName) -> Response:
+    """Show the changes of a host's status."""
+    name, query = canonical_name(services, host), MOVES.read(request)
+
+    def page_of(after: str | None, limit: int) -> ListPage[Any]:
+        return host_moves(services.state.database, name, after=after, limit=limit)
+
+    if query.wants_csv:
+        return MOVES.csv(every(page_of))
+    page = page_or_first(query, page_of)
+    status = host_overview(services.state.database, name).columns["status"]
+    diagram = plots.state_diagram(
+        host_transitions.MOVES, status, first=host_transitions.FIRST, title="Life of the host"
+    )
+    listing: Listing = MOVES.listing(query, page.items, cursor=page.next or "")
+    return host_page(request, services, name, "moves", moves=listing, diagram=diagram)

@@ -1,0 +1,416 @@
+"""/admin/hosts: the list, one host at a glance, its requests against their slots, cooldown and reset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from typing import Any, Final, TypeVar
+from urllib.parse import quote
+
+from fastapi import Request
+from fastapi.responses import Response
+from markupsafe import Markup
+
+from comity.doors.schemas import iso_time
+from comity.doors.web.console import components, plots
+from comity.doors.web.console.forms import Field, Form, FormInvalid, PostedForm
+from comity.doors.web.console.live import view
+from comity.doors.web.console.page import PageRouter, fragment, redirect, render, url
+from comity.doors.web.console.tables import Column, Table, TableQuery, choice, search
+from comity.doors.web.requests import CooldownRequest, HostName, ResetRequest
+from comity.doors.web.routes.hosts import canonical_name
+from comity.doors.web.services import Services, WebServices
+from comity.model.errors import BadInput, NotFound
+from comity.model.host import HostStatus
+from comity.operate.hosts import cool_down_host, reset_host
+from comity.reports.host_lists import (
+    MOST_COUNTED,
+    HostOverview,
+    HostRequest,
+    ListPage,
+    host_counts,
+    host_overview,
+    host_requests,
+    hosts_page,
+)
+from comity.rules import host_transitions
+
+Item = TypeVar("Item")
+
+router = PageRouter("/admin/hosts")
+
+TONES: Final = {
+    HostStatus.PENDING: "wait",
+    HostStatus.ACTIVE: "busy",
+    HostStatus.EXHAUSTED: "good",
+    HostStatus.BLOCKED: "warn",
+    HostStatus.UNREACHABLE: "bad",
+}
+_REQUESTS_SHOWN: Final = 100
+_CSV_ROWS: Final = 1_000
+_GAP_S: Final = 60.0  # between two requests: longer ones begin a plot of their own
+_MOST_PLOTS: Final = 3
+_HOURS: Final = (("1", "1 hour"), ("24", "1 day"), ("168", "7 days"), ("336", "14 days"), ("720", "30 days"))
+
+
+def cut(text: str, most: int) -> str:
+    """A text of a bounded length."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def figure(text: object) -> Markup:
+    """A short text on one line."""
+    return Markup('<span class="figure">{}</span>').format(text)
+
+
+def path_of(address: str) -> str:
+    """A URL without its scheme and host, which the page of a host need not repeat."""
+    rest = address.partition("://")[2]
+    return rest[rest.index("/") :] if "/" in rest else address
+
+
+def bad(text: object) -> Markup:
+    """A text that stands out as an error."""
+    return Markup('<span class="is-bad">{}</span>').format(text)
+
+
+def status_badge(status: HostStatus | str, title: str = "") -> Markup:
+    """The status of a host."""
+    return components.badge(TONES[HostStatus(status)], status, title=title)
+
+
+def _reason(row: Any) -> object:
+    if row.leased_by:
+        return Markup('<span class="soft">held by {}</span>').format(components.shortened(row.leased_by, 24))
+    return components.words(row.reason_code) if row.reason_code else components.shortened(row.reason or "", 60)
+
+
+def _pages(row: Any) -> Markup:
+    return Markup('<span class="figure">{:,} <span class="soft">/ {:,}</span></span>').format(
+        row.pages_crawled, row.pages_discovered
+    )
+
+
+HOSTS: Final = Table(
+    "hosts",
+    [
+        Column("domain", "Host", lambda row: figure(cut(row.host, 60)), lambda row: row.host, sorts=True, is_wide=True),
+        Column("status", "Status", lambda row: status_badge(row.status)),
+        Column("reason", "Reason or holder", _reason, lambda row: row.reason_code or row.reason, is_minor=True),
+        Column("pages_crawled", "Pages", _pages, is_number=True),
+        Column("pages_discovered", "Discovered", in_page=False),
+        Column("urls_queued", "Queued", is_number=True, is_minor=True),
+        Column("priority_score", "Priority", sorts=True, is_number=True, is_minor=True),
+        Column("last_crawled_at", "Last crawled", sorts=True, is_minor=True),
+        Column("next_crawl_after", "Not before", sorts=True, is_minor=True),
+        Column("leased_by", "Holder", in_page=False),
+    ],
+    [search("Search by name", "Name begins with or contains"), choice("status", "Status", HostStatus)],
+    default_sort="-last_crawled_at",
+    key=lambda row: row.host,
+    pages_by_key=True,
+    row_href=lambda row: url("/hosts", row.host),
+    newer="First page",
+)
+
+
+@router.get("")
+def listed(request: Request, services: Services) -> Response:
+    """List the hosts."""
+    query = HOSTS.read(request)
+    database = services.state.database
+    status = HostStatus(text) if (text := query.get("status")) else None
+
+    def page_of(after: str | None, limit: int) -> ListPage[Any]:
+        name = query.get("q") or ""
+        return hosts_page(database, status=status, text=name, sort=query.sort_text, after=after, limit=limit)
+
+    if query.wants_csv:
+        return HOSTS.csv(every(page_of))
+    page = page_or_first(query, page_of)
+    counts = host_counts(database)
+    return render(
+        request,
+        "hosts/list.html",
+        title="Hosts",
+        section="hosts",
+        hosts=HOSTS.listing(query, page.items, cursor=page.next or ""),
+        is_whole=page.is_whole,
+        counts=[(each, counts[each], TONES[each]) for each in HostStatus],
+        is_empty=not any(counts.values()),
+        most=MOST_COUNTED,
+    )
+
+
+def every(page_of: Callable[[str | None, int], ListPage[Item]]) -> Iterator[Item]:
+    """All rows of a list, for CSV; the table stops at its limit of rows."""
+    after: str | None = None
+    while True:
+        page = page_of(after, _CSV_ROWS)
+        yield from page.items
+        if page.next is None:
+            return
+        after = page.next
+
+
+def page_or_first(query: TableQuery, page_of: Callable[[str | None, int], ListPage[Item]]) -> ListPage[Item]:
+    """The page that a URL asks for; the first one where its place is of another order or list."""
+    try:
+        return page_of(query.after or None, query.limit)
+    except BadInput as error:
+        if error.field != "after":
+            raise
+        return page_of(None, query.limit)
+
+
+@view("host")
+def host_now(services: WebServices, parameters: Mapping[str, str]) -> str:
+    """The figures of one host."""
+    host = parameters.get("host", "")
+    try:
+        overview = host_overview(services.state.database, host)
+    except NotFound:
+        return ""
+    return fragment("hosts/figures.html", overview=overview, row=overview.columns, badge_of=status_badge)
+
+
+_TABS: Final = (
+    ("overview", "Overview", "/hosts/{}"),
+    ("requests", "Requests", "/hosts/{}/requests"),
+    ("robots", "robots.txt", "/robots/{}"),
+    ("policy", "Policy", "/domain_policies/{}"),
+    ("frontier", "Frontier", "/hosts/{}/urls"),
+    ("evidence", "Evidence", "/hosts/{}/evidence"),
+    ("fetches", "Fetches", "/hosts/{}/fetches"),
+    ("moves", "Transitions", "/hosts/{}/moves"),
+)
+
+
+def host_page(
+    request: Request, services: WebServices, host: str, tab: str, *, status: int = 200, **context: Any
+) -> Response:
+    """One part of the page of a host."""
+    name = quote(host, safe="")
+    return render(
+        request,
+        f"hosts/{tab}.html",
+        title=host,
+        section="hosts",
+        status=status,
+        trail=[("Hosts", "/hosts")],
+        host=host,
+        host_path=f"/hosts/{name}",
+        host_tabs=[(label, path.format(name), each == tab) for each, label, path in _TABS],
+        now=services.state.clock.now(),
+        **context,
+    )
+
+
+@router.get("/{host}")
+def overview(request: Request, services: Services, host: HostName) -> Response:
+    """Show what a person wants to know of a host first."""
+    name = canonical_name(services, host)
+    found = host_overview(services.state.database, name)
+    last = host_requests(services.state.database, name, limit=40).items
+    return host_page(
+        request,
+        services,
+        name,
+        "overview",
+        overview=found,
+        row=found.columns,
+        status_badge=status_badge(found.columns["status"]),
+        diagram=plots.state_diagram(
+            host_transitions.MOVES,
+            found.columns["status"],
+            first=host_transitions.FIRST,
+            title="Life of the host",
+        ),
+        facts_of_gate=_gate_facts(found),
+        last=request_plots(last)[:1],
+        errors=[(line.code, line.count) for line in found.errors],
+    )
+
+
+def _gate_facts(found: HostOverview) -> list[tuple[str, object]]:
+    row, policy = found.columns, found.policy
+    return [
+        ("Next request allowed", components.when(row["next_fetch_at"])),
+        ("Paused until", components.when(row["blocked_until"])),
+        ("Adaptive delay", components.duration(row["adaptive_delay_s"])),
+        ("Policy interval", components.duration(policy.min_request_interval_ms / 1000) if policy else None),
+        ("Latency", components.duration(row["latency_recent_s"])),
+        ("Usual latency", components.duration(row["latency_baseline_s"])),
+        ("Back-off step", components.number(row["backoff_step"])),
+        ("Last request", components.when(row["last_start_at"])),
+    ]
+
+
+def _took(row: HostRequest) -> float:
+    return max(0.0, (row.ended_at - row.started_at).total_seconds())
+
+
+def _slot(row: HostRequest) -> object:
+    if row.allowed_at is None:
+        return components.NOTHING
+    margin = (row.started_at - row.allowed_at).total_seconds()
+    if row.is_early:
+        return components.badge("bad", f"{-margin:.3f} s early")
+    shown = f"{margin:.3f} s" if margin < _GAP_S else components.duration_text(margin)
+    return Markup('<span class="figure">{} after</span>').format(shown)
+
+
+def _clock(row: HostRequest) -> Markup:
+    """The time of day to the second, exactly on hover."""
+    at = row.started_at
+    shown, exact = f"{at:%H:%M:%S}", f"{at:%Y-%m-%d %H:%M:%S.%f} UTC"
+    return Markup('<time datetime="{}" data-shown="seconds" title="{}">{}</time>').format(iso_time(at), exact, shown)
+
+
+def _day(row: HostRequest) -> Markup:
+    return Markup('<span class="figure">{:%d %b}</span>').format(row.started_at)
+
+
+def http_status(status: int | None) -> object:
+    """The status of an answer; one that is an error stands out."""
+    if status is None:
+        return components.badge("bad", "no answer")
+    return bad(status) if status >= 400 else status
+
+
+REQUESTS: Final = Table(
+    "requests",
+    [
+        Column("url", "URL", lambda row: components.shortened(path_of(row.url), 80), is_wide=True),
+        Column("purpose", "For", lambda row: figure(row.purpose), is_minor=True),
+        Column("day", "Day", _day, in_csv=False, is_minor=True),
+        Column("started_at", "Started", _clock),
+        Column("slot", "Against its slot", _slot, lambda row: row.allowed_at, is_number=True),
+        Column("held_by", "Waited for", lambda row: components.words(row.held_by or ""), is_minor=True),
+        Column(
+            "delay_s",
+            "Delay",
+            lambda row: Markup('<span class="figure">{} <span class="soft">{}</span></span>').format(
+                components.duration_text(row.delay_s), row.delay_source
+            ),
+            is_minor=True,
+        ),
+        Column("status", "Status", lambda row: http_status(row.status), is_number=True),
+        Column("took", "Took", lambda row: components.duration(_took(row)), _took, is_number=True, is_minor=True),
+        Column("rule", "Rule of robots.txt", in_page=False),
+    ],
+    key=lambda row: row.number,
+    pages_by_key=True,
+    newer="Newest",
+    older="Older",
+    empty="No request to this host is in the politeness ledger yet.",
+)
+
+
+@router.get("/{host}/requests")
+def requests(request: Request, services: Services, host: HostName) -> Response:
+    """Show requests against the slots that allowed them."""
+    name, query = canonical_name(services, host), REQUESTS.read(request)
+
+    def page_of(after: str | None, limit: int) -> ListPage[HostRequest]:
+        return host_requests(services.state.database, name, after=after, limit=limit)
+
+    if query.wants_csv:
+        return REQUESTS.csv(every(page_of))
+    page = page_or_first(query, page_of)
+    return host_page(
+        request,
+        services,
+        name,
+        "requests",
+        plots_shown=request_plots(page.items),
+        early=sum(each.is_early for each in page.items),
+        requests=REQUESTS.listing(query, page.items, cursor=page.next or ""),
+    )
+
+
+def request_plots(requests: tuple[HostRequest, ...] | list[HostRequest]) -> list[Markup]:
+    """Requests above the times in which none was allowed; a long silence begins a new plot. The newest comes first."""
+    groups: list[list[HostRequest]] = []
+    for each in reversed(requests[:_REQUESTS_SHOWN]):
+        silence = (each.started_at - groups[-1][-1].ended_at).total_seconds() if groups else 0.0
+        if not groups or silence > max(_GAP_S, 3 * each.delay_s):
+            groups.append([])
+        groups[-1].append(each)
+    return [_request_plot(group) for group in reversed(groups[-_MOST_PLOTS:])]
+
+
+def _request_plot(group: list[HostRequest]) -> Markup:
+    closed, sent, pauses = [], [], []
+    before: HostRequest | None = None
+    for each in group:
+        path = cut(each.url, 80)
+        answer = each.status if each.status is not None else "no answer"
+        tone = "bad" if each.is_early else "warn" if each.status is None or each.status >= 400 else "1"
+        sent.append(plots.Mark(each.started_at, f"{path} · {answer} · {_took(each):.2f} s", tone, each.ended_at))
+        if each.allowed_at is not None and before is not None and each.allowed_at > before.started_at:
+            why = f"no request before {each.allowed_at:%H:%M:%S.%f}"[:-3] + f" UTC · {components.words(each.held_by)}"
+            closed.append(plots.Mark(before.started_at, why, "off", each.allowed_at))
+        if each.blocked_until is not None:
+            pauses.append(plots.Mark(each.ended_at, "the host asked for a pause", "warn", each.blocked_until))
+        before = each
+    start = group[0].started_at
+    span = max(group[-1].ended_at - start, timedelta(seconds=1))
+    margin = span * 0.01
+    lanes = [plots.Lane("Closed", closed), plots.Lane("Requests", sent)]
+    if pauses:
+        lanes.append(plots.Lane("Pauses asked for", pauses))
+    early = sum(each.is_early for each in group)
+    note = f"{components.plural(len(group), 'request')}, " + (f"{early} too early" if early else "none too early")
+    title = f"{start:%Y-%m-%d %H:%M:%S} UTC"
+    return plots.timeline(title, start - margin, start + span + margin, lanes, note=note)
+
+
+COOLDOWN: Final = Form(
+    (
+        Field("hours", "Leave it alone for", "select", choices=_HOURS, required=True),
+        Field("reason", "Reason", help="Stored with the host.", attributes={"maxlength": 300}),
+    ),
+    {"hours": "24"},
+)
+
+
+@router.get("/{host}/cooldown")
+def ask_cooldown(request: Request, services: Services, host: HostName) -> Response:
+    """Ask for how long a host is left alone."""
+    name = canonical_name(services, host)
+    host_overview(services.state.database, name)  # 404 if it is unknown
+    return host_page(request, services, name, "cooldown", form=COOLDOWN)
+
+
+@router.post("/{host}/cooldown")
+def cooldown(request: Request, services: Services, host: HostName, entered: PostedForm) -> Response:
+    """Leave a host alone for a while."""
+    name, state = canonical_name(services, host), services.state
+    try:
+        body = entered.parse(CooldownRequest)
+        until = cool_down_host(state.database, state.clock, name, timedelta(hours=body.hours), reason=body.reason)
+    except (FormInvalid, BadInput) as error:
+        return host_page(request, services, name, "cooldown", form=COOLDOWN.refused(entered, error), status=422)
+    return redirect(
+        request, f"/hosts/{quote(name, safe='')}", notice=f"No worker takes it before {until:%Y-%m-%d %H:%M} UTC."
+    )
+
+
+@router.get("/{host}/reset")
+def ask_reset(request: Request, services: Services, host: HostName) -> Response:
+    """Ask before a host is crawled from the start."""
+    name = canonical_name(services, host)
+    found = host_overview(services.state.database, name)
+    return host_page(request, services, name, "reset", overview=found)
+
+
+@router.post("/{host}/reset")
+def reset(request: Request, services: Services, host: HostName, entered: PostedForm) -> Response:
+    """Make a host ready to be crawled from the start."""
+    name, state = canonical_name(services, host), services.state
+    body = entered.parse(ResetRequest)
+    found = reset_host(state.database, state.clock, name, reason=body.reason, frontier=state.frontier)
+    queued = components.plural(found.urls_requeued, "URL")
+    notice = f"Reset: it is {found.after} now, and {queued} were queued again."
+    return redirect(request, f"/hosts/{quote(name, safe='')}", notice=notice)

@@ -1,0 +1,182 @@
+"""Hosts, why, stored pages and audits in a browser: every page in every look, and every function."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from comity.model.host import HostStatus
+from comity.operate.policy import get_policy
+from comity.reports.host_lists import host_overview
+from tests.console.conftest import OpenPage
+from tests.console.looks import check_looks, check_page
+from tests.console.seed_hosts import HOSTILE, HOSTILE_URL, PLAIN, XSS, seed_histories
+from tests.doors.web.served import Served
+
+HOST_PARTS = ("", "/requests", "/urls", "/evidence", "/fetches", "/moves", "/cooldown", "/reset")
+PAGES = (
+    "/hosts",
+    f"/hosts/{PLAIN}",
+    f"/hosts/{PLAIN}/requests",
+    f"/robots/{PLAIN}?url=/private/x",
+    f"/domain_policies/{PLAIN}",
+    f"/hosts/{PLAIN}/urls",
+    f"/hosts/{PLAIN}/evidence",
+    f"/hosts/{PLAIN}/fetches",
+    f"/hosts/{PLAIN}/moves",
+    f"/hosts/{PLAIN}/cooldown",
+    f"/hosts/{PLAIN}/reset",
+    f"/why?url=https://{PLAIN}/exhibits/3",
+    "/pages",
+    f"/pages/view?url=https://{PLAIN}/exhibits/3",
+    "/pages/query?sql=SELECT http_status, count(*) FROM pages GROUP BY 1",
+    "/audits",
+    "/audits/compare",
+)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_is_accessible_in_every_look(browser: Browser, console: Served, path: str) -> None:
+    check_looks(browser, console.url, path)
+
+
+def test_nothing_that_was_crawled_runs(visit: OpenPage, console: Served) -> None:
+    paths = [f"/hosts/{HOSTILE}{part}" for part in HOST_PARTS]
+    paths += [f"/robots/{HOSTILE}?url=/private&agent=badbot", f"/domain_policies/{HOSTILE}", "/hosts", "/pages"]
+    paths += ["/pages/query?sql=SELECT * FROM pages WHERE url LIKE '%25hostile%25'"]
+    page = visit("/hosts")
+    for path in paths:
+        page.goto(f"{console.url}/admin{path}")
+        assert page.evaluate("window.ran") is None, path
+    for path, name in (
+        ("/pages/view", "url"),
+        ("/why", "url"),
+        ("/pages", "text"),
+        ("/hosts", "q"),
+        ("/pages", "host"),
+    ):
+        for value in (HOSTILE_URL, XSS):
+            page.goto(f"{console.url}/admin{path}?{name}={quote(value, safe='')}")
+            assert page.evaluate("window.ran") is None, path
+    page.goto(f"{console.url}/admin/pages/view?part=source&url={quote(HOSTILE_URL, safe='')}")
+    expect(page.locator("pre.source")).to_contain_text("<script>window.ran=1</script>")
+    assert page.evaluate("window.ran") is None
+    assert page.locator("main script, main img, main svg[onload]").count() == 0
+
+
+def test_hosts_are_filtered_sorted_paged_and_exported_by_url(visit: OpenPage, console: Served) -> None:
+    page = visit("/hosts?limit=25")
+    rows = page.locator("#table-hosts tbody tr")
+    expect(rows).to_have_count(25)
+    page.get_by_role("link", name="Next").click()
+    expect(page).to_have_url(re.compile("after="))
+    expect(rows.first).to_be_visible()
+    page.goto(f"{console.url}/admin/hosts")
+    page.get_by_role("searchbox", name="Search by name").fill("harbour")
+    expect(rows).to_have_count(1)
+    page.goto(f"{console.url}/admin/hosts?status=blocked&sort=domain&nonsense=1")
+    expect(page.get_by_text("Ignored in the address: nonsense.")).to_be_visible()
+    names = [text.split()[0] for text in rows.all_inner_texts()]
+    assert names == sorted(names)
+    with console.client(headers={"Accept": "text/html"}) as client:
+        lines = client.get("/admin/hosts", params={"format": "csv", "status": "blocked"}).text.splitlines()
+        assert lines[0].startswith("domain,status,")
+        assert len(lines) == len(names) + 1
+        assert client.get("/admin/hosts", params={"after": "nonsense"}).status_code == 200
+        assert client.get("/admin/hosts/unknown.example").status_code == 404
+
+
+def test_requests_are_shown_against_their_slots(visit: OpenPage) -> None:
+    page = visit(f"/hosts/{PLAIN}/requests")
+    expect(page.get_by_text("No request of this page started before its slot.")).to_be_visible()
+    assert page.locator(".plot-timeline").count() == 2  # a day lies between the two runs
+    closed = page.locator(".plot-timeline").first.locator(".lane", has_text="Closed").locator("rect")
+    assert closed.count() > 5
+    expect(page.locator(".plot-timeline").first.locator(".lane", has_text="Pauses asked for")).to_be_visible()
+    expect(page.locator("#table-requests tbody tr").first).to_contain_text("s after")
+
+
+def test_the_deciding_lines_of_robots_txt_are_marked_for_any_url_and_crawler(visit: OpenPage) -> None:
+    page = visit(f"/robots/{PLAIN}")
+    page.get_by_label("URL or path").fill("/private/secret")
+    page.get_by_role("button", name="Try").click()
+    expect(page.locator(".lines .is-deny")).to_contain_text("Disallow: /private")
+    expect(page.locator(".lines .is-agent")).to_contain_text("User-agent: *")
+    expect(page.locator(".verdict")).to_contain_text("disallowed")
+    page.get_by_label("URL or path").fill("/private/open/door")
+    page.get_by_role("button", name="Try").click()
+    expect(page.locator(".lines .is-allow")).to_contain_text("Allow: /private/open")
+    page.get_by_label("Crawler").fill("badbot")
+    page.get_by_role("button", name="Try").click()
+    expect(page.locator(".lines .is-deny")).to_contain_text("Disallow: /")
+    page.get_by_label("URL or path").fill("https://other.example/")
+    page.get_by_role("button", name="Try").click()
+    expect(page.locator(".notice-bad")).to_be_visible()
+    check_page(page)
+
+
+def test_why_names_what_decided_and_leads_on(visit: OpenPage) -> None:
+    page = visit("/hosts")
+    page.get_by_label("Why: a URL to explain").fill(f"https://{PLAIN}/private/x")
+    page.keyboard.press("Enter")
+    expect(page.locator(".why-decision")).to_be_visible()
+    expect(page.locator(".chain li").first).to_be_visible()
+    page.get_by_role("link", name="robots.txt").click()
+    expect(page.locator(".lines .is-deny")).to_be_visible()
+    page = visit("/why?url=ftp://nowhere")
+    expect(page.locator(".notice-bad")).to_be_visible()
+
+
+def test_stored_pages_are_found_shown_and_queried(visit: OpenPage, console: Served) -> None:
+    page = visit("/pages")
+    page.get_by_role("searchbox", name="Text in the title or the page").fill("LIGHTHOUSE")
+    expect(page.locator("#table-pages tbody tr")).to_have_count(5)
+    page.locator("#table-pages tbody a.row-link").first.click()
+    expect(page.locator("pre.source")).to_contain_text("The harbour museum keeps the Lighthouse lenses.")
+    page.get_by_role("link", name="Source", exact=True).click()
+    expect(page.locator("pre.source")).to_contain_text("<!doctype html>")
+    page.goto(f"{console.url}/admin/pages/query")
+    page.get_by_label("SQL").fill("SELECT title, count(*) AS n FROM pages GROUP BY ALL ORDER BY n DESC, title")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator(".answer tbody tr").first).to_contain_text("Charts of the bay")
+    page.get_by_label("SQL").fill("SELECT * FROM read_csv('/etc/passwd')")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator(".notice-bad")).to_contain_text("only the table pages")
+    assert page.locator(".answer").count() == 0
+    expect(page.get_by_label("SQL")).to_have_value("SELECT * FROM read_csv('/etc/passwd')")
+    page.goto(f"{console.url}/admin/pages/view?url=https://{PLAIN}/missing")
+    expect(page.get_by_text("This page is not stored")).to_be_visible()
+
+
+def test_limits_cooldown_and_reset_of_a_host(visit: OpenPage, own_console: Served) -> None:
+    seed_histories(own_console.state)
+    state, blocked = own_console.state, "observatory-03.example"
+    page = visit(f"/domain_policies/{blocked}", of=own_console)
+    page.get_by_label("Milliseconds between requests").fill("-5")
+    page.get_by_role("button", name="Save limits").click()
+    expect(page.locator(".field.has-error")).to_be_visible()
+    page.get_by_label("Milliseconds between requests").fill("7500")
+    page.get_by_label("Leave out").fill("/calendar/*\n/print/*")
+    page.get_by_role("button", name="Save limits").click()
+    expect(page.get_by_text("The limits apply from the next request.")).to_be_visible()
+    policy = get_policy(state.database, blocked)
+    assert policy is not None
+    assert (policy.min_request_interval_ms, policy.exclude) == (7500, ("/calendar/*", "/print/*"))
+    page.get_by_role("link", name="Cool down").click()
+    page.get_by_label("Leave it alone for").select_option("168")
+    page.get_by_label("Reason").fill("they asked")
+    page.get_by_role("button", name="Cool down").click()
+    expect(page.get_by_text("No worker takes it before")).to_be_visible()
+    page.get_by_role("link", name="Reset").click()
+    page.get_by_role("button", name="Reset").click()
+    expect(page.get_by_text("Reset: it is pending now")).to_be_visible()
+    page.get_by_role("link", name="Transitions").click()
+    expect(page.locator("#table-transitions tbody tr").first).to_contain_text("pending")
+    row = host_overview(state.database, blocked).columns
+    assert (row["status"], row["next_crawl_after"]) == (HostStatus.PENDING, None)
+    page.goto(f"{own_console.url}/admin/hosts/{PLAIN}/reset")  # a worker holds it
+    page.get_by_role("button", name="Reset").click()
+    expect(page.get_by_text("stop that crawl first")).to_be_visible()
