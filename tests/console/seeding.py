@@ -20,6 +20,7 @@ from comity.model.host import HostStatus
 from comity.operate.seeds import add_seeds
 from comity.operate.sources import add_source, pause_source
 from comity.rules.seed_list import read_seed
+from tests.console.queue_seeding import seed_queue
 
 SPACE = UUID("5b4f5f0e-58a1-4f4e-9a53-0d8f8a6c2b11")
 ORGANISATIONS = (
@@ -129,7 +130,7 @@ def _fetches(ids: dict[str, UUID], run_id: UUID, now: datetime) -> Iterator[dict
             }
 
 
-SEEDERS: list[Callable[[State], None]] = [seed_sources, seed_hosts, seed_fetches]
+SEEDERS: list[Callable[[State], None]] = [seed_sources, seed_hosts, seed_fetches, seed_queue]
 
 
 def seed(state: State) -> None:

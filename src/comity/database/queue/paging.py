@@ -86,7 +86,8 @@ def _ranges(keys: _Directed, after: tuple[Any, ...] | None) -> Iterator[list[Col
     """The ranges that make up what comes after a row, none of which needs rows without a value to be sorted in."""
     if after is None:
         optional = [key.column for key, _ in keys if key.may_be_missing][:1]  # no order has two of them
-        yield from [[column.is_(None)] for column in optional]
+        for column in optional:
+            yield [column.is_(None)]
         yield [column.is_not(None) for column in optional]
         return
     equal: list[ColumnElement[bool]] = []

@@ -44,17 +44,17 @@ DROP TABLE unqueued_urls;
 --
 DROP TABLE left_out_urls;
 --
-DROP TABLE job_sightings;
---
-DROP TABLE grants;
---
-DROP TABLE crawl_policies;
---
 DROP TABLE image_sightings;
 --
 DROP TABLE image_urls;
 --
 DROP TABLE provenance;
+--
+DROP TABLE job_sightings;
+--
+DROP TABLE grants;
+--
+DROP TABLE crawl_policies;
 --
 DROP TABLE evidence;
 --
@@ -66,6 +66,8 @@ DROP TABLE frontier_epochs;
 --
 DROP TABLE visit_list_hosts;
 --
+DROP TABLE search_cards;
+--
 DROP TABLE job_postings;
 --
 DROP TABLE crawl_locks;
@@ -74,23 +76,13 @@ DROP TABLE crawl_logs;
 --
 DROP TABLE source_pages;
 --
-DROP TABLE search_cards;
---
 DROP TABLE webhook_deliveries;
 --
 DROP TABLE domain_frontier;
 --
 DROP TABLE domains;
 --
-DROP TABLE search_outbox;
---
-DROP TABLE sources;
---
 DROP TABLE search_documents;
---
-DROP TABLE webhooks;
---
-DROP TABLE bots;
 --
 DROP TABLE policy_history;
 --
@@ -107,6 +99,14 @@ DROP TABLE console_activity;
 DROP TABLE console_sessions;
 --
 DROP TABLE console_users;
+--
+DROP TABLE search_outbox;
+--
+DROP TABLE sources;
+--
+DROP TABLE webhooks;
+--
+DROP TABLE bots;
 --
 DROP TABLE politeness_ledger;
 --

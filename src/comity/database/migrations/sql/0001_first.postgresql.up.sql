@@ -126,6 +126,98 @@ CREATE TABLE politeness_ledger (
 --
 CREATE INDEX idx_politeness_ledger_chain ON politeness_ledger (domain_id, sequence);
 --
+CREATE TABLE bots (
+    bot_id VARCHAR(100) NOT NULL,
+    key_hash VARCHAR(64),
+    status VARCHAR(20) DEFAULT 'active' NOT NULL,
+    max_jobs_in_hand INTEGER,
+    max_jobs_per_minute INTEGER,
+    consecutive_failures INTEGER DEFAULT 0 NOT NULL,
+    times_quarantined INTEGER DEFAULT 0 NOT NULL,
+    jobs_pulled BIGINT DEFAULT 0 NOT NULL,
+    jobs_done BIGINT DEFAULT 0 NOT NULL,
+    jobs_failed BIGINT DEFAULT 0 NOT NULL,
+    quarantined_until TIMESTAMP WITH TIME ZONE,
+    note TEXT,
+    last_seen_at TIMESTAMP WITH TIME ZONE,
+    minute_started_at TIMESTAMP WITH TIME ZONE,
+    pulled_this_minute INTEGER DEFAULT 0 NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_bots PRIMARY KEY (bot_id),
+    CONSTRAINT ck_bots_status CHECK (status IN ('active', 'quarantined', 'revoked')),
+    CONSTRAINT ck_bots_max_jobs_in_hand_at_least_1 CHECK (max_jobs_in_hand >= 1),
+    CONSTRAINT ck_bots_max_jobs_per_minute_at_least_1 CHECK (max_jobs_per_minute >= 1),
+    CONSTRAINT uq_bots_key_hash UNIQUE (key_hash)
+);
+--
+CREATE TABLE webhooks (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    url TEXT NOT NULL,
+    events JSONB NOT NULL,
+    secret TEXT NOT NULL,
+    enabled BOOLEAN DEFAULT true NOT NULL,
+    consecutive_failures INTEGER DEFAULT 0 NOT NULL,
+    disabled_reason TEXT,
+    note TEXT,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_webhooks PRIMARY KEY (id)
+);
+--
+CREATE TABLE sources (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    org_name TEXT,
+    careers_url TEXT NOT NULL,
+    source_type TEXT DEFAULT 'html' NOT NULL,
+    org_type TEXT,
+    status TEXT DEFAULT 'active' NOT NULL,
+    crawl_frequency_days INTEGER DEFAULT 3,
+    next_run_at TIMESTAMP WITH TIME ZONE,
+    last_crawled_at TIMESTAMP WITH TIME ZONE,
+    last_crawl_status TEXT,
+    last_crawl_message TEXT,
+    consecutive_failures INTEGER DEFAULT 0 NOT NULL,
+    consecutive_nochange INTEGER DEFAULT 0 NOT NULL,
+    parser_hint TEXT,
+    time_window TEXT,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    country VARCHAR(2),
+    time_zone VARCHAR(64),
+    schedule VARCHAR(10) DEFAULT 's0' NOT NULL,
+    importance DOUBLE PRECISION DEFAULT 1 NOT NULL,
+    change_statistics JSONB,
+    last_found INTEGER DEFAULT 0 NOT NULL,
+    empty_reads INTEGER DEFAULT 0 NOT NULL,
+    block_reason_code VARCHAR(20),
+    CONSTRAINT pk_sources PRIMARY KEY (id),
+    CONSTRAINT ck_sources_source_type CHECK (source_type IN ('html', 'rss', 'api')),
+    CONSTRAINT ck_sources_status CHECK (status IN ('active', 'paused', 'blocked', 'deleted')),
+    CONSTRAINT ck_sources_schedule CHECK (schedule IN ('s0', 'adaptive')),
+    CONSTRAINT ck_sources_crawl_frequency_days_at_least_1 CHECK (crawl_frequency_days >= 1),
+    CONSTRAINT uq_sources_careers_url UNIQUE (careers_url)
+);
+--
+CREATE INDEX idx_sources_next_run_at ON sources (next_run_at);
+--
+CREATE INDEX idx_sources_org_type ON sources (org_type);
+--
+CREATE INDEX idx_sources_status ON sources (status);
+--
+CREATE TABLE search_outbox (
+    id BIGSERIAL NOT NULL,
+    posting_id UUID NOT NULL,
+    action VARCHAR(10) NOT NULL,
+    attempts INTEGER DEFAULT 0 NOT NULL,
+    next_attempt_at TIMESTAMP WITH TIME ZONE,
+    last_error TEXT,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_search_outbox PRIMARY KEY (id),
+    CONSTRAINT ck_search_outbox_action CHECK (action IN ('upsert', 'delete'))
+);
+--
+CREATE INDEX idx_search_outbox_next_attempt_at ON search_outbox (next_attempt_at, id);
+--
 CREATE TABLE console_users (
     name VARCHAR(64) NOT NULL,
     password_hash TEXT NOT NULL,
@@ -234,44 +326,6 @@ CREATE TABLE policy_history (
 --
 CREATE INDEX idx_policy_history_host ON policy_history (host, id);
 --
-CREATE TABLE bots (
-    bot_id VARCHAR(100) NOT NULL,
-    key_hash VARCHAR(64),
-    status VARCHAR(20) DEFAULT 'active' NOT NULL,
-    max_jobs_in_hand INTEGER,
-    max_jobs_per_minute INTEGER,
-    consecutive_failures INTEGER DEFAULT 0 NOT NULL,
-    times_quarantined INTEGER DEFAULT 0 NOT NULL,
-    jobs_pulled BIGINT DEFAULT 0 NOT NULL,
-    jobs_done BIGINT DEFAULT 0 NOT NULL,
-    jobs_failed BIGINT DEFAULT 0 NOT NULL,
-    quarantined_until TIMESTAMP WITH TIME ZONE,
-    note TEXT,
-    last_seen_at TIMESTAMP WITH TIME ZONE,
-    minute_started_at TIMESTAMP WITH TIME ZONE,
-    pulled_this_minute INTEGER DEFAULT 0 NOT NULL,
-    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    CONSTRAINT pk_bots PRIMARY KEY (bot_id),
-    CONSTRAINT ck_bots_status CHECK (status IN ('active', 'quarantined', 'revoked')),
-    CONSTRAINT ck_bots_max_jobs_in_hand_at_least_1 CHECK (max_jobs_in_hand >= 1),
-    CONSTRAINT ck_bots_max_jobs_per_minute_at_least_1 CHECK (max_jobs_per_minute >= 1),
-    CONSTRAINT uq_bots_key_hash UNIQUE (key_hash)
-);
---
-CREATE TABLE webhooks (
-    id UUID DEFAULT gen_random_uuid() NOT NULL,
-    url TEXT NOT NULL,
-    events JSONB NOT NULL,
-    secret TEXT NOT NULL,
-    enabled BOOLEAN DEFAULT true NOT NULL,
-    consecutive_failures INTEGER DEFAULT 0 NOT NULL,
-    disabled_reason TEXT,
-    note TEXT,
-    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    CONSTRAINT pk_webhooks PRIMARY KEY (id)
-);
---
 CREATE TABLE search_documents (
     number BIGSERIAL NOT NULL,
     posting_id UUID NOT NULL,
@@ -300,60 +354,6 @@ CREATE INDEX idx_search_documents_newest_at ON search_documents (newest_at DESC,
 CREATE INDEX idx_search_documents_org_key ON search_documents (org_key);
 --
 CREATE INDEX idx_search_documents_words ON search_documents USING gin (words);
---
-CREATE TABLE sources (
-    id UUID DEFAULT gen_random_uuid() NOT NULL,
-    org_name TEXT,
-    careers_url TEXT NOT NULL,
-    source_type TEXT DEFAULT 'html' NOT NULL,
-    org_type TEXT,
-    status TEXT DEFAULT 'active' NOT NULL,
-    crawl_frequency_days INTEGER DEFAULT 3,
-    next_run_at TIMESTAMP WITH TIME ZONE,
-    last_crawled_at TIMESTAMP WITH TIME ZONE,
-    last_crawl_status TEXT,
-    last_crawl_message TEXT,
-    consecutive_failures INTEGER DEFAULT 0 NOT NULL,
-    consecutive_nochange INTEGER DEFAULT 0 NOT NULL,
-    parser_hint TEXT,
-    time_window TEXT,
-    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    country VARCHAR(2),
-    time_zone VARCHAR(64),
-    schedule VARCHAR(10) DEFAULT 's0' NOT NULL,
-    importance DOUBLE PRECISION DEFAULT 1 NOT NULL,
-    change_statistics JSONB,
-    last_found INTEGER DEFAULT 0 NOT NULL,
-    empty_reads INTEGER DEFAULT 0 NOT NULL,
-    block_reason_code VARCHAR(20),
-    CONSTRAINT pk_sources PRIMARY KEY (id),
-    CONSTRAINT ck_sources_source_type CHECK (source_type IN ('html', 'rss', 'api')),
-    CONSTRAINT ck_sources_status CHECK (status IN ('active', 'paused', 'blocked', 'deleted')),
-    CONSTRAINT ck_sources_schedule CHECK (schedule IN ('s0', 'adaptive')),
-    CONSTRAINT ck_sources_crawl_frequency_days_at_least_1 CHECK (crawl_frequency_days >= 1),
-    CONSTRAINT uq_sources_careers_url UNIQUE (careers_url)
-);
---
-CREATE INDEX idx_sources_next_run_at ON sources (next_run_at);
---
-CREATE INDEX idx_sources_org_type ON sources (org_type);
---
-CREATE INDEX idx_sources_status ON sources (status);
---
-CREATE TABLE search_outbox (
-    id BIGSERIAL NOT NULL,
-    posting_id UUID NOT NULL,
-    action VARCHAR(10) NOT NULL,
-    attempts INTEGER DEFAULT 0 NOT NULL,
-    next_attempt_at TIMESTAMP WITH TIME ZONE,
-    last_error TEXT,
-    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    CONSTRAINT pk_search_outbox PRIMARY KEY (id),
-    CONSTRAINT ck_search_outbox_action CHECK (action IN ('upsert', 'delete'))
-);
---
-CREATE INDEX idx_search_outbox_next_attempt_at ON search_outbox (next_attempt_at, id);
 --
 CREATE TABLE domains (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
@@ -508,13 +508,6 @@ CREATE INDEX idx_webhook_deliveries_status ON webhook_deliveries (status, create
 --
 CREATE INDEX idx_webhook_deliveries_webhook ON webhook_deliveries (webhook_id, created_at, id);
 --
-CREATE TABLE search_cards (
-    number BIGINT NOT NULL,
-    card JSONB NOT NULL,
-    CONSTRAINT pk_search_cards PRIMARY KEY (number),
-    CONSTRAINT fk_search_cards_number FOREIGN KEY(number) REFERENCES search_documents (number) ON DELETE CASCADE
-);
---
 CREATE TABLE source_pages (
     source_id UUID NOT NULL,
     number SMALLINT NOT NULL,
@@ -601,6 +594,13 @@ CREATE INDEX idx_job_postings_last_seen_at ON job_postings (last_seen_at);
 --
 CREATE INDEX idx_job_postings_source_id ON job_postings (source_id);
 --
+CREATE TABLE search_cards (
+    number BIGINT NOT NULL,
+    card JSONB NOT NULL,
+    CONSTRAINT pk_search_cards PRIMARY KEY (number),
+    CONSTRAINT fk_search_cards_number FOREIGN KEY(number) REFERENCES search_documents (number) ON DELETE CASCADE
+);
+--
 CREATE TABLE visit_list_hosts (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
     list_id UUID NOT NULL,
@@ -685,55 +685,6 @@ CREATE INDEX idx_evidence_domain ON evidence (domain_id, created_at);
 --
 CREATE INDEX idx_evidence_url ON evidence (url_key, created_at);
 --
-CREATE TABLE provenance (
-    id BIGSERIAL NOT NULL,
-    image_id BIGINT NOT NULL,
-    page_key BIGINT NOT NULL,
-    page_url TEXT NOT NULL,
-    source_domain VARCHAR(260) NOT NULL,
-    domain_id UUID,
-    discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL,
-    found_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    CONSTRAINT pk_provenance PRIMARY KEY (id),
-    CONSTRAINT fk_provenance_image_id FOREIGN KEY(image_id) REFERENCES images (id) ON DELETE CASCADE,
-    CONSTRAINT fk_provenance_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL
-);
---
-CREATE INDEX idx_provenance_image ON provenance (image_id);
---
-CREATE INDEX idx_provenance_source_domain ON provenance (source_domain);
---
-CREATE UNIQUE INDEX uq_provenance_page_image ON provenance (page_key, image_id, discovery_type);
---
-CREATE TABLE image_urls (
-    domain_id UUID NOT NULL,
-    url_key BIGINT NOT NULL,
-    url TEXT NOT NULL,
-    image_id BIGINT,
-    asked_at TIMESTAMP WITH TIME ZONE,
-    status INTEGER,
-    error TEXT,
-    final_url TEXT,
-    etag TEXT,
-    last_modified TEXT,
-    CONSTRAINT pk_image_urls PRIMARY KEY (domain_id, url_key),
-    CONSTRAINT fk_image_urls_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE,
-    CONSTRAINT fk_image_urls_image_id FOREIGN KEY(image_id) REFERENCES images (id) ON DELETE SET NULL
-);
---
-CREATE INDEX idx_image_urls_image ON image_urls (image_id);
---
-CREATE TABLE image_sightings (
-    domain_id UUID NOT NULL,
-    url_key BIGINT NOT NULL,
-    page_key BIGINT NOT NULL,
-    page_url TEXT NOT NULL,
-    discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL,
-    found_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    CONSTRAINT pk_image_sightings PRIMARY KEY (domain_id, url_key, page_key),
-    CONSTRAINT fk_image_sightings_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
-);
---
 CREATE TABLE crawl_policies (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
     url VARCHAR(2048) NOT NULL,
@@ -817,6 +768,55 @@ CREATE TABLE job_sightings (
 );
 --
 CREATE INDEX idx_job_sightings_posting_id ON job_sightings (posting_id);
+--
+CREATE TABLE provenance (
+    id BIGSERIAL NOT NULL,
+    image_id BIGINT NOT NULL,
+    page_key BIGINT NOT NULL,
+    page_url TEXT NOT NULL,
+    source_domain VARCHAR(260) NOT NULL,
+    domain_id UUID,
+    discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL,
+    found_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_provenance PRIMARY KEY (id),
+    CONSTRAINT fk_provenance_image_id FOREIGN KEY(image_id) REFERENCES images (id) ON DELETE CASCADE,
+    CONSTRAINT fk_provenance_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL
+);
+--
+CREATE INDEX idx_provenance_image ON provenance (image_id);
+--
+CREATE INDEX idx_provenance_source_domain ON provenance (source_domain);
+--
+CREATE UNIQUE INDEX uq_provenance_page_image ON provenance (page_key, image_id, discovery_type);
+--
+CREATE TABLE image_urls (
+    domain_id UUID NOT NULL,
+    url_key BIGINT NOT NULL,
+    url TEXT NOT NULL,
+    image_id BIGINT,
+    asked_at TIMESTAMP WITH TIME ZONE,
+    status INTEGER,
+    error TEXT,
+    final_url TEXT,
+    etag TEXT,
+    last_modified TEXT,
+    CONSTRAINT pk_image_urls PRIMARY KEY (domain_id, url_key),
+    CONSTRAINT fk_image_urls_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE,
+    CONSTRAINT fk_image_urls_image_id FOREIGN KEY(image_id) REFERENCES images (id) ON DELETE SET NULL
+);
+--
+CREATE INDEX idx_image_urls_image ON image_urls (image_id);
+--
+CREATE TABLE image_sightings (
+    domain_id UUID NOT NULL,
+    url_key BIGINT NOT NULL,
+    page_key BIGINT NOT NULL,
+    page_url TEXT NOT NULL,
+    discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL,
+    found_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_image_sightings PRIMARY KEY (domain_id, url_key, page_key),
+    CONSTRAINT fk_image_sightings_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
 --
 CREATE TABLE left_out_urls (
     url_key BIGINT NOT NULL,
