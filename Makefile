@@ -24,10 +24,10 @@ export PIP_USER := 0
 # $(call quoted,TEXT): TEXT as one word for the shell, whatever it holds.
 quoted = '$(subst ','\'',$(1))'
 
-.PHONY: help crawl test check bench lock clean runtime dev
+.PHONY: help crawl test check bench screenshots lock clean runtime dev
 
 help: ## Show what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 crawl: runtime ## Crawl a site, URL=https://…; without URL, a demonstration on this machine (more options: ARGS="…")
 	@exec .venv/bin/comity $(if $(value URL),crawl $(call quoted,$(value URL)),demo) $(ARGS)
@@ -85,6 +85,9 @@ bench: dev ## Measure: every script in bench/, or one (ONLY=name)
 		echo "== $$script"
 		.venv/bin/python "$$script" $(ARGS)
 	done
+
+screenshots: dev ## Take a picture of every page of the console, light, dark and on a phone (some: ARGS="hosts queue")
+	@.venv/bin/python tools/screenshots.py $(ARGS)
 
 clean: ## Remove the environment and every cache; what was crawled stays
 	@rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .schemathesis build dist bench/results

@@ -22,7 +22,8 @@ from comity.database.queue.tables import (
 )
 from comity.operate.bots import add_bot, revoke_bot
 from comity.operate.queue import PolicyAction, act_on_policies, add_policy
-from comity.operate.webhooks import add_webhook
+from comity.operate.webhooks import DELIVERIES, add_webhook, list_webhooks
+from comity.reports.queue import JOBS, LATE, RESULTS, find_policy
 
 SHOPS = ("garden-tools.example", "lampenhaus.example", "tienda-norte.example")
 PRODUCTS = ("watering-can-8l", "pruning-shears", "desk-lamp-brass", "olive-oil-500ml", "wool-blanket", "kettle-steel")
@@ -69,6 +70,30 @@ def seed_queue(state: State) -> None:
         _open_jobs(connection, policies, now)
         _figures(connection, now)
         _deliveries(connection, webhook.id, now)
+
+
+def queue_paths(state: State) -> list[str]:
+    """The pages of one policy, job, result, bot, webhook and delivery."""
+    database = state.database
+    policy = find_policy(database, f"https://{SHOPS[0]}/products/{PRODUCTS[0]}")
+    job = JOBS.page(database, limit=1, status="locked").items[0]
+    failed = JOBS.page(database, limit=1, status="failed").items[0]
+    result = RESULTS.page(database, limit=1, policy_id=policy.id).items[0]
+    late = LATE.page(database, limit=1).items[0]
+    webhook = list_webhooks(database)[0]
+    delivery = DELIVERIES.page(database, limit=1, status="failed").items[0]
+    return [
+        f"/crawl_policies/{policy.id}",
+        f"/crawl_policies/{policy.id}/edit",
+        f"/crawl_jobs/{job.id}",
+        f"/crawl_jobs/{failed.id}",
+        f"/crawl_results/{result.id}",
+        f"/crawl_results/late/{late.id}",
+        f"/bots/{BOTS[0]}",
+        f"/bots/{BOTS[0]}/revoke",
+        f"/webhooks/{webhook.id}",
+        f"/webhooks/deliveries/{delivery.id}",
+    ]
 
 
 def _history(connection: Connection, policy_id: UUID, number: int, now: datetime) -> None:

@@ -20,7 +20,7 @@ from comity.model.host import HostStatus
 from comity.operate.seeds import add_seeds
 from comity.operate.sources import add_source, pause_source
 from comity.rules.seed_list import read_seed
-from tests.console.queue_seeding import seed_queue
+from tests.console.queue_seeding import queue_paths, seed_queue
 
 SPACE = UUID("5b4f5f0e-58a1-4f4e-9a53-0d8f8a6c2b11")
 ORGANISATIONS = (
@@ -130,6 +130,8 @@ def _fetches(ids: dict[str, UUID], run_id: UUID, now: datetime) -> Iterator[dict
             }
 
 
+# Pages that need a parameter, for screenshots: functions of the seeded state to paths below the prefix.
+PATHS: list[Callable[[State], list[str]]] = [queue_paths]
 SEEDERS: list[Callable[[State], None]] = [seed_sources, seed_hosts, seed_fetches, seed_queue]
 
 

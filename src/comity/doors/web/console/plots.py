@@ -21,7 +21,8 @@ from comity.doors.web.console import components
 
 WIDTH: Final = 1000
 HEIGHT: Final = 100
-_LABELS: Final = 5
+_LABELS: Final = 6
+_AT_EDGE: Final = 0.04  # of the width: a label there would be cut off
 _MOST_POINTS: Final = 1000
 
 
@@ -50,7 +51,8 @@ def line_plot(title: str, times: Sequence[datetime], series: Sequence[Series], *
                 path += "h.01"
             shapes.append(Markup('<path class="line tone-{}" d="{}"/>').format(each.tone, path))
     bands = _bands(times, series, unit, lambda index: (index * step - step / 2, step))
-    return _framed(title, times, series, unit, top, [*shapes, *bands])
+    axis = _time_axis([(index * step / WIDTH, moment) for index, moment in enumerate(times)])
+    return _framed(title, times, series, unit, top, [*shapes, *bands], axis)
 
 
 def stacked(title: str, times: Sequence[datetime], series: Sequence[Series], *, unit: str = "") -> Markup:
@@ -73,7 +75,8 @@ def stacked(title: str, times: Sequence[datetime], series: Sequence[Series], *, 
             )
             base += value
     bands = _bands(times, series, unit, lambda index: (index * step, step))
-    return _framed(title, times, series, unit, top, [*shapes, *bands])
+    axis = _time_axis([((index + 0.5) * step / WIDTH, moment) for index, moment in enumerate(times)])
+    return _framed(title, times, series, unit, top, [*shapes, *bands], axis)
 
 
 def bars(
@@ -175,7 +178,7 @@ def timeline(title: str, start: datetime, end: datetime, lanes: Sequence[Lane], 
     return Markup(
         '<figure class="plot plot-timeline"><figcaption><span class="plot-title">{}</span>'
         '<span class="plot-note">{}</span></figcaption>{}<div class="lane-axis">{}</div>{}</figure>'
-    ).format(title, note, Markup("").join(rows), _time_labels([start, end], is_span=True), table)
+    ).format(title, note, Markup("").join(rows), _span_labels(start, end), table)
 
 
 def nice_top(most: float) -> float:
@@ -195,7 +198,13 @@ def amount(value: float) -> str:
 
 
 def _framed(
-    title: str, times: Sequence[datetime], series: Sequence[Series], unit: str, top: float, shapes: Iterable[Markup]
+    title: str,
+    times: Sequence[datetime],
+    series: Sequence[Series],
+    unit: str,
+    top: float,
+    shapes: Iterable[Markup],
+    axis: Markup,
 ) -> Markup:
     """A plot with its axes, its legend and its table."""
     legend = Markup("").join(
@@ -216,7 +225,7 @@ def _framed(
         '</figcaption><div class="plot-body"><div class="plot-y" aria-hidden="true"><span>{}</span><span>{}</span>'
         '<span>0</span></div><div class="plot-box"><svg class="plot-area" viewBox="0 0 {} {}"'
         ' preserveAspectRatio="none" role="img" aria-label="{}">{}{}</svg>{}</div>'
-        '<div class="plot-x" aria-hidden="true">{}</div></div>{}</figure>'
+        "{}</div>{}</figure>"
     ).format(
         title,
         legend if len(series) > 1 else "",
@@ -228,7 +237,7 @@ def _framed(
         grid,
         Markup("").join(shapes),
         empty,
-        _time_labels(times),
+        axis,
         _table(heads, rows),
     )
 
@@ -248,22 +257,29 @@ def _bands(times: Sequence[datetime], series: Sequence[Series], unit: str, exten
     return found
 
 
-def _time_labels(times: Sequence[datetime], *, is_span: bool = False) -> Markup:
-    """A few times, evenly spaced."""
-    if not times:
-        return Markup("")
-    first, last = times[0].astimezone(UTC), times[-1].astimezone(UTC)
-    span = last - first
-    if span < timedelta(minutes=10):
-        form, shown = "%H:%M:%S", "seconds"
-    elif span <= timedelta(hours=36):
-        form, shown = "%H:%M", "minutes"
-    else:
-        form, shown = "%d %b", "day"
-    if is_span or len(times) > _LABELS:
-        moments = [first + span * index / (_LABELS - 1) for index in range(_LABELS)]
-    else:
-        moments = list(times)
+def _time_axis(places: Sequence[tuple[float, datetime]]) -> Markup:
+    """Some of the times, each below its point. Places are shares of the width, so the text keeps its size."""
+    form, shown = _form_of(places[-1][1] - places[0][1]) if places else ("", "")
+    step = max(math.ceil(len(places) / (_LABELS - 2 if shown == "weekday" else _LABELS)), 1)
+    labels = [
+        Markup('<text x="{:.2f}%" y="11" class="{}" data-at="{}" data-shown="{}">{}</text>').format(
+            100 * x,
+            "at-start" if x < _AT_EDGE else "at-end" if x > 1 - _AT_EDGE else "",
+            iso_time(moment),
+            shown,
+            moment.astimezone(UTC).strftime(form),
+        )
+        for x, moment in places[(len(places) - 1) % step :: step]
+    ]
+    return Markup('<svg class="plot-x" width="100%" height="14" aria-hidden="true" focusable="false">{}</svg>').format(
+        Markup("").join(labels)
+    )
+
+
+def _span_labels(start: datetime, end: datetime) -> Markup:
+    """A few times between two, evenly spaced."""
+    form, shown = _form_of(end - start)
+    moments = [start + (end - start) * index / (_LABELS - 1) for index in range(_LABELS)]
     return Markup("").join(
         Markup('<time datetime="{}" data-shown="{}">{}</time>').format(
             iso_time(each), shown, each.astimezone(UTC).strftime(form)
@@ -272,17 +288,26 @@ def _time_labels(times: Sequence[datetime], *, is_span: bool = False) -> Markup:
     )
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
-    """The numbers of a plot, for those who do not see it."""
+def _form_of(span: timedelta) -> tuple[str, str]:
+    """How times of an axis are written: by the server, in UTC, and by the script."""
+    if span < timedelta(minutes=10):
+        return "%H:%M:%S", "seconds"
+    if span <= timedelta(hours=36):
+        return "%H:%M", "minutes"
+    return ("%a %H:%M", "weekday") if span < timedelta(days=6) else ("%d %b", "day")
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], name: str = "Numbers") -> Markup:
+    """What a plot shows, for those who do not see it."""
     body = Markup("").join(
         Markup("<tr>{}</tr>").format(Markup("").join(Markup("<td>{}</td>").format(cell) for cell in row))
         for row in rows
     )
     head = Markup("").join(Markup('<th scope="col">{}</th>').format(each) for each in heads)
     return Markup(
-        '<details class="plot-table"><summary>Numbers</summary><div class="scroll" tabindex="0" role="region"'
-        ' aria-label="Numbers of the plot"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div></details>'
-    ).format(head, body)
+        '<details class="plot-table"><summary>{}</summary><div class="scroll" tabindex="0" role="region"'
+        ' aria-label="{}"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div></details>'
+    ).format(name, name, head, body)
 
 
 def _extent(mark: Mark, start: datetime, span: float) -> tuple[float, float]:
@@ -322,11 +347,12 @@ def _suffix(unit: str) -> str:
 
 
 # A diagram of states: columns by the number of moves from the first state, edges as curves between the boxes.
-_BOX_WIDTH: Final = 118
+_BOX_WIDTH: Final = 108
 _BOX_HEIGHT: Final = 34
-_COLUMN: Final = 240
-_ROW: Final = 92
-_EDGE: Final = 34  # around the diagram: room for curves and loops
+_COLUMN: Final = 172
+_ROW: Final = 84
+_EDGE: Final = 20  # beside the diagram
+_ARC: Final = 52  # above and below it: room for loops, and for moves that pass a column
 
 
 def state_diagram(
@@ -336,7 +362,7 @@ def state_diagram(
     names = {state: components.words(state) for state in moves}
     places = _places(moves, first if first is not None else next(iter(moves)))
     edges = Markup("").join(
-        _edge(places[before], places[after], f"{names[before]} → {names[after]}: {event}", is_next=before == current)
+        _edge(places, before, after, f"{names[before]} → {names[after]}: {event}", is_next=before == current)
         for before, after_events in moves.items()
         for after, event in after_events.items()
     )
@@ -352,11 +378,12 @@ def state_diagram(
         for state in moves
     )
     width = max(x for x, _ in places.values()) + _BOX_WIDTH / 2 + _EDGE
-    height = max(y for _, y in places.values()) + _BOX_HEIGHT / 2 + _EDGE
+    height = max(y for _, y in places.values()) + _BOX_HEIGHT / 2 + _ARC
     now = f"; the present state is {names[current]}" if current in names else ""
     table = _table(
         ("From", "To", "When"),
         ((names[before], names[after], event) for before, events in moves.items() for after, event in events.items()),
+        "Moves",
     )
     return Markup(
         '<figure class="plot plot-states"><figcaption><span class="plot-title">{}</span></figcaption>'
@@ -366,49 +393,65 @@ def state_diagram(
 
 
 def _places(moves: Mapping[Any, Mapping[Any, str]], first: Any) -> dict[Any, tuple[float, float]]:
-    """The centre of each box: columns by distance from the first state, rows in the order of the table."""
+    """The centre of each box: the column is its distance from the first state, the row that of a state before it."""
     distance, wave = {first: 0}, [first]
     while wave:
-        wave = [after for before in wave for after in moves[before] if after not in distance and after in moves]
-        distance |= {after: max(distance.values()) + 1 for after in wave}
-        wave = list(dict.fromkeys(wave))
+        found = [after for before in wave for after in moves[before] if after in moves and after not in distance]
+        wave = list(dict.fromkeys(found))
+        distance |= dict.fromkeys(wave, max(distance.values()) + 1)
     columns: dict[int, list[Any]] = {}
     for state in moves:
         columns.setdefault(distance.get(state, 0), []).append(state)
-    tallest = max(map(len, columns.values()))
-    places = {}
-    for column, states in columns.items():
-        above = (tallest - len(states)) * _ROW / 2
-        for row, state in enumerate(states):
-            x = _EDGE + _BOX_WIDTH / 2 + column * _COLUMN
-            places[state] = (x, _EDGE + _BOX_HEIGHT / 2 + above + row * _ROW)
-    return places
+    rows = max(map(len, columns.values()))
+    row_of: dict[Any, float] = {}
+    for column in sorted(columns):
+        states, taken = columns[column], set[float]()
+        for state in states:
+            before = [row_of[each] for each in moves if state in moves[each] and distance.get(each) == column - 1]
+            wanted = [*before[:1], *map(float, range(rows))] if column > 1 else map(float, range(rows))
+            row = (rows - 1) / 2 if len(states) == 1 and column == 0 else next(r for r in wanted if r not in taken)
+            taken.add(row)
+            row_of[state] = row
+    return {
+        state: (
+            _EDGE + _BOX_WIDTH / 2 + distance.get(state, 0) * _COLUMN,
+            _ARC + _BOX_HEIGHT / 2 + row_of[state] * _ROW,
+        )
+        for state in moves
+    }
 
 
-def _edge(start: tuple[float, float], end: tuple[float, float], title: str, *, is_next: bool) -> Markup:
+def _edge(places: Mapping[Any, tuple[float, float]], before: Any, after: Any, title: str, *, is_next: bool) -> Markup:
+    path = _curve(places[before], places[after], max(y for _, y in places.values()))
+    return Markup(
+        '<g class="move{}"><path class="move-line" d="{}"/><path class="move-head" d="{}"/><title>{}</title></g>'
+    ).format(" is-next" if is_next else "", path, _arrow(path), title)
+
+
+def _curve(start: tuple[float, float], end: tuple[float, float], lowest: float) -> str:
+    """The way from one box to another: forth above, back below, so that the two directions do not meet."""
     (x1, y1), (x2, y2) = start, end
     half, tall = _BOX_WIDTH / 2, _BOX_HEIGHT / 2
     if start == end:
-        path = f"M{x1 - 14} {y1 - tall}C{x1 - 20} {y1 - tall - 26} {x1 + 20} {y1 - tall - 26} {x1 + 14} {y1 - tall - 3}"
-    elif x1 == x2:  # the same column: down on the right side of the middle, up on the left
+        return f"M{x1 - 14} {y1 - tall}C{x1 - 20} {y1 - tall - 26} {x1 + 20} {y1 - tall - 26} {x1 + 14} {y1 - tall - 3}"
+    if x1 == x2:
         down = 1 if y2 > y1 else -1
-        x = x1 + 16 * down
-        bend = 0 if abs(y2 - y1) <= _ROW else (half + 26) * down
-        if bend:
-            side = x1 + half * down
-            path = f"M{side} {y1}C{side + 40 * down} {y1} {side + 40 * down} {y2} {side + 3 * down} {y2}"
-        else:
-            path = f"M{x} {y1 + tall * down}L{x} {y2 - (tall + 3) * down}"
-    else:
-        forth = 1 if x2 > x1 else -1
-        shift = -6 * forth
-        sx, ex = x1 + half * forth, x2 - (half + 3) * forth
-        middle = (sx + ex) / 2
-        path = f"M{sx} {y1 + shift}C{middle} {y1 + shift} {middle} {y2 + shift} {ex} {y2 + shift}"
-    head = _arrow(path)
-    return Markup(
-        '<g class="move{}"><path class="move-line" d="{}"/><path class="move-head" d="{}"/><title>{}</title></g>'
-    ).format(" is-next" if is_next else "", path, head, title)
+        if abs(y2 - y1) <= _ROW:  # neighbours: down on the right of the middle, up on the left
+            x = x1 + 16 * down
+            return f"M{x} {y1 + tall * down}L{x} {y2 - (tall + 3) * down}"
+        side = x1 + half * down
+        return f"M{side} {y1}C{side + 34 * down} {y1} {side + 34 * down} {y2} {side + 3 * down} {y2}"
+    forth = 1 if x2 > x1 else -1
+    if abs(x2 - x1) > _COLUMN:  # past a column: over the boxes, or under them
+        up = -1 if y1 <= lowest / 2 + tall else 1
+        sy, ey = y1 + tall * up, y2 + (tall + 3) * up
+        peak = 12.0 if up < 0 else lowest + tall + _ARC - 12
+        control = (8 * peak - sy - ey) / 6
+        return f"M{x1} {sy}C{x1} {control:.1f} {x2} {control:.1f} {x2} {ey}"
+    shift = -6 * forth
+    sx, ex = x1 + half * forth, x2 - (half + 3) * forth
+    middle = (sx + ex) / 2
+    return f"M{sx} {y1 + shift}C{middle} {y1 + shift} {middle} {y2 + shift} {ex} {y2 + shift}"
 
 
 def _arrow(path: str) -> str:

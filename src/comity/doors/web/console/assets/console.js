@@ -12,6 +12,7 @@
     full: { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
     seconds: { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" },
     minutes: { hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
+    weekday: { weekday: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
     day: { day: "2-digit", month: "short" },
   };
   const writers = new Map();
@@ -37,6 +38,9 @@
       const kind = time.dataset.shown;
       const text = kind === "relative" ? relative((moment - Date.now()) / 1000) : write(kind, moment);
       if (time.textContent !== text) time.textContent = text;
+    }
+    for (const label of within.querySelectorAll("text[data-shown]")) {
+      label.textContent = write(label.dataset.shown, new Date(label.dataset.at));
     }
     for (const band of within.querySelectorAll(".band[data-at]")) {
       const title = band.firstElementChild;
