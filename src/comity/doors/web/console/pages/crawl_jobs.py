@@ -57,8 +57,10 @@ TABLE: Final = Table(
     [
         Column("url", "URL", lambda row: components.shortened(row.url.split("://", 1)[-1], 70), is_wide=True),
         Column("status", "Status", lambda row: queue.job_badge(row.status)),
-        Column("locked_by", "Bot", _bot),
-        Column("priority", "Priority", lambda row: priority_badge(row.priority), sorts=True, is_number=True),
+        Column("locked_by", "Bot", _bot, is_minor=True),
+        Column(
+            "priority", "Priority", lambda row: priority_badge(row.priority), sorts=True, is_number=True, is_minor=True
+        ),
         Column(
             "retry_count",
             "Retries",
@@ -77,8 +79,8 @@ TABLE: Final = Table(
         search("Host, URL or id"),
         choice("status", "Status", [*JobStatus, (_DELAYED, "delayed (waits for a retry)")]),
         choice("priority", "Priority", [(str(each), str(each)) for each in range(11)]),
-        Filter("bot", "Bot", placeholder="Bot that holds it"),
-        Filter("policy", "Policy", placeholder="Id of a policy"),
+        Filter("bot", "Bot", placeholder="Held by bot"),
+        Filter("policy", "Policy", placeholder="Policy id"),
     ],
     default_sort="-created_at",
     key=lambda row: row.id,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from typing import Any, Final
-from uuid import UUID
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
@@ -26,6 +25,7 @@ _PATH: Final = "/crawl_policies"
 _SHOWN_PRICES: Final = 400
 _SHOWN_JOBS: Final = 10
 _STATES: Final = (("enabled", "enabled"), ("disabled", "paused"), ("due", "due now"), ("failing", "failing"))
+_WHOLE: Final = frozenset({"JPY", "KRW", "VND", "CLP", "HUF", "ISK"})  # prices have no cents
 _DONE: Final = {
     PolicyAction.ENABLE: "Resumed",
     PolicyAction.DISABLE: "Paused",
@@ -36,8 +36,8 @@ _DONE: Final = {
 
 
 def priority_badge(priority: int) -> Markup:
-    """A priority; one above the default stands out."""
-    return components.badge("busy" if priority > 5 else "plain", str(priority))
+    """A priority."""
+    return components.badge("plain", str(priority))
 
 
 def _state(row: CrawlPolicy) -> Markup:
@@ -54,14 +54,17 @@ def money(price: Any, currency: str | None) -> object:
     """A price with its currency."""
     if price is None:
         return components.NOTHING
-    return Markup('<span class="figure price">{}</span> {}').format(f"{price.normalize():,f}", currency or "")
+    decimals = max(0 if currency in _WHOLE else 2, -int(price.normalize().as_tuple().exponent))
+    return Markup('<span class="figure price">{}</span> {}').format(f"{price:,.{decimals}f}", currency or "")
 
 
 TABLE: Final = Table(
     "crawl_policies",
     [
         Column("url", "URL", lambda row: components.shortened(row.url.split("://", 1)[-1], 70), is_wide=True),
-        Column("priority", "Priority", lambda row: priority_badge(row.priority), sorts=True, is_number=True),
+        Column(
+            "priority", "Priority", lambda row: priority_badge(row.priority), sorts=True, is_number=True, is_minor=True
+        ),
         Column("frequency_hours", "Every", lambda row: f"{row.frequency_hours:,} h", is_number=True, is_minor=True),
         Column("enabled", "State", _state),
         Column("next_run_at", "Next run", sorts=True),
@@ -101,7 +104,7 @@ def _bound(name: str) -> dict[str, object]:
 FORM: Final = Form(
     (
         Field("url", "URL", "url", required=True, placeholder="https://shop.example/product/1"),
-        Field("frequency_hours", "Hours between crawls", "number", attributes=_bound("frequency_hours")),
+        Field("frequency_hours", "Hours between crawls", "number", required=True, attributes=_bound("frequency_hours")),
         Field(
             "schedule",
             "Schedule",
@@ -109,26 +112,36 @@ FORM: Final = Form(
             "Adaptive: by how often the page changes.",
             choices=[("fixed", "fixed"), ("adaptive", "adaptive")],
         ),
-        Field("priority", "Priority", "number", "Higher is handed out first.", attributes=_bound("priority")),
+        Field(
+            "priority",
+            "Priority",
+            "number",
+            "Higher is handed out first.",
+            required=True,
+            attributes=_bound("priority"),
+        ),
         Field(
             "importance",
             "Importance",
             "number",
             "The weight of its changes in the adaptive schedule.",
+            required=True,
             attributes=_bound("importance") | {"step": "any"},
         ),
-        Field("max_retries", "Retries after a failure", "number", attributes=_bound("max_retries")),
+        Field("max_retries", "Retries after a failure", "number", required=True, attributes=_bound("max_retries")),
         Field(
             "retry_backoff_minutes",
             "Minutes before the first retry",
             "number",
             "Doubled for each further one.",
+            required=True,
             attributes=_bound("retry_backoff_minutes"),
         ),
         Field(
             "timeout_minutes",
             "Minutes that a bot may hold a job",
             "number",
+            required=True,
             attributes=_bound("timeout_minutes"),
         ),
         Field(
@@ -377,10 +390,3 @@ def _config(entered: FormValues) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise FormInvalid({"crawl_config": 'It must be an object, such as {"selector": ".price"}.'})
     return {"crawl_config": found}
-
-
-def policy_link(policy_id: UUID | None) -> Markup:
-    """A link to a policy."""
-    if policy_id is None:
-        return components.NOTHING
-    return Markup('<a href="{}">{}</a>').format(url(_PATH, policy_id), str(policy_id)[:8])

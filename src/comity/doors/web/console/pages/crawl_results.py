@@ -12,7 +12,7 @@ from markupsafe import Markup
 from comity.doors.web.console import components
 from comity.doors.web.console.page import PageRouter, current_services, url
 from comity.doors.web.console.pages import queue
-from comity.doors.web.console.pages.crawl_policies import money, policy_link, price_plot
+from comity.doors.web.console.pages.crawl_policies import money, price_plot
 from comity.doors.web.console.tables import Column, Filter, Table, TableQuery, choice, search
 from comity.doors.web.services import Services
 from comity.model.errors import NotFound
@@ -70,9 +70,9 @@ TABLE: Final = Table(
         search("URL or id"),
         choice("in_stock", "Stock", _STOCK),
         choice("currency", "Currency", [(each, each) for each in _CURRENCIES]),
-        choice("orphans", "Policy", [("yes", "without a policy (orphans)")]),
+        choice("orphans", "Policy", [("yes", "none (orphans)")]),
         Filter("bot", "Bot", placeholder="Bot"),
-        Filter("policy", "Policy", placeholder="Id of a policy"),
+        Filter("policy", "Policy", placeholder="Policy id"),
     ],
     default_sort="-created_at",
     pages_by_key=True,
@@ -197,7 +197,6 @@ def show(request: Request, services: Services, result_id: queue.RowId) -> HTMLRe
         result=result,
         price=money(result.price, result.currency),
         stock=stock_badge(result.in_stock),
-        policy_link=policy_link(result.policy_id),
         policy=policy,
         plot=plot,
         parsed=None if result.parsed_data is None else json.dumps(result.parsed_data, indent=2, ensure_ascii=False),
