@@ -10,6 +10,7 @@ from uuid import UUID
 from comity.extract.fetched_page import Extractor
 from comity.model.outcome import Outcome
 from comity.model.wording import NO_ADVICE, CrawlAdvice
+from comity.store.sitemap_files import SitemapFiles
 from comity.telemetry.meter import Meter
 from comity.walk.crawl.budget import SharedPages
 from comity.walk.crawl.progress import HostSummary
@@ -84,6 +85,8 @@ class CrawlHooks:
     """What else to do while the run lasts."""
     on_listed: Callable[[str, Sequence[str]], None] | None = None
     """Called with the address of a sitemap and pages that it lists, before these are committed; pages may repeat."""
+    kept_sitemaps: SitemapFiles | None = None
+    """Sitemaps that were read lately and are not requested again."""
     advice: CrawlAdvice = NO_ADVICE
     """How warnings name what would help."""
 
