@@ -1,19 +1,28 @@
 """Pages a second through CRAWL beside `comity crawl`, in one run, and the most memory that each took.
 
     make bench ONLY=sql [ARGS="--hosts 10 --pages 200 --repeats 3"]
+    make bench ONLY=sql ARGS="--memory 100000"
 
 Both crawl the same sites from the same server, one after the other in turns; the table says medians and ratios.
+`--memory` crawls so many pages of 4 KB with one CRAWL statement, made by the server as they are requested, and prints
+the resident memory of the process at each tenth of them. The answer decides whether the memory of a statement grows
+with its pages.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
+import multiprocessing
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -28,7 +37,8 @@ if sys.argv[3] == "sql":
         listed = ", ".join(f"'{seed}'" for seed in seeds)
         connection.execute(
             f"CRAWL (SELECT unnest([{listed}])) INTO pages "
-            "WITH (follow_links true, default_crawl_delay 0, max_parallel_per_domain 16, max_total_connections 64)"
+            "WITH (follow_links true, default_crawl_delay 0, max_parallel_per_domain 16, max_total_connections 64, "
+            "max_crawl_pages 0)"
         )
         pages = connection.execute("SELECT count(*) FROM pages").fetchone()[0]
 else:
@@ -53,13 +63,84 @@ def run(kind: str, seeds: list[str]) -> dict[str, float]:
     return found
 
 
+def serve(pages: int, hosts: int, port: Any, served: Any) -> None:
+    """Sites on loopback in a process of its own: a tree of pages on each address, ten links a page."""
+    words = "lorem ipsum dolor sit amet " * 120
+
+    async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                number = head.split(b" ", 2)[1].decode().removeprefix("/p")
+                is_page = number.isdecimal() and int(number) < pages
+                body = b"not here"
+                if is_page:
+                    served.value += 1
+                    first = 10 * int(number) + 1
+                    links = "".join(f"<a href=/p{each}>{each}</a> " for each in range(first, min(first + 10, pages)))
+                    body = f"<title>{number}</title><p>{number} {words}</p>{links}".encode()
+                status = b"200 OK" if is_page else b"404 Not Found"
+                writer.write(
+                    b"HTTP/1.1 %b\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%b"
+                    % (status, len(body), body)
+                )
+                await writer.drain()
+
+    async def listen() -> None:
+        addresses = [f"127.0.0.{number + 1}" for number in range(hosts)]
+        first = await asyncio.start_server(converse, addresses[0], 0)
+        number = first.sockets[0].getsockname()[1]
+        others = [await asyncio.start_server(converse, address, number) for address in addresses[1:]]
+        port.value = number
+        await asyncio.gather(*(server.serve_forever() for server in (first, *others)))
+
+    asyncio.run(listen())
+
+
+def resident_mb(pid: int) -> float:
+    """The memory that a process has now."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split(None, 1)[0]) / 1024
+
+
+def print_memory(pages: int, hosts: int) -> None:
+    """Crawl many small pages with one statement and print how its memory goes."""
+    port, served = multiprocessing.Value("i", 0), multiprocessing.Value("i", 0)
+    per_host = pages // hosts
+    origin = multiprocessing.Process(target=serve, args=(per_host, hosts, port, served), daemon=True)
+    origin.start()
+    curve: list[tuple[int, float]] = []
+    try:
+        while not port.value:
+            time.sleep(0.05)
+        seeds = [f"http://127.0.0.{number + 1}:{port.value}/p0" for number in range(hosts)]
+        with tempfile.TemporaryDirectory() as folder:
+            command = [sys.executable, "-c", _CRAWL, json.dumps(seeds), folder, "sql"]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            while process.poll() is None:
+                if served.value >= (len(curve) + 1) * per_host * hosts // 10:
+                    with suppress(OSError, ValueError, IndexError):  # it may just have ended
+                        curve.append((served.value, resident_mb(process.pid)))
+                        print(f"{served.value:8} pages requested  {curve[-1][1]:5.0f} MB", flush=True)
+                time.sleep(0.2)
+            assert process.stdout is not None
+            found = json.loads(process.stdout.read().splitlines()[-1])
+    finally:
+        origin.terminate()
+    rate = found["pages"] / found["s"]
+    print(f"{found['pages']} pages, {rate:.0f} pages/s; peak {found['mb']:.0f} MB")
+
+
 def main() -> None:
     """Crawl in turns and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hosts", type=int, default=10)
     parser.add_argument("--pages", type=int, default=200)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--memory", type=int, metavar="PAGES", help="crawl so many small pages and print the memory")
     options = parser.parse_args()
+    if options.memory:
+        print_memory(options.memory, options.hosts)
+        return
     from tests.walk.site import Web, page
 
     with Web() as web:

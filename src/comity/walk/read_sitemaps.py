@@ -34,6 +34,7 @@ from comity.rules.politeness.backoff import retry_delay
 from comity.rules.site_hosts import SiteHosts
 from comity.rules.sitemap_plan import PlannedSitemap, SitemapPlan
 from comity.rules.url_secrets import masked_url
+from comity.store.sitemap_files import KeptSitemap, SitemapFiles
 from comity.walk.crawl.settling import Settling
 from comity.walk.request import Exchange, NotStarted
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, UNQUEUED_MOST, LeasedHost
@@ -80,8 +81,10 @@ class SitemapReader:
         bounds: SitemapBounds,
         on_found: Callable[[LeasedHost], None],
         on_listed: Callable[[Sequence[ListedUrl]], None] | None = None,
+        kept: SitemapFiles | None = None,
     ) -> None:
         self._on_listed = on_listed
+        self._kept = kept
         self._context = context
         self._settling = settling
         self._bounds = bounds
@@ -188,11 +191,25 @@ class SitemapReader:
     async def _ask(
         self, host: LeasedHost, plan: SitemapPlan, planned: PlannedSitemap, limits: FetchLimits
     ) -> _Unread | None:
+        kept = await self._find_kept(planned.address.url)
+        if kept is not None:
+            await self._read_entries(host, plan, planned, kept)
+            return None
+        asked_at = self._context.clock()
         found = await self._chain(host, planned, limits)
         if isinstance(found, _Unread):
             return found
-        await self._read_entries(host, plan, planned, found)
+        file = KeptSitemap(planned.address.url, found.url, found.status, found.content_type, asked_at, found.body)
+        is_sitemap = await self._read_entries(host, plan, planned, file)
+        if is_sitemap and self._kept is not None:
+            await asyncio.to_thread(self._kept.keep, file)
         return None
+
+    async def _find_kept(self, url: str) -> KeptSitemap | None:
+        """What an earlier run read there lately. No request is made for it; its pages are admitted as always."""
+        if self._kept is None:
+            return None
+        return await asyncio.to_thread(self._kept.find, url, self._context.clock())
 
     def _limits(self, most_bytes: int) -> FetchLimits:
         limits = self._context.limits
@@ -238,16 +255,19 @@ class SitemapReader:
             host.unsettled.evidence += trail.evidence
 
     async def _read_entries(
-        self, host: LeasedHost, plan: SitemapPlan, planned: PlannedSitemap, response: Response
-    ) -> None:
-        """Queue the entries of a file, a few hundred at a time, and plan the files that it names."""
+        self, host: LeasedHost, plan: SitemapPlan, planned: PlannedSitemap, file: KeptSitemap
+    ) -> bool:
+        """Queue the entries of a file, a few hundred at a time, and plan the files that it names.
+
+        Gives whether all of it was read and it is a sitemap.
+        """
         kind, entries = SitemapKind.NOT_A_SITEMAP, 0
         nested: list[SitemapEntry] = []
         problems: set[str] = set()
         clock, collapse = self._context.clock, self._context.scope.collapse_subdomains
         began = clock()
-        found_at = resolve_link(response.url, response.url, collapse=collapse) or planned.address
-        for chunk in self._chunks(response):
+        found_at = resolve_link(file.final_url, file.final_url, collapse=collapse) or planned.address
+        for chunk in self._chunks(file):
             kind = chunk.kind
             nested += chunk.nested
             problems.update(map(str, chunk.problems))
@@ -266,19 +286,20 @@ class SitemapReader:
                 await self._settling.flush(host)
             began = clock()
             if host.is_lost:
-                return  # the next holder of the host reads it again
+                return False  # the next holder of the host reads it again
         if kind is SitemapKind.NOT_A_SITEMAP:
-            self._note(host, planned, SitemapState.MISSING, status=response.status, detail="it is not a sitemap")
-            return
+            self._note(host, planned, SitemapState.MISSING, status=file.status, detail="it is not a sitemap")
+            return False
         named = plan.read(planned, nested, found_at=found_at)
         host.unsettled.sitemaps += [_row(each, SitemapState.PLANNED) for each in named]
         detail = ", ".join(sorted(problems)) or None
-        self._note(host, planned, SitemapState.READ, status=response.status, kind=kind, entries=entries, detail=detail)
+        self._note(host, planned, SitemapState.READ, status=file.status, kind=kind, entries=entries, detail=detail)
+        return True
 
-    def _chunks(self, response: Response) -> Iterator[SitemapChunk]:
+    def _chunks(self, file: SitemapFile) -> Iterator[SitemapChunk]:
         """The entries of a file, with their translations if what is listed is noted."""
         with_alternates = self._on_listed is not None
-        return iter_entries(response.body, content_type=response.content_type, with_alternates=with_alternates)
+        return iter_entries(file.body, content_type=file.content_type, with_alternates=with_alternates)
 
     def _listed(self, sitemap: str, found_at: WebAddress, entries: Iterable[SitemapEntry]) -> list[ListedUrl]:
         """What a sitemap lists, as it would be requested."""

@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from comity.rules.sql.options import OPTIONS
-from tests.documents import blocks, read_page
+from tests.documents import blocks, read_page, run_script
 from tests.doors.sql.test_crawl_statement import opened, rows
+from tests.walk.crawling import Place
 from tests.walk.site import Site, Web, page
 
 DOCUMENT = Path(__file__).parents[3] / "docs/sql.md"
@@ -45,6 +47,15 @@ def test_every_statement_runs(shop: Site, tmp_path: Path) -> None:
     assert sorted(name for _url, name, _title in results[4]) == ["Lamp 1", "Lamp 2"]
     assert len(results[5]) == 9  # two products, four pages of the site, three by functions
     assert shop.pages().count("/basket") == 1  # by the statement that follows links
+
+
+def test_the_script_runs(shop: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (script,) = blocks(read_page("sql.md"), "python")
+    monkeypatch.chdir(tmp_path)
+    here = script.replace("https://shop.example", shop.url("")).replace("MyBot/1.0'", "MyBot/1.0', crawl_delay_ms 0")
+    run_script(here, Place(tmp_path), monkeypatch)
+    with duckdb.connect("shop.duckdb", read_only=True) as connection:
+        assert connection.execute("SELECT count(*) FROM pages WHERE http_status = 200").fetchall() == [(1,)]
 
 
 def test_the_table_of_options_is_up_to_date() -> None:

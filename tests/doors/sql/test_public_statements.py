@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+import duckdb
 import pytest
 
 import comity
@@ -62,6 +64,22 @@ def connection() -> Iterator[SqlConnection]:
         ("SELECT count(*) FROM crawl('{}/') LIMIT 50", [(1,)]),
         ("SELECT count(*) FROM sitemap('{}/map.xml')", [(2,)]),
         ("SELECT count(*) FROM sitemap('{}/map.xml', recursive := false)", [(2,)]),
+        ("SELECT url[-6:] FROM sitemap('{}/map.xml', filter := '%/jobs/1', timeout := 30)", [("jobs/1",)]),
+        ("SELECT count(*) FROM sitemap('{}/', discover := true, max_depth := 3)", [(2,)]),
+        ("SELECT count(*) FROM crawl(['{}/'], max_results := 10, respect_robots := true, workers := 4)", [(1,)]),
+        ("SELECT count(*) FROM crawl('{}/', cache := true, cache_ttl := 1, batch_size := 10, max_depth := 1)", [(1,)]),
+        ("SELECT count(*) FROM (VALUES ('{}/')) t(u), LATERAL crawl_url(t.u, 1) c", [(1,)]),
+        (
+            "SELECT c.status FROM (VALUES ('{}/')) t(u), LATERAL crawl_url(t.u, timeout := 15, cache := true) c",
+            [(200,)],
+        ),
+        ("INSTALL crawler FROM community; LOAD crawler; SELECT status FROM crawl('{}/')", [(200,)]),
+        ("LOAD 'build/release/extension/crawler/crawler.duckdb_extension'; SELECT 1", [(1,)]),
+        ("SELECT jq('<div><b>Hi</b></div>', 'div').html", [("<b>Hi</b>",)]),
+        ("SELECT jq('<a href=\"/x\" title=\"T\">y</a>', 'a').attr['title']", [("T",)]),
+        ("SELECT htmlpath('<button data-product-id=\"12345\">Buy</button>', 'button@data-product-id')", [('"12345"',)]),
+        ("SELECT json_array_length(json_keys(page_info('<h1>x</h1>', 'http://example.com')))", [(7,)]),
+        ("SELECT page_info('', 'http://example.com')::VARCHAR", [("{}",)]),
         ("SELECT * FROM read_html('{}/two', 'table.w')", [(1, 2)]),
         ("SELECT * FROM read_html('{}/two', 'table.w', 1)", [("x", 4)]),
         (
@@ -85,6 +103,50 @@ def connection() -> Iterator[SqlConnection]:
 )
 def test_functions(site: Site, connection: SqlConnection, query: str, expected: list[tuple[object, ...]]) -> None:
     assert connection.execute(query.replace("{}", site.url(""))).fetchall() == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "instead"),
+    [
+        ("follow := 'a[href]', max_depth := 2", "WITH (follow_links true)"),
+        ("extract := ['t := $(\"h1\")']", "EXTRACT"),
+        ("state_table := 'crawl_state'", "resumes by itself"),
+        ("delay := 100", "crawler_default_delay"),
+        ("respect_robots := false", "always obeys robots.txt"),
+    ],
+)
+def test_arguments_that_are_refused(site: Site, connection: SqlConnection, arguments: str, instead: str) -> None:
+    site.log.clear()
+    with pytest.raises(duckdb.Error, match=re.escape(instead)):
+        connection.execute(f"SELECT * FROM crawl('{site.url('/')}', {arguments})")
+    assert site.log == []
+
+
+@pytest.mark.parametrize(
+    ("clauses", "expected"),
+    [
+        ("WHEN NOT MATCHED THEN INSERT BY NAME", [("a", "old", False), ("b", "new", False), ("z", "old", False)]),
+        ("WHEN MATCHED THEN UPDATE BY NAME", [("a", "new", False), ("z", "old", False)]),
+        ("WHEN MATCHED THEN DELETE", [("z", "old", False)]),
+        (
+            "WHEN MATCHED AND pages.title = 'none' THEN UPDATE BY NAME WHEN NOT MATCHED BY SOURCE THEN DELETE",
+            [("a", "old", False)],
+        ),
+        (
+            "WHEN MATCHED THEN UPDATE BY NAME WHEN NOT MATCHED THEN INSERT BY NAME "
+            "WHEN NOT MATCHED BY SOURCE AND is_deleted = false THEN UPDATE SET is_deleted = true",
+            [("a", "new", False), ("b", "new", False), ("z", "old", True)],
+        ),
+    ],
+)
+def test_merge_without_a_crawl(connection: SqlConnection, clauses: str, expected: list[tuple[object, ...]]) -> None:
+    connection.execute("CREATE OR REPLACE TABLE pages (url VARCHAR PRIMARY KEY, title VARCHAR, is_deleted BOOLEAN)")
+    connection.execute("INSERT INTO pages VALUES ('a', 'old', false), ('z', 'old', false)")
+    connection.execute(
+        "CRAWLING MERGE INTO pages USING (SELECT 'a' AS url, 'new' AS title, false AS is_deleted "
+        f"UNION ALL SELECT 'b', 'new', false) AS src ON (src.url = pages.url) {clauses};"
+    )
+    assert connection.execute("SELECT * FROM pages ORDER BY url").fetchall() == expected
 
 
 def test_merge_by_links_of_a_listing_with_a_limit(site: Site, connection: SqlConnection) -> None:

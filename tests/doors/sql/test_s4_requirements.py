@@ -257,6 +257,26 @@ def test_usual_places_of_sitemaps(web: Web, connection: SqlConnection, path: str
     assert rows(connection, f"SELECT count(*) FROM {table}") == [(2,)]
 
 
+def test_sitemaps_are_read_once_within_their_hours_by_all_statements(web: Web, connection: SqlConnection) -> None:
+    site = web.site({path: page() for path in ("/", "/a", "/b")})
+    site.routes["/sitemap.xml"] = xml(f"<loc>{site.url('/nested.xml')}</loc>", root="sitemapindex", item="sitemap")
+    site.routes["/nested.xml"] = xml(f"<loc>{site.url('/a')}</loc>", f"<loc>{site.url('/b')}</loc>")
+    maps = ["/sitemap.xml", "/nested.xml"]
+    crawl(connection, site.url("/"), rest="WHERE url LIKE '%/a'")
+    assert [path for path in site.pages() if path in maps] == maps
+    site.log.clear()
+    table = crawl(connection, site.url("/"))  # its filter admits what that of the first statement left out
+    assert sorted(site.pages()) == ["/", "/a", "/b"]
+    assert rows(connection, f"SELECT count(*) FROM {table}") == [(3,)]
+    for options in ("sitemap_cache_hours 0", "update_stale true"):
+        site.log.clear()
+        crawl(connection, site.url("/"), options)
+        assert [path for path in site.pages() if path in maps] == maps, options
+    site.log.clear()
+    crawl(connection, site.url("/"), "update_stale true, sitemap_cache_hours 1")
+    assert not set(site.pages()) & set(maps)
+
+
 def test_links_are_followed_breadth_first_within_depth_pages_and_nofollow(web: Web, connection: SqlConnection) -> None:
     site = web.site(
         {
@@ -345,6 +365,20 @@ def test_a_host_that_cannot_be_reached_has_rows_and_nothing_is_left(web: Web, co
 
 
 # The table
+
+
+def test_a_host_that_may_not_be_crawled_is_named_in_a_warning(tmp_path: Path) -> None:
+    with comity.sql.connect(contact="b@example.org") as alone:
+        with pytest.warns(UserWarning, match=r"127\.0\.0\.1:1 was not crawled: address_refused.*allow_networks"):
+            alone.execute("CRAWL (SELECT 'http://127.0.0.1:1/x') INTO t WITH (user_agent 'TestBot/1.0')")
+        assert rows(alone, "SELECT http_status, error_type FROM t") == [(-1, "address_refused")]
+        assert alone.is_in_vain
+
+
+def test_a_statement_whose_pages_are_all_refused_says_so(web: Web, connection: SqlConnection) -> None:
+    site = web.site({"/robots.txt": Answer(body="User-agent: *\nDisallow: /\n", type="text/plain"), "/x": page()})
+    with pytest.warns(UserWarning, match=r"no page was stored .*1 refused.*/x: "):
+        crawl(connection, site.url("/x"))
 
 
 def test_the_table_has_every_column_and_what_redirects_led_to(web: Web, connection: SqlConnection) -> None:

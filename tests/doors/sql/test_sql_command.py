@@ -47,3 +47,16 @@ def test_an_error_in_a_pipe_ends_it(comity: CommandLine, monkeypatch: pytest.Mon
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
     assert comity("sql", "shop.duckdb").code != 0
     assert comity("sql", "shop.duckdb", "SELECT count(*) AS n FROM duckdb_tables()", "--json").document == [{"n": 0}]
+
+
+def test_a_crawl_of_a_private_network_that_was_not_allowed_fails(comity: CommandLine) -> None:
+    answer = comity("sql", "shop.duckdb", "CRAWL (SELECT 'http://127.0.0.1:1/x') INTO pages")
+    assert answer.code == 1
+    assert "127.0.0.1:1 was not crawled: address_refused" in answer.err
+    assert "--allow-network" in answer.err
+
+
+def test_the_help_names_one_default_of_the_state(comity: CommandLine) -> None:
+    answer = comity("sql", "--help")
+    assert "beside FILE" in " ".join(answer.out.replace("│", " ").split())
+    assert "COMITY_STATE" not in answer.out

@@ -15,7 +15,7 @@ import typer
 
 from comity.doors.cli.csv_output import check_one_format
 from comity.doors.cli.help_text import command
-from comity.doors.cli.options import JsonOption, StateOption, read_invocation
+from comity.doors.cli.options import EVERYWHERE, JsonOption, read_invocation
 from comity.doors.cli.output import Cell, Column, Row, note, write_as_is, write_json, write_line, write_table
 from comity.doors.cli.progress_bars import ProgressBars
 from comity.model.errors import BadInput, ComityError
@@ -69,14 +69,23 @@ def sql(
         typer.Option("--allow-network", metavar="NETWORK", help="A private network to crawl, as 10.0.0.0/8."),
     ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the result of the last statement as CSV.")] = False,
-    state: StateOption = None,
+    state: Annotated[
+        str | None,
+        typer.Option(
+            "--state",
+            metavar="FILE|URL",
+            help="The state of the crawls: a file, or the postgresql:// URL of a shared one. Default: a file beside "
+            "FILE, such as shop.comity.db for shop.duckdb.",
+            rich_help_panel=EVERYWHERE,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run SQL on a DuckDB file, with CRAWL (SELECT …) INTO table.
 
     A CRAWL statement requests the URLs that its query returns, as every crawl does: it obeys robots.txt, keeps each
-    host's delay, and a killed statement resumes when it is run again. Its state is stored beside the file, unless
-    --state names another place. docs/sql.md has the grammar and every option.
+    host's delay, and a killed statement resumes when it is run again. The exit code is 1 if a CRAWL statement wanted
+    pages and got none. docs/sql.md has the grammar and every option.
     """
     invocation = read_invocation(context, state, as_json)
     settings, as_json = invocation.settings, invocation.as_json
@@ -102,6 +111,8 @@ def sql(
                     _run(connection, each, as_csv=as_csv, as_json=as_json)
             if not text and not statements:
                 _converse(connection, database)
+            elif connection.is_in_vain:
+                raise typer.Exit(1)
 
 
 def _script(read: Path | None) -> str:

@@ -6,10 +6,12 @@ Only what is certainly a call is touched; strings, comments and names stay as th
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from comity.rules.sql.tokens import Token, TokenKind, name_value, string_value, tokens
 
+_LOOKED_AT: Final = 3
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -19,6 +21,18 @@ class Call(NamedTuple):
     start: int
     end: int
     arguments: str
+
+
+def loads_crawler(text: str) -> bool:
+    """Whether a statement installs or loads the crawler extension, whose functions every connection has already."""
+    pieces = list(islice(tokens(text), _LOOKED_AT))
+    if pieces and pieces[0].is_word("FORCE"):
+        pieces = pieces[1:]
+    if len(pieces) < 2 or not pieces[0].is_word("INSTALL", "LOAD"):
+        return False
+    named = pieces[1]
+    name = string_value(named) if named.kind is TokenKind.STRING else name_value(named)
+    return name.lower().rpartition("/")[2].removesuffix(".duckdb_extension") == "crawler"
 
 
 def calls_of(text: str, name: str) -> list[Call]:

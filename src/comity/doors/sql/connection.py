@@ -24,7 +24,7 @@ from xxhash import xxh3_128_hexdigest
 from comity.assemble import open_existing_state
 from comity.clock import SystemClock
 from comity.doors.python.options import Place, settings_for
-from comity.doors.sql.calls import calls_of, replaced, tables_named, with_settings
+from comity.doors.sql.calls import calls_of, loads_crawler, replaced, tables_named, with_settings
 from comity.doors.sql.functions import add_functions
 from comity.doors.sql.network import NetworkFunctions, is_in_transaction, is_query, names_any, page_row
 from comity.model.errors import BadAddress, BadInput, ComityError
@@ -61,6 +61,7 @@ from comity.run.sql.function_pages import FunctionPages, PageTerms
 from comity.run.sql.options import TIMEOUT_S, check_robots_ignored, crawl_settings
 from comity.run.sql.statement import StatementPlan, StatementSummary
 from comity.store.parts.duckdb_table import quoted
+from comity.store.sitemap_files import SitemapFiles
 from comity.store.sql_table import ExtraColumn, SqlTable
 
 MEMORY: Final = ":memory:"
@@ -145,6 +146,8 @@ class SqlConnection:
         self._has_unread_summary = False
         self.summary: StatementSummary | None = None
         """How the last CRAWL statement ended."""
+        self.is_in_vain = False
+        """Whether a CRAWL statement of this connection wanted pages and got none."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # before `_duck` is there
@@ -282,6 +285,9 @@ class SqlConnection:
                 self._secrets.pop(secret.name, None)
             elif not is_there:
                 self._keep_secret(secret, secret.values, parameters)
+            return
+        if loads_crawler(text):
+            self._duck.execute("SELECT NULL WHERE false")  # nothing to do
             return
         text = self._prepared(text)
         if names_any(text) and self._add_functions():
@@ -427,11 +433,15 @@ class SqlConnection:
             target=statement.target.parts,
             validators=self._validators(table) if options.update_stale else None,
             batch_size=options.batch_size,
+            kept_sitemaps=self._kept_sitemaps(options, named),
             ignores_own_robots=ignores_robots,
             most_pages=min((most for most in (statement.limit, options.max_crawl_pages) if most), default=0),
             lists_refused=options.log_skipped,
         )
         self.summary = summary = fill(plan, Filling(table, self._duck_lock, self._on_progress))
+        self.is_in_vain = self.is_in_vain or summary.brought_nothing
+        for warning in summary.warnings():
+            warnings.warn(warning, stacklevel=4)
         self._summary_row = [
             summary.pages,
             summary.errors,
@@ -443,6 +453,13 @@ class SqlConnection:
         ]
         self._duck.execute(_SUMMARY, self._summary_row)
         self._has_unread_summary = True
+
+    def _kept_sitemaps(self, options: SqlCrawlOptions, named: Sequence[str]) -> SitemapFiles | None:
+        """Sitemaps that earlier statements read. Where they decide what is stale, only if the statement says so."""
+        if options.update_stale and "sitemap_cache_hours" not in named:
+            return None
+        folder = self._beside.with_name(f"{self._beside.name}.comity.sitemaps")
+        return SitemapFiles(folder, options.sitemap_cache_hours * 3600)
 
     def _name_of(self, statement: CrawlStatement, seeds: Sequence[QuerySeed]) -> str:
         """What tells a statement from others of its state: its database, its words and its URLs."""
@@ -588,6 +605,7 @@ def _is_ours(statement: Statement) -> bool:
     text = statement.text
     return bool(
         names_any(text)
+        or loads_crawler(text)
         or tables_named(text, _STATE, STATE_TABLES)
         or calls_of(text, "READ_HTML")
         or calls_of(text, "CURRENT_SETTING")

@@ -49,15 +49,40 @@ _EACH: Final = (
     "ELSE json_array(wanted) END, '[\"VARCHAR\"]'))"
 )
 _TERMS: Final = "timeout, user_agent"
-_PAGES: Final = f"SELECT comity_page(each_url, {_TERMS}) AS page FROM (SELECT {_EACH} AS each_url LIMIT max_results)"  # noqa: S608
+# Arguments that the crawler extension has. Those that only make it faster are accepted and not needed; the others are
+# refused with what to use instead.
+_UNNEEDED: Final = "workers := NULL, batch_size := NULL, cache := NULL, cache_ttl := NULL"
+_REFUSED: Final = {
+    "follow": "follows no links; use CRAWL (SELECT …) INTO table WITH (follow_links true)",
+    "extract": "has no extract; use EXTRACT (…) of CRAWL, or jq() and htmlpath() on the body",
+    "state_table": "has no state_table; CRAWL (SELECT …) INTO table resumes by itself",
+    "delay": "has no delay; SET crawler_default_delay, in seconds",
+}
+_ROBOTS: Final = "always obeys robots.txt; leave out respect_robots"
+
+
+def _unless_refused(function: str, value: str, *names: str) -> str:
+    """A value, or an error that says what an argument cannot do: before anything is requested."""
+    cases = [f"WHEN {name} IS NOT NULL THEN error('{function}() {_REFUSED[name]}')" for name in names]
+    robots = f"WHEN NOT respect_robots THEN error('{function}() {_ROBOTS}')"
+    return f"CASE {' '.join([*cases, robots])} ELSE {value} END"
+
+
+_EACH_URL: Final = _unless_refused("crawl", "each_url", *_REFUSED)
+_ONE_URL: Final = _unless_refused("crawl_url", "wanted", "extract")
+_PAGES: Final = f"SELECT comity_page({_EACH_URL}, {_TERMS}) AS page FROM (SELECT {_EACH} AS each_url LIMIT max_results)"  # noqa: S608
 # `comity_page` and `comity_sitemap` become functions of one connection. Macros are its own already (TEMP).
 _MACROS: Final = (
-    "CREATE OR REPLACE TEMP MACRO crawl_url(wanted, timeout := NULL, user_agent := NULL) AS TABLE "  # noqa: S608
-    f"SELECT page.* FROM (SELECT comity_page(wanted, {_TERMS}) AS page) WHERE page IS NOT NULL",
-    f"CREATE OR REPLACE TEMP MACRO crawl(wanted, max_results := {MOST_PAGES}, timeout := NULL, user_agent := NULL) "  # noqa: S608
-    f"AS TABLE SELECT page.* FROM ({_PAGES}) WHERE page IS NOT NULL",
-    "CREATE OR REPLACE TEMP MACRO sitemap(wanted, recursive := true, timeout := NULL, user_agent := NULL) AS TABLE "  # noqa: S608
-    f"SELECT listed.* FROM (SELECT unnest(comity_sitemap(wanted, {_TERMS}, recursive)) AS listed)",
+    "CREATE OR REPLACE TEMP MACRO crawl_url(wanted, max_results := NULL, timeout := NULL, user_agent := NULL, "  # noqa: S608
+    f"respect_robots := true, extract := NULL, {_UNNEEDED}) AS TABLE "
+    f"SELECT page.* FROM (SELECT comity_page({_ONE_URL}, {_TERMS}) AS page) WHERE page IS NOT NULL",
+    f"CREATE OR REPLACE TEMP MACRO crawl(wanted, max_results := {MOST_PAGES}, timeout := NULL, user_agent := NULL, "  # noqa: S608
+    "respect_robots := true, follow := NULL, extract := NULL, state_table := NULL, delay := NULL, max_depth := NULL, "
+    f"{_UNNEEDED}) AS TABLE SELECT page.* FROM ({_PAGES}) WHERE page IS NOT NULL",
+    "CREATE OR REPLACE TEMP MACRO sitemap(wanted, recursive := true, timeout := NULL, user_agent := NULL, "  # noqa: S608
+    "discover := NULL, filter := NULL, max_depth := NULL) AS TABLE SELECT listed.* FROM "
+    f"(SELECT unnest(comity_sitemap(wanted, {_TERMS}, recursive AND coalesce(max_depth > 0, true))) AS listed) "
+    "WHERE filter IS NULL OR listed.url LIKE filter",
 )
 _NUMBERS: Final = count(1)  # DuckDB shares functions between all connections of a process to one database
 _READING: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)

@@ -203,7 +203,7 @@ OPTIONS: Final[dict[str, OptionRule]] = {
     "sitemap_cache_hours": OptionRule(
         _number(0, 24 * 365),
         "a number of hours from 0 to 8,760",
-        "how long a resumed statement uses the sitemaps that it has read",
+        "how long a sitemap that a statement has read is used by it and by later ones; 0 means not at all",
     ),
     "extract_js": _boolean("allow js.… in EXTRACT"),
     "log_skipped": _boolean("store a row for each URL that was not requested, with the reason"),

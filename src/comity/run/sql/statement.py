@@ -28,6 +28,7 @@ from comity.settings import Settings
 from comity.store.pages import PageStore, PartPace
 from comity.store.parts.manifest import note_path
 from comity.store.sink import PageSink
+from comity.store.sitemap_files import SitemapFiles
 from comity.store.sql_table import RefusedRow
 from comity.store.target import Target
 from comity.walk.crawl.crawl import Crawl
@@ -52,6 +53,8 @@ DOOR: Final = "sql"
 WAIT_FOR_HOSTS_S: Final = 1800.0  # for hosts that other workers hold
 _LOOK_EVERY_S: Final = 1.0
 _LISTED: Final = 1000
+_WARNED_MOST: Final = 5
+_ALLOW: Final = "; to crawl a private network, name it in allow_networks (--allow-network on the command line)"
 _STOP_S: Final = 40.0
 
 _PART_BYTES: Final = 64 * 1024 * 1024  # of bodies
@@ -92,6 +95,8 @@ class StatementPlan:
     """The ETag and Last-Modified that the table has of URLs, if pages that it has are requested conditionally."""
     batch_size: int = 100
     """Rows that are written to the table together, at least."""
+    kept_sitemaps: SitemapFiles | None = None
+    """Sitemaps that earlier statements of the database read."""
     ignores_own_robots: bool = False
     """Whether robots.txt is ignored at addresses in the allowed networks."""
 
@@ -108,6 +113,25 @@ class StatementSummary:
     """Hosts that still have URLs: the same statement goes on with them."""
     ended_by: str = str(EndReason.NOTHING_LEFT)
     refused: list[RefusedRow] = field(default_factory=list)
+    unreachable: dict[str, str] = field(default_factory=dict)
+    """Hosts that could not be crawled at all, and why."""
+
+    @property
+    def brought_nothing(self) -> bool:
+        """Whether it wanted pages and got none of them."""
+        return not self.pages and bool(self.errors or self.refused or self.unreachable)
+
+    def warnings(self) -> list[str]:
+        """Sentences about hosts that could not be crawled: an empty table would not explain itself."""
+        found = []
+        for host, why in list(self.unreachable.items())[:_WARNED_MOST]:
+            found.append(f"{host} was not crawled: {why}{_ALLOW if why.startswith(EndReason.ADDRESS_REFUSED) else ''}")
+        if (more := len(self.unreachable) - _WARNED_MOST) > 0:
+            found.append(f"{more:,} more hosts were not crawled; their rows have the reasons")
+        if not found and self.brought_nothing:
+            first = f"; the first one: {self.refused[0].url}: {self.refused[0].error}" if self.refused else ""
+            found.append(f"no page was stored ({self.errors:,} errors, {len(self.refused):,} refused){first}")
+        return found
 
 
 class StatementRun:
@@ -275,6 +299,7 @@ class StatementRun:
         if self._plan.lists_refused:
             self.summary.refused += _unreachable(state, visits, left & self._dead.keys(), self._dead)
         left -= self._dead.keys()
+        self.summary.unreachable = dict(self._dead)
         # One that was stopped may not have read its sitemaps: nothing queued does not mean that nothing is left.
         if (not left and not self._is_stopping.is_set()) or self._is_full():
             if self._plan.lists_refused:
@@ -312,7 +337,7 @@ class StatementRun:
             self._crawl = crawl = limited.crawl(
                 fetcher,
                 sorted(hosts),
-                CrawlHooks(on_settled=self._note),
+                CrawlHooks(on_settled=self._note, kept_sitemaps=self._plan.kept_sitemaps),
                 self._paced,
                 visits=visits,
                 ignores_own_robots=self._plan.ignores_own_robots,

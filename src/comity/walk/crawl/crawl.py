@@ -172,9 +172,14 @@ class Crawl:
         )
 
     def _make_sitemap_reader(self, context: VisitContext) -> SitemapReader:
-        bounds, on_listed = self._terms.sitemap_bounds, self._hooks.on_listed
+        hooks = self._hooks
         return SitemapReader(
-            context, self._settling, bounds, lambda host: self.handle(UrlsListed(host)), on_listed=on_listed
+            context,
+            self._settling,
+            self._terms.sitemap_bounds,
+            lambda host: self.handle(UrlsListed(host)),
+            on_listed=hooks.on_listed,
+            kept=hooks.kept_sitemaps,
         )
 
     def _make_budget(self) -> RunBudget:

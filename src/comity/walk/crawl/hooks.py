@@ -12,6 +12,7 @@ from comity.extract.fetched_page import Extractor
 from comity.model.audit import ListedUrl
 from comity.model.outcome import Outcome
 from comity.model.wording import NO_ADVICE, CrawlAdvice
+from comity.store.sitemap_files import SitemapFiles
 from comity.telemetry.meter import Meter
 from comity.walk.crawl.budget import SharedPages
 from comity.walk.crawl.progress import HostSummary
@@ -88,6 +89,8 @@ class CrawlHooks:
     """Called with pages that a sitemap lists, before these are committed; pages may repeat."""
     recorded: Mapping[str, Any] = field(default_factory=dict)
     """What is stored with the settings of the run, such as its seeds."""
+    kept_sitemaps: SitemapFiles | None = None
+    """Sitemaps that were read lately and are not requested again."""
     advice: CrawlAdvice = NO_ADVICE
     """How warnings name what would help."""
 
