@@ -217,7 +217,8 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.DUPLICATE_TITLE: Entry(
         _WARNING,
         "Duplicate titles",
-        "Several pages have the same title, or nearly the same, so neither visitors nor search engines can tell them apart.",
+        "Several pages have the same title, or nearly the same, so neither visitors nor search engines can tell them "
+        "apart.",
         "Give each page a title of its own.",
     ),
     Code.LONG_TITLE: Entry(
