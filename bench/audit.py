@@ -7,7 +7,7 @@ A FOLDER is a labelled site, with a `site.json`, or holds several of them:
     {"routes": {"/": {"status": 200, "headers": {}, "body": "…", "body_file": "…", "delay_s": 0}},
      "faults": [{"code": "missing_title", "url": "/about"}]}
 
-Without one, the planted sites and the clean one of `tests/audit/sites` are scored. Each site is served on loopback and
+Without one, the sites of `tests/audit/sites` are scored. Each site is served on loopback and
 audited by `comity audit SITE --json`; `--quick` reads it without the crawler and applies the rules alone.
 A label and a finding agree where code and address are equal; of a link, the page that holds it may be named, too.
 `--list` prints every label that was missed and every finding that no label speaks of.
@@ -33,6 +33,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from comity.rules.audit.findings import find  # noqa: E402
 from tests.audit.scoring import FoundPage, Score, score  # noqa: E402
+from tests.audit.sites.kinds import KINDS  # noqa: E402
 from tests.audit.sites.labelled import AUTHORITY, LabelledSite, read_folder, served  # noqa: E402
 from tests.audit.sites.planted import PLANTED, clean_site  # noqa: E402
 from tests.audit.small_audit import SmallAudit  # noqa: E402
@@ -50,7 +51,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="apply the rules without the crawler")
     parser.add_argument("--list", action="store_true", help="print what was missed and what was too much")
     options = parser.parse_args()
-    sites = list(sites_in(options.folders)) if options.folders else [make() for make in (*PLANTED, clean_site)]
+    sites = list(sites_in(options.folders)) if options.folders else [make() for make in (*PLANTED, clean_site, *KINDS)]
     if not sites:
         parser.error("there is no site.json in these folders")
     everything = Score()

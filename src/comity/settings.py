@@ -43,6 +43,7 @@ _REMEDIES: Final = {
     "COMITY_ADMIN_PASSWORD_HASH": Remedy(RemedyCode.MAKE_PASSWORD_HASH),
     "COMITY_ADMIN_TOKEN_HASH": Remedy(RemedyCode.MAKE_TOKEN),
 }
+_NUMBERS: Final = {"int_parsing": "a whole number", "int_from_float": "a whole number", "float_parsing": "a number"}
 _BACKOFF: Final = ("MAX_RETRY_BACKOFF_SECONDS", "MAX_RETRY_BACKOFF_SECONDS")  # ours, and the name without COMITY_
 
 
@@ -660,7 +661,18 @@ def read_settings(**options: Any) -> Settings:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "settings"
         message = str(first["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
-        raise BadInput(where, message.partition(", unable to")[0], remedy=_REMEDIES.get(where)) from None
+        message = message.partition(", unable to")[0]
+        if first["type"] in _NUMBERS:
+            message = f"must be {_NUMBERS[first['type']]}, not {str(first['input'])[:40]!r}"
+        raise BadInput(_written_as(where), message, remedy=_REMEDIES.get(where)) from None
+
+
+def _written_as(variable: str) -> str:
+    """The name by which the environment sets a variable: other names than our own are accepted for some."""
+    for name, accepted in _names_of_variables():
+        if name == variable and name not in os.environ:
+            return next((each for each in os.environ if each.lower() in accepted), variable)
+    return variable
 
 
 def read_columns(given: Iterable[str], option: str) -> str:

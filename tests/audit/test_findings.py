@@ -16,6 +16,7 @@ from comity.model.audit import (
     FindingCode,
     Heading,
     Hop,
+    PageFacts,
     Resource,
     RobotsFile,
     SitemapFile,
@@ -26,7 +27,8 @@ from comity.rules.audit.catalogue import CATALOGUE
 from comity.rules.audit.findings import find
 from comity.rules.audit.pagination import is_later_page, series_of
 from comity.rules.audit.similarity import similarity_of
-from comity.rules.audit.titles_and_text import FEWEST_WORDS, LONGEST_TITLE
+from comity.rules.audit.site_rows import Answer, Found, Row
+from comity.rules.audit.titles_and_text import FEWEST_WORDS, LONGEST_TITLE, SharedTexts
 from tests.audit.memory import (
     GOOD_HEADERS,
     GOOD_ROBOTS,
@@ -613,3 +615,28 @@ def test_equal_pages_are_reported_once_and_not_for_their_titles_too() -> None:
 def test_findings_come_by_severity_and_then_by_number() -> None:
     audit = site(page(language=None, titles=()), page("/y", has_viewport=False, language=None))
     assert [str(each.code) for each in find(audit)] == ["missing_title", "missing_viewport", "missing_language"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_alike"),
+    [
+        ("Red shoes | Harbour shop", "Red Shoe - Harbour shop", True),
+        ("Red shoes | Harbour shop", "Harbour shop | The red shoes!", True),
+        ("Café menu for summer", "Cafe menus for the summer", True),
+        ("Chapter 1 of the harbour book", "Chapter 2 of the harbour book", False),
+        ("Ferries from Cork to Brest", "Ferries from Brest to Cork", False),
+        ("Learn C today", "Learn C++ today", False),
+        ("News of the harbour", "New harbour", False),
+        ("日本の港", "日本の船", False),
+    ],
+)
+def test_nearly_equal_titles_are_duplicates_and_numbers_make_a_difference(one: str, other: str, is_alike: bool) -> None:
+    found = SharedTexts()
+    faults = Found()
+    for path, title in (("/a", one), ("/b", other)):
+        row = Row(f"{SITE}{path}", Answer.OK)
+        row.is_html = True
+        found.take(PageFacts(titles=(title,), descriptions=(f"{title}. {path}",)), row)
+    found.judge(faults)
+    assert [each.code for each in faults.findings()] == (["duplicate_title"] if is_alike else [])
+    assert all("(nearly the same)" in on.detail for each in faults.findings() for on in each.pages)

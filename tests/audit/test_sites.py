@@ -12,6 +12,7 @@ from comity.rules.audit.findings import find
 from comity.run.audit.audit import AuditRun, plan_audit
 from comity.settings import read_settings
 from tests.audit.scoring import score
+from tests.audit.sites.kinds import KINDS
 from tests.audit.sites.labelled import AUTHORITY, LabelledSite, read_folder, served, write_folder
 from tests.audit.sites.planted import PLANTED, bare_site, clean_site, closed_site
 from tests.audit.small_audit import SmallAudit
@@ -39,7 +40,7 @@ def differences(site: LabelledSite, web: Web, audit: Callable[[str], AuditData])
     )
 
 
-@pytest.mark.parametrize("make", [*PLANTED, clean_site], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", [*PLANTED, clean_site, *KINDS], ids=lambda make: make.__name__)
 def test_an_audit_finds_every_planted_fault_and_no_other(
     make: MakeSite, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -386,3 +386,22 @@ def test_pages_without_spaces_between_words_are_compared_by_their_characters() -
 @pytest.mark.parametrize("text", ["ພາສາລາວ", "ភាសាខ្មែរ", "မြန်မာဘာသာ", "𠮷野家𠮷野家"])
 def test_words_of_every_script_without_spaces_are_counted(text: str) -> None:
     assert facts(f"<p>{text * 20}</p>").word_count >= 50
+
+
+@pytest.mark.parametrize(
+    ("content", "forwards"),
+    [
+        ("0; url=/new", True),
+        ("0;URL='https://e.example/new'", True),
+        ("1, /new", True),
+        ("0", False),
+        ("30; url=/new", False),
+        ("0; url=", False),
+        ("300", False),
+    ],
+)
+def test_a_refresh_to_another_page_forwards_at_once(content: str, forwards: bool) -> None:
+    document = parse_html(f'<meta http-equiv="Refresh" content="{content}">'.encode(), "text/html")
+    found = read_facts(document, url=URL, base=URL).facts
+    assert found is not None
+    assert found.forwards is forwards

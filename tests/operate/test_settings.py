@@ -45,7 +45,8 @@ def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"COMITY_DELAY": "inf"}, "finite number"),
         ({"COMITY_CONTACT": "a\nb"}, "one line"),
         ({"COMITY_HEARTBEAT_MINUTES": "-1"}, "greater than 0"),
-        ({"COMITY_LEASE_MINUTES": "soon"}, "valid number"),
+        ({"COMITY_LEASE_MINUTES": "soon"}, "must be a number, not 'soon'"),
+        ({"MAX_PAGES": "abc"}, "^MAX_PAGES: must be a whole number, not 'abc'"),
     ],
 )
 def test_a_lease_outlives_a_fetch_and_is_renewed_twice(

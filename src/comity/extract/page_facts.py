@@ -80,6 +80,8 @@ _LOADED_LINKS: Final = frozenset({"stylesheet", "icon", "preload", "modulepreloa
 _NAMES_OF_IMAGES: Final = ("aria-label", "aria-labelledby", "title")
 _DECORATION: Final = ("presentation", "none")
 _POLICY: Final = "content-security-policy"
+# A refresh to another page within a second (WHATWG HTML, "refresh"); one of its own page has no address.
+_FORWARDING: Final = re.compile(r"\s*[01](?:\.\d*)?\s*[;,]\s*(?:url\s*=\s*)?['\"]?\s*[^\s'\"]", re.IGNORECASE)
 _ROBOTS: Final = frozenset({"robots", "slurp", "yandex", "baiduspider", "google", "facebookexternalhit"})
 _BLANKS: Final = "".join(map(chr, range(0x21)))  # what the URL parser strips from both ends of an address
 _LINK_FIELD: Final = re.compile(
@@ -203,6 +205,7 @@ class _FactReader:
         self._insecure: dict[Resource, None] = {}
         self._has_viewport = False
         self._policies: list[str] = []
+        self._forwards = False
         self._content: list[str] = []
         self._whole: list[str] = []
         self._characters = 0
@@ -235,6 +238,7 @@ class _FactReader:
             similarity=similarity_of(compared) if compared else None,
             has_viewport=self._has_viewport,
             policies=tuple(self._policies),
+            forwards=self._forwards,
         )
 
     def read_headers(self, said: SaidByServer) -> None:
@@ -333,9 +337,12 @@ class _FactReader:
                 self._descriptions.append(_one_line([content])[:_LONGEST])
         elif name == "viewport":
             self._has_viewport = True
-        elif content and not name and (element.attr("http-equiv") or "").strip().lower() == _POLICY:
-            if len(self._policies) < _FEW:
+        elif content and not name:
+            said = (element.attr("http-equiv") or "").strip().lower()
+            if said == _POLICY and len(self._policies) < _FEW:
                 self._policies.append(content[:_LONGEST])
+            elif said == "refresh" and _FORWARDING.match(content):
+                self._forwards = True
         elif content and (name in _ROBOTS or name.endswith("bot")) and len(self._directives) < 2 * _FEW:
             self._directives.append(Directive(content[:_LONGEST], f"meta {name[:50]}"))
 

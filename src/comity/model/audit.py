@@ -118,6 +118,8 @@ class PageFacts:
     has_viewport: bool = False
     policies: tuple[str, ...] = ()
     """Content-Security-Policy of meta elements; that of the header is among the headers."""
+    forwards: bool = False
+    """Whether a meta refresh sends visitors on at once, as generators of static sites write aliases."""
 
 
 class FoundVia(StrEnum):

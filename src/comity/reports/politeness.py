@@ -20,6 +20,7 @@ from comity.database.connection import Database
 from comity.database.ledger import reading
 from comity.database.types import to_seconds
 from comity.model.ledger import Breach, LedgerLine, NoteKind, PolicyEntry, RobotsNote, Violation
+from comity.model.wording import counted
 from comity.rules.ledger_chain import ChainCheck, RequestNumbers, content_digest
 from comity.rules.politeness.audit import PolicyLaw, RobotsLaw, audit
 from comity.rules.robots.verdict import parsed_part
@@ -247,7 +248,7 @@ def _remarks(chain: Any, notes: _Notes, last: LedgerLine | None) -> Iterator[str
         if not any(gap[1] >= until for gap in gaps):
             gaps.append((_known_since(chain, until), until))
     for since, until in gaps:
-        most = f"at most {int((until - since) / delay_s) + 1:,} requests" if delay_s > 0 else "requests"
+        most = f"at most {counted(int((until - since) / delay_s) + 1, 'request')}" if delay_s > 0 else "requests"
         yield (
             f"a lease ended without a release (its process died or was suspended): {most} between "
             f"{_format_seconds(since)} and {_format_seconds(until)} may not be recorded"

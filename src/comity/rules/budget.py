@@ -6,6 +6,7 @@ from math import inf
 from typing import Final
 
 from comity.model.run import Budget, BudgetReason, BudgetWarning, Exhausted, Spent, WithinBudget
+from comity.model.wording import counted
 
 WARN_AT: Final = 0.8
 VISITS_PER_PAGE: Final = 10  # visits that a limit on pages allows for each of them
@@ -58,12 +59,12 @@ def limit_warning(reason: BudgetReason, used: float, limit: float) -> BudgetWarn
 def _limit_text(reason: BudgetReason, limit: float) -> str:
     match reason:
         case BudgetReason.TIME_LIMIT:
-            return f"{limit:g} minutes per run"
+            return f"{limit:g} {'minute' if limit == 1 else 'minutes'} per run"
         case BudgetReason.HOST_PAGE_LIMIT:
-            return f"{limit:,} pages per host"
+            return f"{counted(int(limit), 'page')} per host"
         case BudgetReason.HOST_VISIT_LIMIT:
-            return f"{limit:,} visits per host"
+            return f"{counted(int(limit), 'visit')} per host"
         case BudgetReason.VISIT_LIMIT:
-            return f"{limit:,} visits per run"
+            return f"{counted(int(limit), 'visit')} per run"
         case _:
-            return f"{limit:,} pages per run"
+            return f"{counted(int(limit), 'page')} per run"

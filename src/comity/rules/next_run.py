@@ -18,6 +18,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
 from comity.model.schedule import NextRun, ScheduleRule, SourcePace, SourceRun, WindowRefused
+from comity.model.wording import counted
 from comity.rules.time_window import is_open, opening_at_or_after, parse_time_window
 
 BASE_DAYS: Final = {"un": 1.0, "ingo": 2.0, "ngo": 3.0, "academic": 7.0}
@@ -73,7 +74,7 @@ def frequency_after(pace: SourcePace, run: SourceRun) -> Frequency:
     changes = run.inserted + run.updated
     if changes >= BUSY_CHANGES:
         days = max(SHORTEST_DAYS, base - 1)
-        reason = f"busy, {changes} postings new or changed: {format_days(days)}, a day less than {origin}"
+        reason = f"busy, {counted(changes, 'posting')} new or changed: {format_days(days)}, a day less than {origin}"
         if days != base - 1:
             reason += f", but at least {format_days(SHORTEST_DAYS)}"
         return Frequency(days, 0, 0, ScheduleRule.BUSY, reason)

@@ -35,6 +35,7 @@ from comity.model.schedule import (
     SourcePace,
     SourceRun,
 )
+from comity.model.wording import counted
 from comity.rules.next_run import (
     base_days,
     compute_next_run,
@@ -86,7 +87,7 @@ def compute_revisit(
     next_run_at, remark = within_window(planned, pace.time_window, zone)
     seen = "first visit" if days_since_last is None else "changed" if changed else "not changed"
     reason = (
-        f"{seen}; about one change in {format_days(1 / state.rate_per_day)} by {state.visits} visits: "
+        f"{seen}; about one change in {format_days(1 / state.rate_per_day)} by {counted(state.visits, 'visit')}: "
         f"visited every {format_days(days)} within the budget{describe_jitter(chance)}{remark}"
     )
     quiet = 0 if changed else pace.consecutive_nochange + 1

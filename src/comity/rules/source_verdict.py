@@ -32,6 +32,7 @@ from comity.model.source import (
     SourceStatus,
     Trouble,
 )
+from comity.model.wording import counted
 
 MANY: Final = 5
 RUNS_TO_CONFIRM_NO_OPENINGS: Final = 2
@@ -103,7 +104,7 @@ def _whole(reading: Reading, before: _Before) -> RunVerdict:
     is_sharp_fall = last_found >= SHARP_FALL_FROM and found * SHARP_FALL_TO <= last_found
     if is_sharp_fall and runs < RUNS_TO_CONFIRM_A_FALL:
         message = (
-            f"found {found} postings, but {last_found} are open; the missing ones stay open "
+            f"found {counted(found, 'posting')}, but {last_found:,} are open; the missing ones stay open "
             "until a second run confirms it"
         )
         return before.kept(RunStatus.WARN, message, stores=True, empty_reads=runs)
@@ -128,7 +129,7 @@ def _empty(page: PageRead, before: _Before) -> RunVerdict:
     if last_found >= MANY:
         return _quarantine(nothing, before)
     if runs >= RUNS_TO_CONFIRM_NOTHING:
-        return RunVerdict(RunStatus.OK, f"no postings in {runs} runs in a row", stores=True, closes=True)
+        return RunVerdict(RunStatus.OK, f"no postings in {counted(runs, 'run')} in a row", stores=True, closes=True)
     message = f"{nothing} in run {runs}; {_postings(last_found)} open until run {RUNS_TO_CONFIRM_NOTHING} confirms it"
     return before.kept(RunStatus.WARN, message, empty_reads=runs)
 

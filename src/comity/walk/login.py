@@ -18,6 +18,7 @@ from comity.model.ledger import Purpose
 from comity.model.outcome import Postponed, Refused, Trail
 from comity.model.request_identity import FormLogin
 from comity.model.run import EndReason
+from comity.model.wording import counted
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.politeness.backoff import retry_delay
 from comity.rules.request_options import origins_reached
@@ -136,7 +137,7 @@ async def _follow(
             return LoginFailed("the login redirects to a URL that is not http or https")
         form = form if asked.status in _AS_POST else None
         address = target
-    return LoginFailed(f"the login needs more than {context.max_redirects} redirects")
+    return LoginFailed(f"the login needs more than {counted(context.max_redirects, 'redirect')}")
 
 
 async def _ask(

@@ -28,6 +28,7 @@ from comity.model.sitemap import (
     SitemapRow,
     SitemapState,
 )
+from comity.model.wording import counted
 from comity.rules.admission import KNOWN, Admitted, admit, of_link
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.politeness.backoff import retry_delay
@@ -249,7 +250,7 @@ class SitemapReader:
                 if target is None:
                     return _Unread(SitemapState.MISSING, f"redirected to {masked_url(location)[:200]!r}", result.status)
                 address, purpose = target, Purpose.REDIRECT
-            return _Unread(SitemapState.MISSING, f"more than {context.max_redirects} redirects")
+            return _Unread(SitemapState.MISSING, f"more than {counted(context.max_redirects, 'redirect')}")
         finally:
             host.unsettled.requests += trail.requests
             host.unsettled.evidence += trail.evidence

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from comity.doors.cli.crawl.options import AllowNetworkOption
 from comity.doors.cli.help_text import PlainHelpGroup, command, reflow, render_examples
 from comity.doors.cli.options import JsonOption, StateOption, check_number, read_invocation
 from comity.doors.cli.output import Cell, note, write_json, write_line
@@ -52,6 +53,7 @@ def serve(
     no_scheduler: Annotated[
         bool, typer.Option("--no-scheduler", help="Do not run sources, nor make jobs of policies, when they are due.")
     ] = False,
+    allow_network: AllowNetworkOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -59,7 +61,8 @@ def serve(
     if context.invoked_subcommand is not None:
         return
     check_number("--port", port, 0, 65_535)
-    invocation = read_invocation(context, state, as_json)
+    networks = tuple(allow_network) if allow_network else None
+    invocation = read_invocation(context, state, as_json, allow_networks=networks)
     if ":memory:" in invocation.settings.where:
         raise BadInput("a server needs a state that its threads can share; a state in memory cannot be shared")
     code = _serve(invocation, host, port, schedules=not (no_scheduler or invocation.settings.disable_scheduler))

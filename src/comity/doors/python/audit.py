@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 from comity.doors.python.options import Place, settings_for
 from comity.doors.python.request_options import RequestArguments, request_settings
 from comity.model.audit import AuditComparison, AuditedLink, AuditedPage, AuditInfo, AuditReport, Finding
+from comity.model.wording import counted
 from comity.run.remedies import with_remedies
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Audit:
         self._stored = stored
 
     def __repr__(self) -> str:
-        return f"<Audit {self.info.audit_id}: {self.info.pages:,} pages>"
+        return f"<Audit {self.info.audit_id}: {counted(self.info.pages, 'page')}>"
 
     @property
     def info(self) -> AuditInfo:

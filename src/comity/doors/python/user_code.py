@@ -13,6 +13,7 @@ from comity.doors.python.page import Page, pages_of
 from comity.extract.fetched_page import Extractor, FetchedPage
 from comity.model.errors import ComityError
 from comity.model.page import Extraction, PageRecord
+from comity.model.wording import counted
 from comity.store.sink import MakeSink, PageSink
 from comity.store.user_sink import Take, UserSink
 
@@ -120,7 +121,9 @@ def _writer(sink: Sink, *, errors: bool) -> Take:
         try:
             sink.write(pages)
         except Exception as problem:
-            raise SinkFailed(f"to take {len(pages)} pages, the first of them {pages[0].url}", problem) from problem
+            raise SinkFailed(
+                f"to take {counted(len(pages), 'page')}, the first of them {pages[0].url}", problem
+            ) from problem
 
     return write
 

@@ -319,8 +319,8 @@ def _details(page: FoundOn) -> Html:
 
 def _about(info: AuditInfo) -> Html:
     budgets = [
-        f"{info.max_pages:,} pages" if info.max_pages else "any number of pages",
-        f"{info.max_minutes:g} minutes" if info.max_minutes else "any time",
+        counted(info.max_pages, "page") if info.max_pages else "any number of pages",
+        f"{info.max_minutes:g} {'minute' if info.max_minutes == 1 else 'minutes'}" if info.max_minutes else "any time",
     ]
     facts = [
         ("Audit", info.audit_id),

@@ -217,7 +217,8 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.DUPLICATE_TITLE: Entry(
         _WARNING,
         "Duplicate titles",
-        "Several pages have the same title, so neither visitors nor search engines can tell them apart.",
+        "Several pages have the same title, or nearly the same, so neither visitors nor search engines can tell them "
+        "apart.",
         "Give each page a title of its own.",
     ),
     Code.LONG_TITLE: Entry(
@@ -235,7 +236,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.DUPLICATE_DESCRIPTION: Entry(
         _NOTICE,
         "Duplicate descriptions",
-        "Several pages have the same meta description.",
+        "Several pages have the same meta description, or nearly the same.",
         "Describe each page in its own words, or leave the description out.",
     ),
     Code.MISSING_H1: Entry(

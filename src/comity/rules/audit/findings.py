@@ -20,7 +20,7 @@ from comity.rules.audit.security import judge_security
 from comity.rules.audit.site_rows import Answer, Found, Row, Site
 from comity.rules.audit.sitemap_entries import judge_entries, judge_links_and_entries, judge_sitemaps, note_listed
 from comity.rules.audit.speed import judge_speed, judge_unread
-from comity.rules.audit.structured_data import judge_structured_data
+from comity.rules.audit.structured import judge_structured_data
 from comity.rules.audit.titles_and_text import SharedTexts, is_soft_404, judge_text
 from comity.rules.canonical import origin_of
 from comity.rules.robots.verdict import RobotsFile
@@ -75,6 +75,8 @@ def _judge_page(
         return
     judge_speed(page, subject, found)
     judge_canonicals(page, subject, found)
+    if page.facts.forwards:
+        return  # its text is never seen
     judge_text(page.facts, target, found)
     judge_structured_data(page.facts.structured, subject, found)
     shared.take(page.facts, target)

@@ -38,6 +38,10 @@ def note_links(site: Site, links: Iterable[AuditedLink], found: Found) -> None:
                 target.is_linked = True
         if row.answer is not Answer.OK or row.redirects:
             row.add_source(page)
+    for row in list(rows.values()):
+        # A link to a copy that names its original leads search engines to the original: shops link products so.
+        if row.is_linked and row.canonical is not None and (original := site.find(row.canonical)) is not None:
+            original.is_linked |= original is not row
     for url, sources in by_http.items():
         found.add(FindingCode.HTTP_LINK, url, "the page is there by https", sources)
 

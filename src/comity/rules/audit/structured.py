@@ -1,4 +1,5 @@
-"""What search engines require of structured data: takes an item by its type, returns the properties it lacks.
+"""What search engines require of structured data: takes an item by its type, returns the properties it lacks; and takes
+the items of a page, reports those that cannot be read or lack something.
 
 The table follows Google's documentation of structured data ("Required properties" of each feature), which is the
 strictest of the published ones; types that it lists without a required property are judged by the one property
@@ -11,8 +12,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from comity.model.audit import FindingCode, StructuredItem
+from comity.rules.audit.site_rows import Found
+
 Item = Mapping[str, object]
 
+_SHOWN: Final = 3
 _MAX_NESTED: Final = 4
 _MAX_LISTED: Final = 100
 """Values of a property that are looked at, and missing properties that are returned."""
@@ -245,3 +250,13 @@ def _missing_address(item: Item, path: str) -> list[str]:
         if not _has(place, wanted) and "@id" not in place:
             missing.append(f"{path}location.{wanted}")
     return missing
+
+
+def judge_structured_data(items: Sequence[StructuredItem], subject: str, found: Found) -> None:
+    """Report the structured data of one page."""
+    problems = dict.fromkeys(f"{each.syntax}: {each.problem}" for each in items if each.problem)
+    if problems:
+        found.add(FindingCode.STRUCTURED_DATA_FAULT, subject, "; ".join(list(problems)[:_SHOWN]))
+    lacking = dict.fromkeys(f"{each.type}: {', '.join(each.missing)}" for each in items if each.missing)
+    if lacking:
+        found.add(FindingCode.STRUCTURED_DATA_INCOMPLETE, subject, "; ".join(list(lacking)[:_SHOWN]))

@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
+from unicodedata import combining, normalize
 
 from comity.model.audit import FindingCode, PageFacts
+from comity.model.wording import counted
 from comity.rules.audit.pagination import series_of
 from comity.rules.audit.similarity import near_duplicates
 from comity.rules.audit.site_rows import MAX_SOURCES, Found, Row
@@ -44,6 +46,9 @@ _NOT_FOUND: Final = re.compile(
     re.IGNORECASE,
 )
 _TITLE_PARTS: Final = re.compile(r"\s+[|–—·:»-]\s+|\s*\|\s*")
+_WORD: Final = re.compile(r"[\w+#]+")  # C, C++ and C# are three things
+_SMALL_WORDS: Final = frozenset({"an", "the", "and"})  # not "a", for plan A is not plan B
+_SHORTEST_PLURAL: Final = 5
 _EDGES: Final = " .,;:!?|–—-…"
 _SHOWN: Final = 3
 
@@ -71,7 +76,7 @@ def judge_text(facts: PageFacts, row: Row, found: Found) -> None:
         found.add(FindingCode.MISSING_DESCRIPTION, url)
     _judge_headings(facts, url, found)
     if row.is_indexable and facts.word_count < FEWEST_WORDS:
-        found.add(FindingCode.THIN_PAGE, url, f"{facts.word_count} words")
+        found.add(FindingCode.THIN_PAGE, url, counted(facts.word_count, "word"))
     if facts.images_without_alt:
         missing = facts.images_without_alt
         found.add(FindingCode.MISSING_ALT, url, f"{len(missing)} of {facts.images}: {', '.join(missing[:_SHOWN])}")
@@ -93,12 +98,33 @@ def _judge_headings(facts: PageFacts, url: str, found: Found) -> None:
             break
 
 
+class _Sharing:
+    """The pages that share a title or a description, to the letter or nearly."""
+
+    __slots__ = ("is_exact", "text", "urls")
+
+    def __init__(self, text: str) -> None:
+        self.text = _key(text)
+        self.urls: list[str] = []
+        self.is_exact = True
+
+    def add(self, text: str, url: str) -> None:
+        """Note one more page."""
+        self.urls.append(url)
+        self.is_exact = self.is_exact and _key(text) == self.text
+
+    @property
+    def detail(self) -> str:
+        """What they share."""
+        return self.text if self.is_exact else f"{self.text} (nearly the same)"
+
+
 class SharedTexts:
     """Titles, descriptions and texts of the pages that may be indexed, gathered to find equal ones."""
 
     def __init__(self) -> None:
-        self._titles: dict[str, list[str]] = {}
-        self._descriptions: dict[str, list[str]] = {}
+        self._titles: dict[str, _Sharing] = {}
+        self._descriptions: dict[str, _Sharing] = {}
         self._texts: dict[str, list[str]] = {}
         self._hashes: dict[str, int] = {}
         """Similarity hashes by URL."""
@@ -109,10 +135,10 @@ class SharedTexts:
             return
         title = next(filter(str.strip, facts.titles), None)
         if title is not None:
-            self._titles.setdefault(_key(title), []).append(row.url)
+            self._titles.setdefault(_likeness(title), _Sharing(title)).add(title, row.url)
         description = next(filter(str.strip, facts.descriptions), None)
         if description is not None:
-            self._descriptions.setdefault(_key(description), []).append(row.url)
+            self._descriptions.setdefault(_likeness(description), _Sharing(description)).add(description, row.url)
         if facts.text_hash is not None and facts.word_count:
             self._texts.setdefault(facts.text_hash, []).append(row.url)
         if facts.similarity is not None and facts.word_count >= FEWEST_WORDS_COMPARED:
@@ -127,10 +153,11 @@ class SharedTexts:
             (FindingCode.DUPLICATE_TITLE, self._titles),
             (FindingCode.DUPLICATE_DESCRIPTION, self._descriptions),
         ):
-            for text, urls in groups.items():
+            for shared in groups.values():
+                urls = shared.urls
                 # The pages of a list share both by nature: search engines join them.
                 if len({group_of.get(url, url) for url in urls}) > 1 and len(set(map(series_of, urls))) > 1:
-                    _add_group(found, code, urls, text)
+                    _add_group(found, code, urls, shared.detail)
         # Of equal pages the first stands for all.
         seconds = {url for urls in self._texts.values() for url in urls[1:]}
         hashed = ((url, value) for url, value in self._hashes.items() if url not in seconds)
@@ -142,6 +169,23 @@ def _key(text: str) -> str:
     """A text as it is compared: case, spaces and marks at its ends make no difference to a reader."""
     folded = " ".join(text.casefold().split())
     return folded.strip(_EDGES) or folded
+
+
+def _likeness(text: str) -> str:
+    """What nearly equal titles share: words without accents, marks, articles and plurals; parts in any order.
+
+    Numbers and the order of words count, since "chapter 1" and "chapter 2" are different pages, and so are flights to
+    Paris and from there.
+    """
+    plain = "".join(each for each in normalize("NFKD", text.casefold()) if not combining(each))
+    parts = [_plain_words(part) for part in _TITLE_PARTS.split(plain)]
+    return "|".join(sorted(filter(None, parts))) or plain
+
+
+def _plain_words(text: str) -> str:
+    words = _WORD.findall(text)
+    kept = [word for word in words if word not in _SMALL_WORDS] or words
+    return " ".join(word.removesuffix("s") if len(word) >= _SHORTEST_PLURAL else word for word in kept)
 
 
 def _add_group(found: Found, code: FindingCode, urls: Sequence[str], detail: str) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from comity.model.explanation import Decision, DecisionFacts, QueueFacts, SourceFacts, UrlFacts, VisitFacts
-from comity.model.wording import Action, action, filled
+from comity.model.wording import Action, action, counted, filled
 from comity.rules.why.visits import (
     CODES,
     has_refused_port,
@@ -272,7 +272,7 @@ def _sitemap(facts: UrlFacts) -> Decision:
     detail = f" ({sitemap.detail})" if sitemap.detail else ""
     crawl = action(Action.RESET_HOST, facts.host_name) + " makes the next crawl read sitemaps again."
     if sitemap.state == "read":
-        text = f"It is a sitemap: it was read{at} and names {sitemap.entries:,} entries{detail}."
+        text = f"It is a sitemap: it was read{at} and names {counted(sitemap.entries, 'entry', 'entries')}{detail}."
         if sitemap.is_index:
             text = f"It is a sitemap index: it was read{at}; each sitemap that it names is read by itself{detail}."
     elif sitemap.state == "refused":

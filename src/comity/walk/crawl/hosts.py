@@ -18,6 +18,7 @@ from comity.frontier.store import FrontierUnavailable
 from comity.model.host import HostStatus
 from comity.model.run import EndReason, Exhausted
 from comity.model.traps import TrapCode
+from comity.model.wording import counted
 from comity.walk.crawl.budget import RunBudget
 from comity.walk.crawl.dispatcher import Dispatcher
 from comity.walk.crawl.events import Emit, HostsChanged, WorkFailed
@@ -406,9 +407,11 @@ class OpenHosts:
         """Say what was skipped, and how to include it: the operator may know the site better than we do."""
         count, warnings = host.tally.refused_as_trap, []
         if count:
+            links = counted(count, "link was", "links were")
+            look = "it looks" if count == 1 else "they look"
             warnings.append(
-                f"{host.name}: {count:,} links were not followed because they look endless (calendars, sessions, "
-                f"filters, copies){self._terms.advice.endless_links}."
+                f"{host.name}: {links} not followed because {look} endless (calendars, sessions, filters, "
+                f"copies){self._terms.advice.endless_links}."
             )
         if host.traps is not None and (names := host.traps.folded):
             copies = host.traps.refusals[TrapCode.VOLATILE_PARAMETER]

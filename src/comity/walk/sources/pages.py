@@ -18,6 +18,7 @@ from comity.model.job import Listing, ListingKind, SourceType
 from comity.model.ledger import Purpose
 from comity.model.outcome import FetchRow, Postponed, Refused, Trail
 from comity.model.source import KnownPage, Obstacle, PageRead, Reading, Source, Trouble
+from comity.model.wording import counted
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.jobs.post_body import post_body_for
 from comity.rules.politeness.backoff import is_retryable, retry_delay
@@ -313,7 +314,7 @@ class SourcePages:
             if like.method == "POST" and result.status not in (307, 308):  # RFC 9110 §15.4
                 plain = tuple(pair for pair in like.headers if pair[0] != "Content-Type")
                 like = like._replace(method="GET", headers=plain, body=b"")
-        return Obstacle(Trouble.FAILED, f"more than {context.max_redirects} redirects"), False
+        return Obstacle(Trouble.FAILED, f"more than {counted(context.max_redirects, 'redirect')}"), False
 
     def _limits(self, host: LeasedHost) -> FetchLimits:
         """The size of a page is limited by the host's policy, or by the careful default."""

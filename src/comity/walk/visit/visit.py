@@ -37,6 +37,7 @@ from comity.model.outcome import (
 )
 from comity.model.robots import RobotsVerdict
 from comity.model.run import IMAGE_TYPES
+from comity.model.wording import counted
 from comity.rules.admission import ROBOTS_UNKNOWN, Admitted, DenialCode, Denied, PatternCheck, admit, of_fetch
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
@@ -169,7 +170,9 @@ async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Tr
         if not isinstance(step, Exchange | NotStarted):
             return step
         asked = step
-    return Refused(entry, trail, "too_many_redirects", f"more than {context.max_redirects} redirects", context.clock())
+    return Refused(
+        entry, trail, "too_many_redirects", f"more than {counted(context.max_redirects, 'redirect')}", context.clock()
+    )
 
 
 async def _with_session(

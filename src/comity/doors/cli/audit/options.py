@@ -10,6 +10,7 @@ import typer
 from comity.model.audit import Severity
 from comity.model.errors import BadInput
 
+_HTML: Final = (".html", ".htm")
 RESULTS: Final = "Results (docs/audit.md)"
 
 ReportOption = Annotated[
@@ -26,7 +27,7 @@ TablesOption = Annotated[
     typer.Option(
         "--tables",
         metavar="FOLDER",
-        help="Write pages, links, findings and decisions as CSV and Parquet.",
+        help="Write pages, links, headers, hops, findings and decisions as CSV and Parquet.",
         rich_help_panel=RESULTS,
     ),
 ]
@@ -39,11 +40,22 @@ FailOnOption = Annotated[
         rich_help_panel=RESULTS,
     ),
 ]
+NewFailOnOption = Annotated[
+    Severity | None,
+    typer.Option(
+        "--fail-on",
+        metavar="error|warning|notice",
+        help="Exit with code 1 if a finding of this severity or worse is new on a page.",
+        rich_help_panel=RESULTS,
+    ),
+]
 
 
 def check_places(report: Path | None, tables: Path | None) -> None:
     """`BadInput` if a result cannot be written; asked before a site is, whose audit may take an hour."""
     if report is not None:
+        if report.suffix.lower() not in _HTML and not report.is_dir():
+            raise BadInput(f"--report: {report} must end with .html; for other formats use --tables or --json")
         if report.is_dir():
             raise BadInput(f"--report: {report} is a folder; name a file such as {report / 'audit.html'}")
         if not report.absolute().parent.is_dir():

@@ -94,7 +94,7 @@ def _write_summary(report: AuditReport, folder: Path, written: _Written, advice:
     write_line(
         "Audit of ",
         Cell(info.site, "bold"),
-        f": {counted(totals['pages'], 'page')} of {counted(totals['urls'], 'URL')}{took}{blocked}. "
+        f": {counted(totals['pages'], 'page')} read, of {counted(totals['urls'], 'URL')} found{took}{blocked}. "
         f"Ended: {info.sentence.removeprefix('Stopped: ').removesuffix('.')}.",
     )
     for sentence in info.open_warnings:
@@ -111,7 +111,7 @@ def _write_summary(report: AuditReport, folder: Path, written: _Written, advice:
         places.append(("Report", f"{written.html} ({render_bytes(written.html_bytes)})"))
     if written.tables:
         rows = ", ".join(f"{table.name} {table.rows:,}" for table in written.tables)
-        places.append(("Tables", f"{Path(written.tables[0].csv).parent} ({rows} rows)"))
+        places.append(("Tables", f"{Path(written.tables[0].csv).parent} (rows: {rows})"))
     write_pairs(places)
 
 
@@ -175,8 +175,8 @@ def write_comparison(comparison: AuditComparison) -> None:
     for info in (before, after):
         if not info.is_complete:
             write_line(
-                f"{info.audit_id} ended early ({info.left:,} known URLs not visited); pages that it did not reach are "
-                "neither better nor worse."
+                f"{info.audit_id} ended early ({counted(info.left, 'known URL')} not visited); pages that it did not "
+                "reach are neither better nor worse."
             )
     write_line("")
     changed = [each for each in comparison.changes if each.better or each.worse]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from comity.doors.cli.audit.options import FailOnOption, ReportOption, TablesOption, check_places
+from comity.doors.cli.audit.options import FailOnOption, NewFailOnOption, ReportOption, TablesOption, check_places
 from comity.doors.cli.audit.results import Results, deliver, write_audits, write_comparison
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, read_invocation
@@ -76,7 +76,7 @@ def compare(
     context: typer.Context,
     before: Annotated[str, typer.Argument(metavar="BEFORE", help=_AUDIT_HELP)],
     after: Annotated[str, typer.Argument(metavar="AFTER", help="The later audit, named likewise.")],
-    fail_on: FailOnOption = None,
+    fail_on: NewFailOnOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -112,7 +112,7 @@ class ProgressLine:
         active = max(progress.hosts_active - waiting - blocked, 0)
         rate = self._rate(now)
         self.parts = [
-            f"{progress.pages:,} pages",
+            counted(progress.pages, "page"),
             f"{rate:,.1f}/s (mean {mean:,.1f})",
             f"hosts {active:,} active, {waiting:,} waiting, {blocked:,} blocked",
             f"{max(progress.queued, 0):,} queued",

@@ -257,7 +257,9 @@ def serve(context: typer.Context, state: StateOption = None, as_json: JsonOption
     code = serve_sources(
         invocation.settings,
         SourceObserver(result_writer(log, as_json=invocation.as_json), on_trouble=note, on_wait=wait_logger(log)),
-        on_start=lambda: note(f"checking for due sources every {every:g} minutes; stop with Ctrl-C"),
+        on_start=lambda: note(
+            f"checking for due sources every {every:g} {'minute' if every == 1 else 'minutes'}; stop with Ctrl-C"
+        ),
     )
     if code:
         raise typer.Exit(code)
