@@ -20,9 +20,9 @@ from comity.model.host import HostStatus
 from comity.operate.seeds import add_seeds
 from comity.operate.sources import add_source, pause_source
 from comity.rules.seed_list import read_seed
-from tests.console.seeding_sources import paths_of_sources, seed_history, seed_postings, seed_runs
-from tests.console.seed_hosts import seed_histories, seed_pages
 from tests.console.queue_seeding import queue_paths, seed_queue
+from tests.console.seed_hosts import seed_histories, seed_pages
+from tests.console.seeding_sources import paths_of_sources, seed_history, seed_postings, seed_runs
 
 SPACE = UUID("5b4f5f0e-58a1-4f4e-9a53-0d8f8a6c2b11")
 ORGANISATIONS = (

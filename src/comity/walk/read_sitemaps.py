@@ -297,7 +297,7 @@ class SitemapReader:
         self._note(host, planned, SitemapState.READ, status=file.status, kind=kind, entries=entries, detail=detail)
         return True
 
-    def _chunks(self, file: SitemapFile) -> Iterator[SitemapChunk]:
+    def _chunks(self, file: KeptSitemap) -> Iterator[SitemapChunk]:
         """The entries of a file, with their translations if what is listed is noted."""
         with_alternates = self._on_listed is not None
         return iter_entries(file.body, content_type=file.content_type, with_alternates=with_alternates)
