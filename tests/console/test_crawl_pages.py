@@ -42,8 +42,6 @@ def test_a_crawl_is_started_followed_stopped_and_continued(visit: OpenPage, craw
     expect(page.get_by_role("heading", name="No crawl yet")).to_be_visible()
     check_page(page)
     page.get_by_role("main").get_by_role("link", name="Start a crawl").click()
-    page.get_by_role("button", name="Start").click()
-    expect(page.locator("#field-seeds-error")).to_be_visible()
     page.get_by_label("Where to start").fill(site.url("/"))
     page.get_by_label("Most pages").fill("100")
     page.get_by_label("Store the main content as text").check()
@@ -70,3 +68,14 @@ def test_a_crawl_is_started_followed_stopped_and_continued(visit: OpenPage, craw
     check_page(page)
     visited = sorted(path for path in site.pages() if "sitemap" not in path)
     assert visited == sorted(["/", *pages]), "no page came twice"
+
+
+def test_a_crawl_that_cannot_be_started_says_why_at_the_field(visit: OpenPage, crawling: Served) -> None:
+    page = visit("/crawl/runs/new", of=crawling, scripts=False)
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator("#field-seeds-error")).to_be_visible()
+    page.get_by_label("Where to start").fill("https://a.example/")
+    page.get_by_label("Only these URLs").fill("re:(")
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator("#field-include-error")).to_be_visible()
+    assert page.get_by_label("Where to start").input_value() == "https://a.example/", "what was entered is kept"
