@@ -53,8 +53,8 @@ OPERATIONS = {
     "get_crawl_result", "get_result_html", "list_bots", "add_bot", "get_bot", "limit_bot", "renew_bot_key",
     "revoke_bot", "resume_bot", "get_metrics",
     "list_requests", "list_fetches", "list_urls", "list_moves", "list_evidence_of_host", "reset_host", "cool_down_host",
-    "search_pages", "get_page", "query_pages", "list_audits", "start_audit", "compare_audits", "get_audit", "stop_audit",
-    "get_audit_report",
+    "search_pages", "get_page", "query_pages", "list_audits", "start_audit", "compare_audits", "get_audit",
+    "stop_audit", "get_audit_report",
 }  # fmt: skip
 
 
