@@ -16,7 +16,7 @@ from comity.doors.web.console.pages.start import start_page
 from comity.doors.web.console.plots import Series
 from comity.doors.web.services import Services, WebServices
 from comity.model.host import HostStatus
-from comity.reports.dashboard import Dashboard, Need, NeedCode, dashboard_of
+from comity.reports.dashboard import MOST_JOBS, Dashboard, Need, NeedCode, dashboard_of
 
 root_router = PageRouter("", audience=Audience.PUBLIC)
 router = PageRouter()
@@ -107,6 +107,7 @@ def dashboard_figures(services: WebServices, _parameters: Mapping[str, str]) -> 
             list(found.jobs.items()) if any(found.jobs.values()) else [],
             tones=["2", "1", "good", "bad", "warn"],
             path="/crawl_jobs?status={}",
+            most_counted=MOST_JOBS,
         ),
         errors=plots.bars("Errors of the last hour", [(line.code, line.count) for line in status.errors], tone="bad"),
     )
