@@ -36,9 +36,9 @@ from comity.database.tables import (
 )
 from comity.model.host import HostStatus
 
-NAMES_LOOKED_AT: Final = 250_000
+NAMES_LOOKED_AT: Final = 150_000
 """Names that one page of a search looks through."""
-ROWS_LOOKED_AT: Final = 20_000
+ROWS_LOOKED_AT: Final = 5_000
 """Rows that one page looks at where a filter has no index."""
 HOST_SORTS: Final = ("domain", "last_crawled_at", "priority_score", "next_crawl_after")
 _HIGHEST: Final = "\U0010ffff"

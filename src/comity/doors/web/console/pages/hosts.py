@@ -97,7 +97,7 @@ HOSTS: Final = Table(
         Column("domain", "Host", lambda row: figure(cut(row.host, 60)), lambda row: row.host, sorts=True, is_wide=True),
         Column("status", "Status", lambda row: status_badge(row.status)),
         Column("reason", "Reason or holder", _reason, lambda row: row.reason_code or row.reason, is_minor=True),
-        Column("pages_crawled", "Pages", _pages, is_number=True),
+        Column("pages_crawled", "Pages", _pages, is_number=True, is_minor=True),
         Column("pages_discovered", "Discovered", in_page=False),
         Column("urls_queued", "Queued", is_number=True, is_minor=True),
         Column("priority_score", "Priority", sorts=True, is_number=True, is_minor=True),

@@ -48,7 +48,13 @@ def _title(row: StoredPageView) -> object:
 PAGES: Final = Table(
     "pages",
     [
-        Column("url", "URL", lambda row: components.shortened(row.url, 90), is_wide=True),
+        Column(
+            "url",
+            "URL",
+            lambda row: components.shortened(row.url.partition("://")[2], 90),
+            lambda row: row.url,
+            is_wide=True,
+        ),
         Column("title", "Title or error", _title),
         Column("error", "Error", in_page=False),
         Column("http_status", "Status", lambda row: http_status(row.http_status), is_number=True),
