@@ -153,15 +153,15 @@
   // --- Ticked rows -------------------------------------------------------------------------------------------------
 
   function ticked(form) {
-    return [...document.querySelectorAll(`[data-tick][form="${CSS.escape(form.id)}"]:checked`)];
+    return [...document.querySelectorAll(`[data-tick][form="${CSS.escape(form.getAttribute("id"))}"]:checked`)];
   }
 
   function count(form) {
     const number = ticked(form).length;
     form.querySelector("[data-bulk-count]").textContent = number;
     form.querySelectorAll("button").forEach((each) => { each.disabled = !number; });
-    const all = document.querySelector(`[data-tick-all][form="${CSS.escape(form.id)}"]`);
-    const boxes = document.querySelectorAll(`[data-tick][form="${CSS.escape(form.id)}"]`).length;
+    const all = document.querySelector(`[data-tick-all][form="${CSS.escape(form.getAttribute("id"))}"]`);
+    const boxes = document.querySelectorAll(`[data-tick][form="${CSS.escape(form.getAttribute("id"))}"]`).length;
     if (all) { all.checked = number > 0 && number === boxes; all.indeterminate = number > 0 && number < boxes; }
   }
 
@@ -169,7 +169,7 @@
     const box = event.target;
     if (!box.form?.hasAttribute("data-bulk")) return;
     if (box.hasAttribute("data-tick-all")) {
-      for (const each of document.querySelectorAll(`[data-tick][form="${CSS.escape(box.form.id)}"]`)) each.checked = box.checked;
+      for (const each of document.querySelectorAll(`[data-tick][form="${CSS.escape(box.form.getAttribute("id"))}"]`)) each.checked = box.checked;
     }
     count(box.form);
   });
