@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.console.looks import open_page
 from tests.console.seeding import seed
@@ -18,6 +18,7 @@ from tests.servers.chromium import installed
 
 OpenPage = Callable[..., Page]
 LOOPS: list[asyncio.AbstractEventLoop] = []
+expect.set_options(timeout=30_000)  # the machine may be busy; what is there is found at once
 
 
 @pytest.fixture(scope="session")

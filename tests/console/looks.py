@@ -60,13 +60,15 @@ def open_page(
 def check_page(page: Page, *, axe: bool = True) -> None:
     """No fault of accessibility, no message in the console, no request to elsewhere, nothing wider than the window."""
     seen = _seen[page]
-    assert seen.messages == []
     own = urlsplit(page.url).netloc
-    assert [url for url in seen.requests if urlsplit(url).netloc != own] == []
+    wrong = [*seen.messages, *(f"request to {url}" for url in seen.requests if urlsplit(url).netloc != own)]
     width = page.viewport_size["width"] if page.viewport_size else 0
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    if wide > width:
+        wrong.append(f"the page is {wide} px wide, the window {width}")
     if axe:
-        assert faults(page) == []
+        wrong += faults(page)
+    assert not wrong, "\n".join([page.url, *wrong])
 
 
 def faults(page: Page) -> list[str]:

@@ -12,17 +12,19 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, func, select, text
 
-from comity.database.queue.tables import bots, webhooks
+from comity.database.queue.tables import bots, crawl_jobs, webhooks
 from comity.database.sources.tables import crawl_logs, sources
 from comity.database.status_queries import mark_at
 from comity.database.tables import fetches
 from comity.model.bot import BotStatus
+from comity.model.queue import JobStatus
 from comity.model.source import SourceStatus
 
 _OUT_OF_ORDER: Final = timedelta(minutes=2)  # by which a row may be older than those that were written with it
 _MOST_READ: Final = 2_000  # rows of an hour
 _STRETCHES: Final = 10  # of neighbouring rows, of which a larger hour is read
 _MOST_RUNS: Final = 50_000
+MOST_JOBS: Final = 10_000  # of one status that are counted
 
 
 class FetchHour(NamedTuple):
@@ -88,6 +90,15 @@ def failing_sources(connection: Connection, failures: int) -> int:
     """Active sources that failed so many times in a row."""
     active = select(func.count()).where(sources.c.status == SourceStatus.ACTIVE)
     return int(connection.execute(active.where(sources.c.consecutive_failures >= failures)).scalar_one())
+
+
+def jobs_by_status(connection: Connection) -> dict[str, int]:
+    """How many jobs have each status, counted up to `MOST_JOBS` and one more."""
+    counted = {}
+    for status in JobStatus:
+        some = select(crawl_jobs.c.id).where(crawl_jobs.c.status == status).limit(MOST_JOBS + 1).subquery()
+        counted[str(status)] = int(connection.execute(select(func.count()).select_from(some)).scalar_one())
+    return counted
 
 
 def disabled_webhooks(connection: Connection) -> int:

@@ -17,13 +17,12 @@ from typing import Any, Final
 from comity.clock import Clock
 from comity.database import history, status_queries
 from comity.database.connection import Database
-from comity.database.queue import listing
 from comity.database.search import outbox as search_outbox
 from comity.database.sources import rows as sources_table
-from comity.model.queue import JobStatus
 from comity.reports.status import Status, status_of
 
 HOURS: Final = 24
+MOST_JOBS: Final = history.MOST_JOBS
 _FAILURES: Final = 3  # in a row, after which a source needs a look
 _LEAST_FREE: Final = 0.1  # of a disk
 _FEWEST_FOR_SHARE: Final = 20  # fetches of which a share of errors says anything
@@ -112,6 +111,7 @@ class Dashboard:
     sources_due: int
     sources_running: int
     jobs: dict[str, int]
+    """By status, counted up to 10,000 and one more."""
     disk: Disk
     needs: tuple[Need, ...]
 
@@ -154,7 +154,7 @@ def dashboard_of(
         runs = _by_hour(history.runs_since(connection, hours[0].start), [hour.start for hour in hours])
         sources = history.sources_by_status(connection)
         due, running = sources_table.count_due(connection, now), len(sources_table.locked(connection, now))
-        jobs = listing.count_by_status(connection)
+        jobs = history.jobs_by_status(connection)
         disk = _disk(_file_of(database), history.size_bytes(connection))
         needs = _needs(connection, status, sources, jobs, disk)
     return Dashboard(
@@ -164,7 +164,7 @@ def dashboard_of(
         sources={name: count for name, count in sources.items() if name != "deleted"},
         sources_due=due,
         sources_running=running,
-        jobs={str(name): jobs.get(str(name), 0) for name in JobStatus},
+        jobs=jobs,
         disk=disk,
         needs=needs,
     )

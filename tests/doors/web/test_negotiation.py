@@ -96,7 +96,7 @@ def test_a_form_goes_to_the_page_and_json_to_the_api(dev: Served) -> None:
         assert "Æon would have been saved." in client.get(right.headers["location"]).text
         assert "would have been saved" not in client.get(right.headers["location"]).text
         refused = client.post("/admin/components", json={"name": "x"})
-        assert refused.json()["error"] == "not_found"
+        assert refused.status_code == 404  # the page takes no JSON, and the API has no such route
 
 
 def csrf_token(client: httpx.Client) -> str:

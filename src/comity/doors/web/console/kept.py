@@ -34,7 +34,8 @@ class _Entry:
 class Kept:
     """The figures of one process, by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = seconds
         self._entries: dict[str, _Entry] = {}
         self._lock = threading.Lock()
         self._behind = ThreadPoolExecutor(1, thread_name_prefix="figures")
@@ -45,16 +46,17 @@ class Kept:
             if len(self._entries) >= _MOST:
                 self._entries.clear()
             entry = self._entries.setdefault(name, _Entry())
-        age = time.monotonic() - entry.counted_at if entry.counted_at is not None else None
+        value = cast(Value, entry.value)
+        age = self._seconds() - entry.counted_at if entry.counted_at is not None else None
         if age is not None and age < max(for_s, _SHARE * entry.took_s):
-            return cast(Value, entry.value)
+            return value
         if age is not None and age < _OLDEST_S and entry.took_s > _QUICK_S:
             self._count_behind(entry, count)
-            return cast(Value, entry.value)
+            return value
         with entry.lock:  # the others wait for the first
             if age is None and entry.counted_at is not None:
                 return cast(Value, entry.value)
-            return cast(Value, _counted(entry, count))
+            return cast(Value, self._counted(entry, count))
 
     def close(self) -> None:
         """Count nothing more."""
@@ -68,7 +70,7 @@ class Kept:
 
         def act() -> None:
             try:
-                _counted(entry, count)
+                self._counted(entry, count)
             except Exception as error:  # the next page that needs it counts again, and reports what is wrong
                 LOG.warning("figures could not be counted: %s", type(error).__name__)
                 entry.counted_at = None
@@ -77,10 +79,9 @@ class Kept:
 
         self._behind.submit(act)
 
-
-def _counted(entry: _Entry, count: Callable[[], object]) -> object:
-    began = time.monotonic()
-    entry.value = count()
-    entry.took_s = time.monotonic() - began
-    entry.counted_at = time.monotonic()
-    return entry.value
+    def _counted(self, entry: _Entry, count: Callable[[], object]) -> object:
+        began = self._seconds()
+        entry.value = count()
+        entry.counted_at = self._seconds()
+        entry.took_s = entry.counted_at - began
+        return entry.value

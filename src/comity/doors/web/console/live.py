@@ -153,13 +153,14 @@ class LiveHub:
         has_failed = False
         while channel.viewers > 0 and not self._is_closing:
             began = loop.time()
+            fragment: str | None
             try:
                 fragment = await anyio.to_thread.run_sync(act, limiter=self._threads)
                 has_failed = False
             except Exception as error:  # whatever a view raises, its viewers keep what they have
                 if not has_failed:
                     LOG.warning("the live view %s failed: %s", name, type(error).__name__)
-                has_failed, fragment = True, channel.fragment or ""
+                has_failed, fragment = True, channel.fragment
             if fragment != channel.fragment:
                 channel.fragment, channel.version = fragment, channel.version + 1
                 for each in channel.waiting:
@@ -169,5 +170,5 @@ class LiveHub:
 
 
 def _event(number: int, fragment: str) -> bytes:
-    lines = "".join(f"data: {line}\n" for line in fragment.splitlines())
-    return f"event: {number}\n{lines or 'data:'}\n".encode("utf-8", "replace")
+    lines = "".join(f"data: {line}\n" for line in fragment.splitlines() or [""])
+    return f"event: {number}\n{lines}\n".encode("utf-8", "replace")

@@ -87,10 +87,12 @@ def bars(
     tone: str = "1",
     tones: Sequence[str] = (),
     path: str = "",
+    most_counted: int | None = None,
 ) -> Markup:
     """Horizontal bars, one a line, with their numbers; they are a table.
 
-    `path` links each label to a page of the console; it has a `{}` for the label: `/hosts?status={}`.
+    `path` links each label to a page of the console; it has a `{}` for the label: `/hosts?status={}`. A value above
+    `most_counted` was not counted to its end: "10,000+".
     """
     from comity.doors.web.console.page import url
 
@@ -101,12 +103,14 @@ def bars(
         if path:
             shown = Markup('<a href="{}">{}</a>').format(url(path.format(quote(label, safe=""))), shown)
         width = max(100 * value / most, 0.6) if value > 0 else 0
+        is_bounded = most_counted is not None and value > most_counted
+        figure = f"{most_counted:,}+" if is_bounded else f"{value:,.0f}{_suffix(unit)}"
         rows.append(
             Markup(
                 '<tr><th scope="row">{}</th><td class="bar-cell"><svg class="hbar" viewBox="0 0 100 8"'
                 ' preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect class="bar tone-{}"'
                 ' width="{:.2f}" height="8"/></svg></td><td class="num">{}</td></tr>'
-            ).format(shown, tones[index] if index < len(tones) else tone, width, f"{value:,.0f}{_suffix(unit)}")
+            ).format(shown, tones[index] if index < len(tones) else tone, width, figure)
         )
     if not rows:
         rows.append(Markup('<tr><td class="plot-empty">Nothing yet.</td></tr>'))

@@ -126,7 +126,7 @@
     const form = event.target;
     const asks = event.submitter?.dataset.confirm || form.dataset.confirm;
     if (!asks || form.dataset.confirmed) {
-      if (form.method === "post") once(form);
+      if (form.getAttribute("method") === "post") once(form);
       return;
     }
     event.preventDefault();
@@ -152,16 +152,20 @@
 
   // --- Ticked rows -------------------------------------------------------------------------------------------------
 
+  function idOf(form) {
+    return CSS.escape(form.getAttribute("id"));  // `form.id` would be the field of that name
+  }
+
   function ticked(form) {
-    return [...document.querySelectorAll(`[data-tick][form="${CSS.escape(form.getAttribute("id"))}"]:checked`)];
+    return [...document.querySelectorAll(`[data-tick][form="${idOf(form)}"]:checked`)];
   }
 
   function count(form) {
     const number = ticked(form).length;
     form.querySelector("[data-bulk-count]").textContent = number;
     form.querySelectorAll("button").forEach((each) => { each.disabled = !number; });
-    const all = document.querySelector(`[data-tick-all][form="${CSS.escape(form.getAttribute("id"))}"]`);
-    const boxes = document.querySelectorAll(`[data-tick][form="${CSS.escape(form.getAttribute("id"))}"]`).length;
+    const all = document.querySelector(`[data-tick-all][form="${idOf(form)}"]`);
+    const boxes = document.querySelectorAll(`[data-tick][form="${idOf(form)}"]`).length;
     if (all) { all.checked = number > 0 && number === boxes; all.indeterminate = number > 0 && number < boxes; }
   }
 
@@ -169,7 +173,7 @@
     const box = event.target;
     if (!box.form?.hasAttribute("data-bulk")) return;
     if (box.hasAttribute("data-tick-all")) {
-      for (const each of document.querySelectorAll(`[data-tick][form="${CSS.escape(box.form.getAttribute("id"))}"]`)) each.checked = box.checked;
+      for (const each of document.querySelectorAll(`[data-tick][form="${idOf(box.form)}"]`)) each.checked = box.checked;
     }
     count(box.form);
   });
@@ -241,7 +245,7 @@
     }
     const at = document.querySelector("tr.is-at");
     switch (event.key) {
-      case "/": focus(event, "[data-search], .filters input[type=text], .why input"); break;
+      case "/": focus(event, "[data-search]", ".filters input[type=text]", ".why input"); break;
       case "w": focus(event, ".why input"); break;
       case "?": event.preventDefault(); document.getElementById("keys").showModal(); break;
       case "g": isGoing = true; setTimeout(() => { isGoing = false; }, 1500); break;
@@ -259,8 +263,8 @@
     }
   });
 
-  function focus(event, selector) {
-    const field = document.querySelector(selector);
+  function focus(event, ...selectors) {
+    const field = selectors.map((each) => document.querySelector(each)).find(Boolean);
     if (!field) return;
     event.preventDefault();
     field.focus();

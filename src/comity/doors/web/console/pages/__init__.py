@@ -6,14 +6,19 @@ from fastapi import APIRouter
 
 from comity.doors.web.console import assets
 from comity.doors.web.console.pages import (
+    activity,
     bots,
     crawl_jobs,
     crawl_policies,
     crawl_results,
     dashboard,
     gallery,
+    login,
     queue,
+    settings,
+    start,
     streams,
+    takedowns,
     webhooks,
 )
 
@@ -29,4 +34,10 @@ PAGE_ROUTERS: Final[tuple[APIRouter, ...]] = (
     crawl_results.router,
     bots.router,
     webhooks.router,
+    login.login_router,
+    login.router,
+    start.router,
+    activity.router,
+    settings.router,
+    takedowns.router,
 )

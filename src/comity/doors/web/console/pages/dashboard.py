@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from typing import Final
 
 from fastapi import Request
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from comity.doors.web.audiences import Audience
 from comity.doors.web.console import plots
 from comity.doors.web.console.live import view
 from comity.doors.web.console.page import PageRouter, fragment, redirect, render
+from comity.doors.web.console.pages.start import start_page
 from comity.doors.web.console.plots import Series
 from comity.doors.web.services import Services, WebServices
 from comity.model.host import HostStatus
-from comity.reports.dashboard import Dashboard, Need, NeedCode, dashboard_of
+from comity.reports.dashboard import MOST_JOBS, Dashboard, Need, NeedCode, dashboard_of
 
 root_router = PageRouter("", audience=Audience.PUBLIC)
 router = PageRouter()
@@ -49,8 +50,11 @@ def root(request: Request) -> RedirectResponse:
 
 
 @router.get("")
-def dashboard(request: Request, services: Services) -> HTMLResponse:
-    """Show how everything stands."""
+def dashboard(request: Request, services: Services) -> Response:
+    """Show how everything stands; an empty state has a page of its own."""
+    started = start_page(request, services)
+    if started is not None:
+        return started
     is_empty = _dashboard(services).is_empty
     return render(request, "dashboard/page.html", title="Dashboard", section="dashboard", is_empty=is_empty)
 
@@ -103,6 +107,7 @@ def dashboard_figures(services: WebServices, _parameters: Mapping[str, str]) -> 
             list(found.jobs.items()) if any(found.jobs.values()) else [],
             tones=["2", "1", "good", "bad", "warn"],
             path="/crawl_jobs?status={}",
+            most_counted=MOST_JOBS,
         ),
         errors=plots.bars("Errors of the last hour", [(line.code, line.count) for line in status.errors], tone="bad"),
     )

@@ -1,0 +1,105 @@
+"""The dashboard and the frame of every page: live, by keyboard, on a phone, without scripts, and after a failure."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Browser, expect
+from sqlalchemy import insert
+
+from comity.database.tables import fetches
+from comity.doors.web.console.navigation import SECTIONS
+from comity.operate.sources import add_source
+from tests.console.conftest import OpenPage
+from tests.console.looks import check_looks, check_page
+from tests.doors.web.served import Served
+
+
+def test_the_dashboard_is_accessible_in_every_look(browser: Browser, console: Served) -> None:
+    check_looks(browser, console.url, "/")
+
+
+def test_it_shows_the_day_without_scripts(visit: OpenPage) -> None:
+    page = visit("/", scripts=False)
+    expect(page.get_by_role("img", name="Fetches by outcome")).to_be_visible()
+    expect(page.locator(".tile", has_text="Hosts")).to_contain_text("12")
+    page.get_by_text("Numbers").first.click()
+    expect(page.locator(".plot-table table").first).to_be_visible()
+    assert page.locator("time").first.get_attribute("title").endswith("UTC")  # type: ignore[union-attr]
+    for section in SECTIONS:
+        expect(page.get_by_role("navigation", name="Sections").get_by_role("link", name=section.label)).to_be_visible()
+
+
+def test_it_follows_the_state(visit: OpenPage, own_console: Served) -> None:
+    page = visit("/", of=own_console)
+    expect(page.get_by_text("Nothing has been crawled yet")).to_be_visible()
+    tile = page.locator(".tile", has_text="Sources due").locator(".tile-value")
+    expect(tile).to_have_text("0")
+    state = own_console.state
+    add_source(state.database, state.clock, "https://example.org/careers", approved=True)
+    expect(tile).to_have_text("1")
+    row = {"domain": "x.example", "page_url": "https://x.example/", "url_key": 1, "outcome": "failed"}
+    with state.database.write() as connection:
+        error = {"error": "<img src=x onerror=alert(1)>: no", "crawled_at": state.clock.now()}
+        connection.execute(insert(fetches), [row | error])
+    # What a host made of its error is text, in a region that the script replaces, too.
+    expect(page.get_by_text("<img src=x onerror=alert(1)>")).to_be_visible()
+    assert page.locator("main img").count() == 0
+    check_page(page)
+
+
+def test_the_keyboard_reaches_everything(visit: OpenPage) -> None:
+    page = visit("/components")
+    page.keyboard.press("/")
+    expect(page.locator("[data-search]")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("w")
+    expect(page.get_by_role("textbox", name="Why: a URL to explain")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keyboard")
+    expect(dialog).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(dialog).not_to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.keyboard.press("j")
+    expect(page.locator("tr.is-at")).to_contain_text("host-002")
+    page.keyboard.press("x")
+    expect(page.locator("[data-bulk-count]")).to_have_text("1")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/components?q=host-002.example")
+    page.keyboard.press("g")
+    page.keyboard.press("d")
+    page.wait_for_url("**/admin")
+    expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
+    check_page(page, axe=False)
+
+
+def test_a_destructive_action_asks_first(visit: OpenPage) -> None:
+    page = visit("/components")
+    page.locator("[data-tick]").first.check()
+    page.locator("[data-tick]").nth(1).check()
+    page.get_by_role("button", name="Drop").click()
+    question = page.locator("dialog[open]")
+    expect(question).to_contain_text("Drop 2 rows?")
+    check_page(page)
+    question.get_by_role("button", name="Cancel").click()
+    expect(question).not_to_be_visible()
+    page.get_by_role("button", name="Drop").click()
+    question.get_by_role("button", name="Drop").click()
+    expect(page.get_by_text("drop: 2 rows.")).to_be_visible()
+
+
+def test_the_menu_of_a_phone_needs_no_script(visit: OpenPage) -> None:
+    page = visit("/", phone=True, scripts=False)
+    link = page.get_by_role("link", name="Hosts", exact=True).first
+    expect(page.locator(".menu-body")).not_to_be_visible()
+    page.locator("summary.menu-button").click()
+    expect(page.locator(".menu-body")).to_be_visible()
+    assert link.get_attribute("href") == "/admin/hosts"
+
+
+def test_errors_are_pages(browser: Browser, console: Served, visit: OpenPage) -> None:
+    page = visit("/nowhere")
+    expect(page.get_by_role("heading", name="There is no such path")).to_be_visible()
+    expect(page.get_by_role("navigation", name="Sections")).to_be_visible()

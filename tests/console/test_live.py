@@ -1,0 +1,136 @@
+"""Live regions: one render for all viewers, only changes are sent, and every stream ends."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from comity.doors.web.console import live
+from comity.doors.web.console.kept import Kept
+from comity.doors.web.console.live import VIEWS, LiveHub
+from comity.doors.web.services import WebServices
+
+SERVICES = cast(WebServices, SimpleNamespace(access=SimpleNamespace(settings=SimpleNamespace(prefix="/admin"))))
+
+
+class Counter:
+    """A view that says what it is told to, and counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.text = "<b>1</b>"
+        self.renders = 0
+
+    def __call__(self, _services: WebServices, parameters: Any) -> str:
+        self.renders += 1
+        if self.text == "fail":
+            raise RuntimeError
+        return f"{self.text} {dict(parameters)}"
+
+
+@pytest.fixture
+def counter(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter]:
+    monkeypatch.setattr(live, "EVERY_S", 0.01)
+    monkeypatch.setattr(live, "_SHARE", 0)
+    counter = Counter()
+    VIEWS["counter"] = counter
+    yield counter
+    del VIEWS["counter"]
+
+
+async def _yes() -> bool:
+    return True
+
+
+def follow(hub: LiveHub, *keys: str, is_admitted: Callable[[], Any] = _yes) -> AsyncIterator[bytes]:
+    return hub.stream(SERVICES, keys, is_admitted)
+
+
+async def next_event(stream: AsyncIterator[bytes]) -> bytes:
+    async with asyncio.timeout(30):
+        async for message in stream:
+            if message.startswith(b"event"):
+                return message
+    raise AssertionError("the stream ended")
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not holds():  # noqa: ASYNC110 -- a thread renders
+            await asyncio.sleep(0.005)
+
+
+async def test_viewers_share_one_render_and_get_only_changes(counter: Counter) -> None:
+    hub = LiveHub()
+    streams = [follow(hub, "counter?x=1") for _ in range(20)]
+    for stream in streams:
+        assert await next_event(stream) == b"event: 0\ndata: <b>1</b> {'x': '1'}\n\n"
+    assert hub.streams == 20
+    assert len(hub._channels) == 1
+    waiting = [asyncio.ensure_future(next_event(stream)) for stream in streams]
+    before = counter.renders
+    await until(lambda: counter.renders >= before + 5)
+    assert not any(each.done() for each in waiting)
+    counter.text = "two\nlines"
+    expected = b"event: 0\ndata: two\ndata: lines {'x': '1'}\n\n"
+    assert set(await asyncio.gather(*waiting)) == {expected}
+    hub.close()
+    for stream in streams:
+        assert [message async for message in stream if message.startswith(b"event")] == []
+    assert hub.streams == 0
+    await until(lambda: not hub._channels)
+
+
+async def test_a_view_that_fails_leaves_what_is_shown(counter: Counter) -> None:
+    hub = LiveHub()
+    stream = follow(hub, "counter")
+    assert b"<b>1</b>" in await next_event(stream)
+    counter.text = "fail"
+    before = counter.renders
+    await until(lambda: counter.renders >= before + 3)
+    counter.text = "well again"
+    assert b"well again" in await next_event(stream)
+    hub.close()
+
+
+async def test_a_stream_ends_with_the_session(counter: Counter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "HEARTBEAT_S", 0.0)
+
+    async def no() -> bool:
+        return False
+
+    hub = LiveHub()
+    messages = [message async for message in follow(hub, "counter", is_admitted=no)]
+    assert messages[-1] == b"event: ended\ndata:\n\n"
+    assert hub.streams == 0
+
+
+def test_figures_that_are_quick_are_counted_again_and_slow_ones_behind() -> None:
+    now = 1000.0
+    kept, counted, done = Kept(lambda: now), [], threading.Event()
+
+    def count(took_s: float) -> int:
+        nonlocal now
+        counted.append(threading.current_thread())
+        now += took_s
+        if threading.current_thread() is not threading.main_thread():
+            done.set()
+        return len(counted)
+
+    assert kept.get("quick", lambda: count(0.01)) == 1
+    assert kept.get("quick", lambda: count(0.01)) == 1
+    now += 3
+    assert kept.get("quick", lambda: count(0.01)) == 2
+    assert kept.get("slow", lambda: count(0.5)) == 3
+    now += 4
+    assert kept.get("slow", lambda: count(0.5)) == 3  # ten times as long as it took
+    now += 20
+    assert kept.get("slow", lambda: count(0.5)) == 3  # counted meanwhile
+    assert done.wait(30)
+    kept.close()
+    assert counted[-1] is not threading.main_thread()
+    assert kept.get("slow", lambda: count(0.5)) == 4
