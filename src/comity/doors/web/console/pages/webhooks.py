@@ -116,9 +116,9 @@ FORM: Final = Form(
         Field(
             "secret",
             "Secret",
-            "password",
-            "What calls are signed with. Empty: Comity makes one, and shows it once.",
-            attributes={"minlength": SHORTEST_SECRET, "maxlength": LONGEST_SECRET, "autocomplete": "new-password"},
+            help="What calls are signed with. Empty: Comity makes one, and shows it once.",
+            attributes={"minlength": SHORTEST_SECRET, "maxlength": LONGEST_SECRET, "autocomplete": "off"},
+            is_code=True,
         ),
         Field("note", "Note", help="What it is, or whose.", attributes={"maxlength": LONGEST_NOTE}),
     ),

@@ -1,0 +1,404 @@
+"""The pages of the queue, as S3's admin has them: policies, jobs, results, bots and webhooks, in a real browser."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from uuid import UUID
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from sqlalchemy import update
+
+from comity.assemble import State
+from comity.database.queue.tables import crawl_jobs
+from comity.model.queue import JobStatus
+from comity.operate.bots import get_bot
+from comity.operate.queue import add_policy
+from comity.operate.webhooks import DELIVERIES, list_webhooks
+from comity.reports.queue import JOBS, POLICIES, find_job, find_policy
+from comity.upkeep.due_policies import make_due_jobs
+from tests.console.conftest import OpenPage
+from tests.console.looks import PHONE, WIDE, check_page, faults, open_page
+from tests.console.queue_seeding import HOSTILE_TITLE, queue_paths
+from tests.doors.web.served import Served
+
+PARTS = ("/queue", "/crawl_policies", "/crawl_policies/new", "/crawl_jobs", "/crawl_results", "/crawl_results/late")
+OTHERS = ("/bots", "/bots/new", "/webhooks", "/webhooks/new", "/webhooks/deliveries")
+
+
+class _Accepts(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def receiver() -> Iterator[str]:
+    """A URL that accepts every call."""
+    with HTTPServer(("127.0.0.1", 0), _Accepts) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/hook"
+        server.shutdown()
+        thread.join(30)
+
+
+def notice(page: Page) -> str:
+    return page.locator(".notices .notice").inner_text()
+
+
+def rows(page: Page, table: str) -> int:
+    return page.locator(f"#table-{table} tbody tr").count()
+
+
+def a_policy(state: State, number: int = 1, **columns: object) -> UUID:
+    return add_policy(state.database, state.clock, f"https://shop.example/{number}", **columns)
+
+
+def lock(state: State, job_id: UUID, bot: str = "bot-1", minutes: int = 5) -> None:
+    """Have a bot hold a job for some more minutes."""
+    now = state.clock.now()
+    at = now - timedelta(minutes=10 - minutes)
+    values = {"status": "locked", "locked_by": bot, "locked_at": at, "lock_ends_at": at + timedelta(minutes=10)}
+    with state.database.write() as connection:
+        connection.execute(update(crawl_jobs).where(crawl_jobs.c.id == job_id).values(**values))
+
+
+def fail(state: State, job_id: UUID) -> None:
+    lock(state, job_id)
+    with state.database.write() as connection:
+        values = {"status": "failed", "error_msg": "HTTP 500", "finished_at": state.clock.now()}
+        connection.execute(update(crawl_jobs).where(crawl_jobs.c.id == job_id).values(**values))
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_every_page_is_accessible_in_every_look(browser: Browser, console: Served, half: int) -> None:
+    """One load for each page: light, dark and phone differ by the stylesheet alone."""
+    paths = [*PARTS, *OTHERS, *queue_paths(console.state)][half::2]
+    with open_page(browser, console.url, paths[0]) as page:
+        for path in paths:
+            page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+            page.emulate_media(color_scheme="light")
+            page.goto(f"{console.url}/admin{path}")
+            check_page(page)
+            page.emulate_media(color_scheme="dark")
+            check_page(page)
+            page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+            check_page(page, axe=False)
+
+
+def test_every_page_can_be_read_without_scripts(browser: Browser, console: Served) -> None:
+    with open_page(browser, console.url, "/queue", scripts=False) as page:
+        for path in (*PARTS, *OTHERS, *queue_paths(console.state)):
+            answer = page.goto(f"{console.url}/admin{path}")
+            assert answer is not None
+            assert answer.status == 200, path
+            assert page.locator("h1").inner_text()
+            assert page.locator(".tabs a[aria-current]").count() == 1
+
+
+def test_a_policy_is_added_by_the_form_and_faults_are_shown_at_their_fields(
+    own_console: Served, visit: OpenPage
+) -> None:
+    page = visit("/crawl_policies", of=own_console)
+    expect(page.locator(".empty")).to_contain_text("No policies yet")
+    page.get_by_role("link", name="Add a policy").click()
+    page.get_by_label("URL", exact=True).fill("ftp://shop.example/1")
+    page.get_by_label("Priority").fill("7")
+    page.get_by_role("button", name="Add").click()
+    expect(page.locator("#field-url-error")).to_be_visible()
+    expect(page.get_by_label("Priority")).to_have_value("7")  # what was entered is kept
+    page.get_by_label("URL", exact=True).fill("https://shop.example/1")
+    page.get_by_label("Configuration").fill("{not json")
+    page.get_by_role("button", name="Add").click()
+    expect(page.locator("#field-crawl_config-error")).to_contain_text("not JSON")
+    assert faults(page) == []
+    page.get_by_label("Configuration").fill('{"selector": ".price"}')
+    page.get_by_role("button", name="Add").click()
+    expect(page.locator("h1")).to_have_text("shop.example/1")
+    assert "Added" in notice(page)
+    (policy,) = POLICIES.page(own_console.state.database).items
+    assert (policy.priority, policy.crawl_config, policy.enabled) == (7, {"selector": ".price"}, True)
+    page.goto(f"{own_console.url}/admin/crawl_policies/new")
+    page.get_by_label("URL", exact=True).fill("https://shop.example/1")
+    page.get_by_role("button", name="Add").click()
+    expect(page.locator("#field-url-error")).to_contain_text("already has a policy")
+
+
+def test_a_policy_is_run_paused_resumed_edited_and_deleted(own_console: Served, visit: OpenPage) -> None:
+    state = own_console.state
+    policy_id = a_policy(state)
+    page = visit(f"/crawl_policies/{policy_id}", of=own_console)
+    page.get_by_role("button", name="Run now").click()
+    expect(page.locator(".notice")).to_contain_text("due now")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("main .badge").first).to_have_text("paused")
+    assert not find_policy(state.database, str(policy_id)).enabled
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator("main .badge").first).to_have_text("enabled")
+    page.get_by_role("link", name="Edit").click()
+    page.get_by_label("Hours between crawls").fill("6")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".notice")).to_contain_text("Saved")
+    changed = find_policy(state.database, str(policy_id))
+    assert (changed.frequency_hours, changed.enabled) == (6, True)
+    page.get_by_role("link", name="Delete").click()
+    expect(page.locator("main")).to_contain_text("its jobs and results are deleted, too")
+    page.get_by_role("button", name="Delete").click()
+    expect(page.locator(".notice")).to_contain_text("Deleted")
+    assert POLICIES.page(state.database).items == ()
+
+
+def test_policies_are_changed_in_bulk_and_filtered_by_their_url(own_console: Served, visit: OpenPage) -> None:
+    state = own_console.state
+    for number in range(3):
+        a_policy(state, number, priority=5)
+    page = visit("/crawl_policies", of=own_console)
+    page.get_by_label("All rows of this page").check()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator(".notice")).to_contain_text("Paused 3 policies")
+    page.get_by_label("State").select_option("enabled")
+    expect(page.locator("#table-crawl_policies .empty")).to_contain_text("Nothing matches")
+    assert "state=enabled" in page.url
+    page.get_by_label("State").select_option("disabled")
+    expect(page.locator("#table-crawl_policies tbody tr")).to_have_count(3)
+    page.locator("[data-tick]").first.check()
+    page.get_by_role("button", name="Set priority").click()
+    page.get_by_label("Priority").fill("9")
+    page.get_by_role("button", name="Set").click()
+    expect(page.locator(".notice")).to_contain_text("Set the priority of 1 policy")
+    assert sorted(policy.priority for policy in POLICIES.page(state.database).items) == [5, 5, 9]
+    page.get_by_role("columnheader", name="Priority").get_by_role("link").click()
+    page.get_by_role("columnheader", name="Priority").get_by_role("link").click()
+    expect(page.locator("#table-crawl_policies tbody tr").first).to_contain_text("9")
+    page.get_by_label("All rows of this page").check()
+    page.get_by_role("button", name="Delete").click()
+    expect(page.locator("h1")).to_have_text("Delete 3 policies?")
+    check_page(page)
+    page.get_by_role("button", name="Delete").click()
+    expect(page.locator(".empty")).to_contain_text("No policies yet")
+
+
+def test_bulk_actions_work_without_scripts(own_console: Served, visit: OpenPage) -> None:
+    state = own_console.state
+    for number in range(2):
+        a_policy(state, number)
+    page = visit("/crawl_policies", of=own_console, scripts=False)
+    page.locator("[data-tick]").first.check()
+    page.get_by_role("button", name="Delete").click()
+    expect(page.locator("h1")).to_have_text("Delete 1 policy?")
+    page.get_by_role("button", name="Delete").click()
+    assert "Deleted 1 policy" in notice(page)
+    page.get_by_label("State").select_option("enabled")
+    page.get_by_role("button", name="Filter").click()
+    assert rows(page, "crawl_policies") == 1
+
+
+def test_a_job_shows_its_state_its_lock_and_its_history(own_console: Served, visit: OpenPage) -> None:
+    state = own_console.state
+    a_policy(state)
+    make_due_jobs(state.database, state.clock)
+    (job,) = JOBS.page(state.database).items
+    lock(state, job.id, minutes=5)
+    page = visit("/crawl_jobs", of=own_console)
+    row = page.locator("#table-crawl_jobs tbody tr")
+    expect(row).to_contain_text("locked")
+    expect(row).to_contain_text("bot-1")
+    expect(row.locator("[data-countdown]")).to_have_text(re.compile(r"^4:\d\d$"))
+    before = row.locator("[data-countdown]").inner_text()
+    expect(row.locator("[data-countdown]")).not_to_have_text(before)  # it counts down
+    row.get_by_role("link").first.click()
+    expect(page.locator("g.state.is-current text")).to_have_text("locked")
+    expect(page.locator("main")).to_contain_text("Held for")
+    page.get_by_role("button", name="Reset lock").click()
+    page.get_by_role("dialog").get_by_role("button", name="Reset lock").click()
+    expect(page.locator(".notice")).to_contain_text("Reset the lock of 1 job")
+    expect(page.locator("g.state.is-current text")).to_have_text("pending")
+    history = page.get_by_role("region", name="History")
+    expect(history).to_contain_text("operator")
+    expect(history).to_contain_text("an operator reset the lock")
+    assert find_job(state.database, job.id).locked_by is None
+    check_page(page)
+
+
+def test_jobs_are_retried_expired_and_given_a_priority_in_bulk(own_console: Served, visit: OpenPage) -> None:
+    state = own_console.state
+    for number in range(4):
+        a_policy(state, number)
+    make_due_jobs(state.database, state.clock)
+    jobs = JOBS.page(state.database, sort="url").items
+    fail(state, jobs[0].id)
+    page = visit("/crawl_jobs?status=failed", of=own_console)
+    expect(page.locator("#table-crawl_jobs tbody tr")).to_have_count(1)
+    page.locator("[data-tick]").first.check()
+    page.get_by_role("button", name="Retry").click()
+    expect(page.locator(".notice")).to_contain_text("Marked as pending: 1 job")
+    assert find_job(state.database, jobs[0].id).status is JobStatus.PENDING
+    lock(state, jobs[1].id)
+    page.get_by_label("All rows of this page").check()
+    page.get_by_role("button", name="Reset lock").click()
+    expect(page.locator(".notice")).to_contain_text(
+        "Reset the lock of 1 job. 3 not changed: it is pending, not locked."
+    )
+    page.get_by_label("All rows of this page").check()
+    page.get_by_role("button", name="Set priority").click()
+    page.get_by_label("Priority").fill("")
+    page.get_by_role("button", name="Set").click()
+    expect(page.locator(".error")).to_contain_text("Enter a number.")
+    page.get_by_label("Priority").fill("8")
+    page.get_by_role("button", name="Set").click()
+    expect(page.locator(".notice")).to_contain_text("Set the priority of 4 jobs")
+    page.get_by_label("All rows of this page").check()
+    page.get_by_role("button", name="Expire").click()
+    expect(page.locator(".notice")).to_contain_text("Marked as expired: 4 jobs")
+    assert {(job.status, job.priority) for job in JOBS.page(state.database).items} == {(JobStatus.EXPIRED, 8)}
+
+
+def test_jobs_are_found_by_host_bot_and_id_and_pages_follow(console: Served, visit: OpenPage) -> None:
+    page = visit("/crawl_jobs?limit=10")
+    first = page.locator("#table-crawl_jobs tbody tr a").first.get_attribute("href")
+    page.get_by_role("link", name="Next").click()
+    expect(page.locator("#table-crawl_jobs tbody tr a").first).not_to_have_attribute("href", first or "")
+    page.get_by_role("link", name="First").click()
+    expect(page.locator("#table-crawl_jobs tbody tr a").first).to_have_attribute("href", first or "")
+    page.get_by_role("searchbox").fill("lampenhaus.example")
+    expect(page.locator("#table-crawl_jobs tbody tr").first).to_contain_text("lampenhaus.example")
+    page.goto(f"{console.url}/admin/crawl_jobs?bot=shop-bot-1")
+    expect(page.locator("#table-crawl_jobs tbody tr")).to_have_count(1)
+    job = JOBS.page(console.state.database, limit=1).items[0]
+    page.goto(f"{console.url}/admin/crawl_jobs?q={job.id}")
+    expect(page.locator("#table-crawl_jobs tbody tr")).to_have_count(1)
+    page.goto(f"{console.url}/admin/crawl_jobs?status=delayed")
+    expect(page.locator("#table-crawl_jobs tbody tr").first).to_contain_text("in ")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="CSV").click()
+    lines = download.value.path().read_text().splitlines()
+    assert lines[0].startswith("url,status,locked_by,priority")
+    assert len(lines) == 4
+
+
+def test_a_result_shows_its_price_history_and_its_page_as_text(console: Served, visit: OpenPage) -> None:
+    policy = find_policy(console.state.database, "https://garden-tools.example/products/watering-can-8l")
+    page = visit(f"/crawl_results?policy={policy.id}")
+    expect(page.locator("#table-crawl_results tbody tr").first).to_contain_text("EUR")
+    page.locator("#table-crawl_results tbody tr a").first.click()
+    expect(page.locator("h1")).to_have_text(HOSTILE_TITLE)  # escaped: the title that a bot sent is not run
+    assert page.title() == f"{HOSTILE_TITLE} · Comity"
+    expect(page.locator("pre.source").last).to_contain_text("<script>document.title='run'</script>")
+    expect(page.locator("figure.plot path.line")).to_have_count(1)
+    page.locator("figure.plot summary").click()
+    assert page.locator("figure.plot tbody tr").count() > 30
+    expect(page.locator("main")).to_contain_text('"rating": 4.2')
+    check_page(page)
+    page.goto(f"{console.url}/admin/crawl_results")
+    page.get_by_label("Stock").select_option("no")
+    expect(page.locator("#table-crawl_results tbody tr").first).to_contain_text("out of stock")
+    page.goto(f"{console.url}/admin/crawl_results?orphans=yes")
+    expect(page.locator(".empty")).to_contain_text("Nothing matches")
+    page.goto(f"{console.url}/admin/crawl_results/late")
+    expect(page.locator("#table-late_submissions tbody tr")).to_have_count(1)
+    page.locator("#table-late_submissions tbody tr a").first.click()
+    expect(page.locator("pre.source").first).to_contain_text('"price": "19.99"')
+
+
+def test_a_bot_gets_a_key_that_is_shown_once(own_console: Served, visit: OpenPage) -> None:
+    page = visit("/bots", of=own_console)
+    page.get_by_role("link", name="Add a bot").click()
+    page.get_by_label("Name").fill("not a name!")
+    page.get_by_role("button", name="Add").click()
+    expect(page.locator("#field-bot_id-error")).to_be_visible()
+    page.get_by_label("Name").fill("shop-bot-1")
+    page.get_by_label("Most jobs in hand").fill("5")
+    page.get_by_role("button", name="Add").click()
+    key = page.locator("#secret").inner_text()
+    assert key.startswith("cmty_")
+    assert faults(page) == []
+    page.get_by_role("link", name="To the bot").click()
+    assert key not in page.content()
+    with own_console.client(headers={"X-API-Key": key}) as bot:
+        assert bot.post("/api/crawl/pull/", json={"bot_id": "shop-bot-1", "max_jobs": 1}).status_code == 200
+    page.get_by_label("Most jobs a minute").fill("30")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".notice")).to_contain_text("Saved")
+    saved = get_bot(own_console.state.database, "shop-bot-1")
+    assert (saved.max_jobs_in_hand, saved.max_jobs_per_minute) == (5, 30)
+
+
+def test_a_bot_is_quarantined_resumed_and_revoked(own_console: Served, visit: OpenPage) -> None:
+    page = visit("/bots/new", of=own_console)
+    page.get_by_label("Name").fill("shop-bot-1")
+    page.get_by_role("button", name="Add").click()
+    page.get_by_role("link", name="To the bot").click()
+    page.get_by_role("link", name="Quarantine").click()
+    page.get_by_label("Minutes").fill("30")
+    page.get_by_role("button", name="Quarantine").click()
+    expect(page.locator(".notice")).to_contain_text("Quarantined for 30 minutes")
+    expect(page.locator("h1 .badge")).to_have_text("quarantined")
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator("h1 .badge")).to_have_text("active")
+    page.get_by_role("link", name="Revoke").click()
+    expect(page.locator("h1")).to_have_text("Revoke the key of shop-bot-1?")
+    page.get_by_role("button", name="Revoke").click()
+    expect(page.locator("h1 .badge")).to_have_text("revoked")
+    page.get_by_role("link", name="New key").click()
+    page.get_by_role("button", name="Make a new key").click()
+    assert page.locator("#secret").inner_text().startswith("cmty_")
+    assert get_bot(own_console.state.database, "shop-bot-1").status == "active"
+
+
+def test_a_webhook_is_added_tested_resent_disabled_and_deleted(
+    own_console: Served, visit: OpenPage, receiver: str
+) -> None:
+    state = own_console.state
+    page = visit("/webhooks", of=own_console)
+    page.get_by_role("link", name="Add a webhook").click()
+    page.get_by_label("URL", exact=True).fill(receiver)
+    page.get_by_label("job.done").uncheck()
+    page.get_by_role("button", name="Add").click()
+    expect(page.locator("form .notice")).to_contain_text("Choose at least one event.")
+    page.get_by_label("job.failed").check()
+    page.get_by_role("button", name="Add").click()
+    secret = page.locator("#secret").inner_text()
+    assert secret.startswith("whsec_")
+    page.get_by_role("link", name="To the webhook").click()
+    assert secret not in page.content()
+    page.get_by_role("button", name="Send a test").click()
+    expect(page.locator(".notice")).to_contain_text("The receiver answered 200.")
+    expect(page.locator("#table-webhook_deliveries tbody tr")).to_contain_text("delivered")
+    page.get_by_role("button", name="Disable").click()
+    expect(page.locator("main .badge").first).to_have_text("disabled")
+    page.get_by_role("button", name="Enable").click()
+    expect(page.locator("main .badge").first).to_have_text("enabled")
+    page.get_by_role("link", name="Edit").click()
+    page.get_by_label("Note").fill("for the shop")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".notice")).to_contain_text("Saved")
+    (webhook,) = list_webhooks(state.database)
+    assert (webhook.events, webhook.note) == (("job.failed",), "for the shop")
+    page.get_by_role("link", name="New secret").click()
+    page.get_by_role("button", name="Make a new secret").click()
+    assert page.locator("#secret").inner_text() != secret
+    page.get_by_role("link", name="To the webhook").click()
+    page.get_by_role("link", name="Delete").click()
+    page.get_by_role("button", name="Delete").click()
+    expect(page.locator(".notice")).to_contain_text("Deleted")
+    assert list_webhooks(state.database) == []
+
+
+def test_a_failed_delivery_is_sent_again(console: Served, visit: OpenPage) -> None:
+    delivery = DELIVERIES.page(console.state.database, limit=1, status="failed").items[0]
+    page = visit("/webhooks/deliveries?status=failed")
+    page.locator("#table-webhook_deliveries tbody tr a").first.click()
+    expect(page.locator("h1 .badge")).to_have_text("failed")
+    page.get_by_role("button", name="Send again").click()
+    expect(page.locator(".notice")).to_contain_text("It is sent again")
+    expect(page.locator("h1 .badge")).to_have_text("pending")
+    assert DELIVERIES.page(console.state.database, id=delivery.id).items[0].status == "pending"
