@@ -19,8 +19,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import quantiles
 
@@ -129,9 +130,11 @@ def batches(client: int, options: argparse.Namespace) -> Iterator[list[str]]:
 
 
 def run_client(
-    exchange: Callable[[list[str]], int], urls: Iterator[list[str]], seconds: float, pause_s: float, after_s: float
-):
+    url: str, server: str | None, client: int, options: argparse.Namespace, pause_s: float, after_s: float
+) -> tuple[int, list[float]]:
     """Exchange batch after batch; gives the grants, and how long each exchange took. Clients begin one by one."""
+    exchange = direct(url) if server is None else over_http(server, client)
+    urls, seconds = batches(client, options), options.seconds
     for _ in range(_WARM_UP):  # the first ones of a process build its statements
         exchange(next(urls))
     granted, took = 0, []
@@ -181,20 +184,19 @@ def measure(url: str, options: argparse.Namespace) -> None:
     fill(url, options.hosts)
     clients = 1 if options.direct else options.clients
     with ExitStack() as stack:
+        pause_s = _pause(options, clients)
         if options.direct:
-            pid, exchanges = os.getpid(), [direct(url)]
+            pid, server = os.getpid(), None
+            pool: Executor = stack.enter_context(ThreadPoolExecutor(1))
         else:
             server, pid = stack.enter_context(serving(url))
-            exchanges = [over_http(server, client) for client in range(clients)]
-        threads = stack.enter_context(ThreadPoolExecutor(clients))
-        pause_s = _pause(options, clients)
+            # Each client is a process, as it is in truth: threads would wait for each other's turn in Python.
+            pool = stack.enter_context(ProcessPoolExecutor(clients, get_context("spawn")))
         turns = [
-            threads.submit(
-                run_client, exchange, batches(client, options), options.seconds, pause_s, pause_s * client / clients
-            )
-            for client, exchange in enumerate(exchanges)
+            pool.submit(run_client, url, server, client, options, pause_s, pause_s * client / clients)
+            for client in range(clients)
         ]
-        time.sleep(min(1.0, options.seconds / 4))  # after the warm-up
+        time.sleep(min(2.0, options.seconds / 4))  # after the warm-up
         processes, since = backends(url), time.perf_counter()
         before = cpu_s([pid]), cpu_s(processes)
         results = [turn.result() for turn in turns]

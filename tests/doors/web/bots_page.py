@@ -96,7 +96,7 @@ def _kind(field: dict[str, Any], schemas: dict[str, Any]) -> str:
         return " or ".join(dict.fromkeys(_kind(each, schemas) for each in field["anyOf"]))
     if field.get("type") == "array":
         return f"list of {_kind(field['items'], schemas)}"
-    bounds = [str(field[name]) for name in ("minimum", "maximum") if name in field]
+    bounds = [f"{field[name]:g}" for name in ("minimum", "maximum") if name in field]  # OpenAPI has 100 as 100.0
     shown = {"uuid": "uuid", "date-time": "time"}.get(field.get("format", ""), str(field.get("type", "any")))
     return f"{shown} {' to '.join(bounds)}" if len(bounds) == 2 else shown
 

@@ -164,7 +164,7 @@ def test_head_answers_like_get_without_the_body(shared_api: httpx.Client) -> Non
         assert (head.status_code, head.content) == (200, b"")
         assert head.headers["content-length"] == str(len(whole.content))
     assert shared_api.head("/admin/crawl/run_due").status_code == 405
-    assert shared_api.get("/healthz").json() == {"status": "ok"}  # the connection is still in step
+    assert shared_api.get("/healthz").json() == {"status": "ok", "failing": []}  # the connection is still in step
 
 
 def test_the_length_of_a_password_is_limited(api: Served) -> None:
@@ -220,7 +220,7 @@ def test_an_unavailable_state_is_a_503_without_details(
         served(url, env="prod", admin_token_hash=(TOKEN_HASH,)) as running,
         running.client(headers=WITH_TOKEN) as admin,
     ):
-        assert admin.get("/readyz").json() == {"status": "ready"}
+        assert admin.get("/readyz").json() == {"status": "ready", "failing": []}
         running.state.database.close()
         if is_shared:
             postgres_server.drop_database(url)
@@ -231,7 +231,7 @@ def test_an_unavailable_state_is_a_503_without_details(
             answer = admin.get(path)
             told = refused(answer, 503, "state_unavailable")
             assert told["message"] == "temporarily unavailable; try again later"
-        assert admin.get("/healthz").json() == {"status": "ok"}
+        assert admin.get("/healthz").json() == {"status": "ok", "failing": []}
 
 
 @pytest.mark.parametrize(("env", "message"), [("prod", "internal error"), ("dev", "unexpected ValueError")])

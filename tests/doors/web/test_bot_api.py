@@ -228,6 +228,25 @@ def test_what_is_not_valid_is_refused_with_the_field(one: Queue) -> None:
         assert field in answer.json()["details"], answer.text
 
 
+@pytest.mark.parametrize(
+    ("name", "body", "message"),
+    [
+        ("pull", {"max_jobs": 0}, "max_jobs: must be at least 1"),
+        ("pull", {"max_jobs": 1.5}, "max_jobs: must be a whole number"),
+        ("pull", {"domain": "x" * 301}, "domain: must have at most 300 characters"),
+        ("pull", {"bot_id": "a b"}, "bot_id: must match ^[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}$"),
+        ("submit", {}, "job_id: is required"),
+        ("submit", {"job_id": 7, "success": True}, "job_id: must be a UUID"),
+        ("submit", {"job_id": "7", "success": "yes"}, "job_id: must be a UUID"),
+        ("heartbeat", {"job_ids": []}, "job_ids: must have at least 1 item"),
+        ("release", {"job_ids": "x"}, "job_ids: must be a list"),
+    ],
+)
+def test_a_refusal_says_what_a_field_must_be(one: Queue, name: str, body: dict[str, Any], message: str) -> None:
+    answer = one.bot.post(f"/api/crawl/{name}/", json={"bot_id": "shop-1", **body})
+    assert answer.json()["message"] == message
+
+
 def deep(levels: int) -> str:
     return '{"a":' * levels + "1" + "}" * levels
 

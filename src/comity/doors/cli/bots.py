@@ -175,7 +175,11 @@ def resume(context: typer.Context, bot: BotArgument, state: StateOption = None, 
 
 @command(app, "revoke", examples=("comity bots revoke shop-bot-1",))
 def revoke(context: typer.Context, bot: BotArgument, state: StateOption = None, as_json: JsonOption = False) -> None:
-    """Revoke the key of a bot at once. Jobs that it holds come back when their locks run out."""
+    """Revoke a bot: its key stops working within a second.
+
+    Other bots can pull the jobs that it holds once their locks run out, or after comity queue jobs reset. To let it
+    in again, give it a new key (comity bots new-key).
+    """
     invocation = read_invocation(context, state, as_json)
     from comity.operate.bots import revoke_bot
 

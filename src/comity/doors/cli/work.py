@@ -61,7 +61,11 @@ _EXAMPLES = (
 
 HostsOption = Annotated[int | None, option("--hosts", "N", "Hosts to crawl at once, in all processes together.", SPEED)]
 PoliciesOption = Annotated[
-    bool, typer.Option("--policies", help="Do jobs of crawl policies, too: fetch each page and read its price.")
+    bool,
+    typer.Option(
+        "--policies",
+        help="Do jobs of crawl policies, too: fetch each page and read its price and stock; a page with neither fails.",
+    ),
 ]
 PoliciesOnlyOption = Annotated[
     bool, typer.Option("--policies-only", help="Do jobs of crawl policies, and do not crawl.")
@@ -108,8 +112,9 @@ def work(
     Add hosts with comity seeds. A worker has no seeds of its own: headers, cookies and credentials must name a host, as
     in 'https://example.com: X-Token: env:TOKEN'. SIGTERM or Ctrl-C finishes the requests in flight and releases
     every host. With --policies it also does the jobs of crawl policies (comity queue policies), as a bot would: it
-    reads title, price, currency and stock from each page. With --json, each finished run is one line on stdout. Events
-    are logged on stderr: as text on a terminal, as JSON lines elsewhere (or as COMITY_LOG_FORMAT says).
+    reads title, price, currency and stock from each page. A page without price and stock is a failure: for other data,
+    use a bot, or name selectors in the policy's crawl_config. With --json, each finished run is one line on stdout.
+    Events are logged on stderr: as text on a terminal, as JSON lines elsewhere (or as COMITY_LOG_FORMAT says).
     """
     if processes is not None:
         check_number("--processes", processes, 1, _MOST_PROCESSES)

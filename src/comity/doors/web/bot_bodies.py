@@ -277,7 +277,7 @@ def _checked(kind: type[Body], text: bytes) -> Body:
 
 def refused(error: ValidationError) -> BotRefused:
     """What pydantic found wrong, as S3 says it."""
-    found = invalid_request(error.errors(include_url=False, include_context=False, include_input=False))
+    found = invalid_request(error.errors(include_url=False, include_input=False))
     details = {each.where or "body": each.message for each in found.details or ()}
     first = next(iter(details.items()), ("body", "is not valid"))
     return BotRefused(BotError.VALIDATION_ERROR, f"{first[0]}: {first[1]}", details)

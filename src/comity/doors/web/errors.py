@@ -254,8 +254,50 @@ def invalid_request(errors: Sequence[Any]) -> ApiError:
 def _detail(error: Mapping[str, Any]) -> ErrorDetail:
     if error["type"] == "json_invalid":
         return ErrorDetail(where="body", message=f"not valid JSON at character {error['loc'][-1]}")
-    message = str(error["msg"]).removeprefix("Value error, ")
+    message = _plain_message(error)
     return ErrorDetail(where=".".join(map(str, error["loc"])), message=message[:1].lower() + message[1:])
+
+
+# What pydantic finds most often, in the words of someone who sends JSON; its own speak of Python.
+_MESSAGES: Final = {
+    "missing": "is required",
+    "bool_type": "must be true or false",
+    "dict_type": "must be a JSON object",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "finite_number": "must be a finite number",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "list_type": "must be a list",
+    "string_type": "must be a string",
+    "string_unicode": "must be a string of valid Unicode",
+    "string_pattern_mismatch": "must match {pattern}",
+    "uuid_type": "must be a UUID",
+    "uuid_parsing": "must be a UUID",
+    "greater_than": "must be more than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+    "too_short": "must have at least {min_length}",
+    "too_long": "must have at most {max_length}",
+    "string_too_short": "must have at least {min_length}",
+    "string_too_long": "must have at most {max_length}",
+}
+_ITEMS: Final = ("List", "Set", "Tuple", "Dictionary")
+
+
+def _plain_message(error: Mapping[str, Any]) -> str:
+    message, context = _MESSAGES.get(error["type"]), error.get("ctx") or {}
+    if message is None:
+        return str(error["msg"]).removeprefix("Value error, ")
+    thing = "item" if context.get("field_type") in _ITEMS else "character"
+    shown: dict[str, str] = {}
+    for name, value in context.items():
+        shown[name] = f"{value:,.15g}" if isinstance(value, int | float) else str(value)
+        if name.endswith("_length"):
+            shown[name] += f" {thing}" if value == 1 else f" {thing}s"
+    return message.format_map(shown)
 
 
 def _plain(text: str) -> str:

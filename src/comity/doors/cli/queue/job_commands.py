@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated
 from uuid import UUID
 
 import typer
 
-from comity.doors.cli.csv_output import CsvOption, check_one_format, column_names, write_csv
+from comity.doors.cli.csv_output import CsvOption, check_one_format
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import (
     JsonOption,
@@ -17,15 +17,11 @@ from comity.doors.cli.options import (
     name_options_in_errors,
     read_invocation,
 )
-from comity.doors.cli.output import note, write_line
 from comity.doors.cli.queue import jobs as app
-from comity.doors.cli.queue.rendering import export_rows, write_bulk, write_exact, write_job, write_jobs
+from comity.doors.cli.queue.listing import MOST_LISTED, note_more, write_report, write_rows
+from comity.doors.cli.queue.rendering import export_rows, write_exact, write_job, write_jobs
 from comity.model.errors import BadInput
 
-if TYPE_CHECKING:
-    from comity.doors.cli.options import Invocation
-
-MOST_LISTED: Final = 10_000
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="The id of a job.")]
 JobArguments = Annotated[list[str], typer.Argument(metavar="JOB…", help="Ids of jobs.")]
 StatusOption = Annotated[
@@ -86,17 +82,8 @@ def list_all(
             domain=None if domain is None else invocation.host(domain),
             containing=search,
         )
-    if invocation.as_json:
-        write_exact(CrawlJobView.list_of(page.items))
-        return
-    if as_csv:
-        write_csv(column_names(CrawlJobView), (each.model_dump() for each in CrawlJobView.list_of(page.items)))
-    elif page.items:
-        write_jobs(page.items)
-    else:
-        write_line("No job matches.")
-    if page.cursor is not None:
-        note(f"only the first {limit:,} are listed; use --limit to list more, or comity queue jobs export")
+    write_rows(invocation, CrawlJobView, page.items, write_jobs, as_csv=as_csv, nothing="No job matches.")
+    note_more(invocation, page, limit, "comity queue jobs export")
 
 
 @command(app, "show", examples=("comity queue jobs show 0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f",))
@@ -123,40 +110,42 @@ def show(context: typer.Context, job: JobArgument, state: StateOption = None, as
     write_job(found, moves, result)
 
 
-@command(app, "reset", examples=("comity queue jobs reset 0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f",))
-def reset(
-    context: typer.Context,
-    named: JobArguments,
-    reason: ReasonOption = None,
-    state: StateOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Take locked jobs away from their bots. They can be pulled again; a submit of the bot is refused."""
-    _act(read_invocation(context, state, as_json), named, "reset_lock", reason)
+def _add_action(name: str, action: str, about: str) -> None:
+    """A command that changes the status of jobs."""
+
+    def act(
+        context: typer.Context,
+        named: JobArguments,
+        reason: ReasonOption = None,
+        state: StateOption = None,
+        as_json: JsonOption = False,
+    ) -> None:
+        invocation = read_invocation(context, state, as_json)
+        from comity.operate.queue import NO_SUCH_JOB, JobAction, act_on_jobs
+
+        ids, why = _ids(named), checked_text("--reason", reason)
+        with invocation.open_existing() as opened:
+            report = act_on_jobs(opened.database, opened.clock, JobAction(action), ids, why)
+        write_report(invocation, report, "job", "jobs", NO_SUCH_JOB)
+
+    act.__doc__ = about
+    command(app, name, examples=(f"comity queue jobs {name} 0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f",))(act)
 
 
-@command(app, "expire", examples=("comity queue jobs expire 0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f",))
-def expire(
-    context: typer.Context,
-    named: JobArguments,
-    reason: ReasonOption = None,
-    state: StateOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Mark pending or locked jobs as expired, as if their locks had run out."""
-    _act(read_invocation(context, state, as_json), named, "mark_expired", reason)
-
-
-@command(app, "pending", examples=("comity queue jobs pending 0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f",))
-def pending(
-    context: typer.Context,
-    named: JobArguments,
-    reason: ReasonOption = None,
-    state: StateOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Make failed, expired or locked jobs pending. A failed one starts again with all its retries."""
-    _act(read_invocation(context, state, as_json), named, "mark_pending", reason)
+for _name, _action, _about in (
+    (
+        "reset",
+        "reset_lock",
+        "Take locked jobs away from their bots. They can be pulled again; a submit of the bot is refused.",
+    ),
+    ("expire", "mark_expired", "Mark pending or locked jobs as expired, as if their locks had run out."),
+    (
+        "pending",
+        "mark_pending",
+        "Make failed, expired or locked jobs pending. A failed one starts again with all its retries.",
+    ),
+):
+    _add_action(_name, _action, _about)
 
 
 @command(app, "export", examples=("comity queue jobs export jobs.csv --status failed",))
@@ -184,22 +173,6 @@ def export(
             policy_id=None if policy is None else find_policy(opened.database, policy).id,
         )
         export_rows(invocation, file, CrawlJobView, rows)
-
-
-def _act(invocation: Invocation, named: list[str], action: str, reason: str | None) -> None:
-    from comity.operate.queue import NO_SUCH_JOB, JobAction, act_on_jobs
-
-    ids, reason = _ids(named), checked_text("--reason", reason)
-    with invocation.open_existing() as opened:
-        report = act_on_jobs(opened.database, opened.clock, JobAction(action), ids, reason)
-    if invocation.as_json:
-        from comity.doors.schemas.queue import BulkReport
-
-        write_exact(BulkReport.model_validate(report))
-    else:
-        write_bulk(report, "job", "jobs")
-    if all(item.reason == NO_SUCH_JOB for item in report.items):
-        raise typer.Exit(1)
 
 
 def _status(name: str | None) -> str | None:

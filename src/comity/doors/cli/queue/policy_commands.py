@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from comity.doors.cli.csv_output import CsvOption, check_one_format, column_names, write_csv
+from comity.doors.cli.csv_output import CsvOption, check_one_format
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import (
     JsonOption,
@@ -17,11 +17,11 @@ from comity.doors.cli.options import (
     name_options_in_errors,
     read_invocation,
 )
-from comity.doors.cli.output import Cell, note, write_line
+from comity.doors.cli.output import Cell, write_line
 from comity.doors.cli.queue import policies as app
+from comity.doors.cli.queue.listing import MOST_LISTED, note_more, write_report, write_rows
 from comity.doors.cli.queue.rendering import (
     export_rows,
-    write_bulk,
     write_exact,
     write_import,
     write_policies,
@@ -31,11 +31,9 @@ from comity.doors.cli.queue.rendering import (
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
-    from comity.assemble import State
     from comity.doors.cli.options import Invocation
     from comity.reports.queue import CrawlPolicy
 
-MOST_LISTED: Final = 10_000
 PolicyArgument = Annotated[str, typer.Argument(metavar="POLICY", help="A policy: its URL or its id.")]
 PolicyArguments = Annotated[list[str], typer.Argument(metavar="POLICY…", help="Policies: their URLs or ids.")]
 EveryOption = Annotated[
@@ -166,17 +164,10 @@ def list_all(
             domain=None if domain is None else invocation.host(domain),
             containing=search,
         )
-    if invocation.as_json:
-        write_exact(CrawlPolicyView.list_of(page.items))
-        return
-    if as_csv:
-        write_csv(column_names(CrawlPolicyView), (each.model_dump() for each in CrawlPolicyView.list_of(page.items)))
-    elif page.items:
-        write_policies(page.items)
-    else:
-        write_line("No policy matches.", Cell("  Add one: comity queue policies add URL", "dim"))
-    if page.cursor is not None:
-        note(f"only the first {limit:,} are listed; use --limit to list more, or comity queue policies export")
+    remedy = "Add one: comity queue policies add URL"
+    nothing = "No policy matches."
+    write_rows(invocation, CrawlPolicyView, page.items, write_policies, as_csv=as_csv, nothing=nothing, remedy=remedy)
+    note_more(invocation, page, limit, "comity queue policies export")
 
 
 @command(app, "show", examples=("comity queue policies show https://example.com/product/1",))
@@ -238,36 +229,40 @@ def edit(
     _show(invocation, policy, "was changed")
 
 
-@command(app, "enable", examples=("comity queue policies enable https://example.com/product/1",))
-def enable(
-    context: typer.Context, named: PolicyArguments, state: StateOption = None, as_json: JsonOption = False
-) -> None:
-    """Enable policies."""
-    _act(read_invocation(context, state, as_json), named, "enable")
+def _add_action(name: str, action: str, about: str) -> None:
+    """A command that changes policies."""
+
+    def act(
+        context: typer.Context, named: PolicyArguments, state: StateOption = None, as_json: JsonOption = False
+    ) -> None:
+        invocation = read_invocation(context, state, as_json)
+        from comity.operate.queue import PolicyAction, act_on_policies
+        from comity.reports.queue import find_policy
+
+        with invocation.open_existing() as opened:
+            ids = [find_policy(opened.database, each).id for each in named]
+            report = act_on_policies(opened.database, opened.clock, PolicyAction(action), ids)
+        write_report(invocation, report, "policy", "policies")
+
+    act.__doc__ = about
+    command(app, name, examples=(f"comity queue policies {name} https://example.com/product/1",))(act)
 
 
-@command(app, "disable", examples=("comity queue policies disable https://example.com/product/1",))
-def disable(
-    context: typer.Context, named: PolicyArguments, state: StateOption = None, as_json: JsonOption = False
-) -> None:
-    """Disable policies: no jobs are made. A job that no bot holds is dropped; a locked one may be finished."""
-    _act(read_invocation(context, state, as_json), named, "disable")
-
-
-@command(app, "run-now", examples=("comity queue policies run-now https://example.com/product/1",))
-def run_now(
-    context: typer.Context, named: PolicyArguments, state: StateOption = None, as_json: JsonOption = False
-) -> None:
-    """Make policies due now. A job that waits for its retry can be pulled now."""
-    _act(read_invocation(context, state, as_json), named, "run_now")
-
-
-@command(app, "delete", examples=("comity queue policies delete https://example.com/product/1",))
-def delete(
-    context: typer.Context, named: PolicyArguments, state: StateOption = None, as_json: JsonOption = False
-) -> None:
-    """Delete policies with their jobs and results. To stop crawling but keep the results, disable them."""
-    _act(read_invocation(context, state, as_json), named, "delete")
+for _name, _action, _about in (
+    ("enable", "enable", "Enable policies."),
+    (
+        "disable",
+        "disable",
+        "Disable policies: no jobs are made. A job that no bot holds is dropped; a locked one may be finished.",
+    ),
+    ("run-now", "run_now", "Make policies due now. A job that waits for its retry can be pulled now."),
+    (
+        "delete",
+        "delete",
+        "Delete policies with their jobs and results. To stop crawling but keep the results, disable them.",
+    ),
+):
+    _add_action(_name, _action, _about)
 
 
 @command(
@@ -368,35 +363,10 @@ def prices(
     with invocation.open_existing() as opened:
         policy = find_policy(opened.database, named)
         points = price_history(opened.database, policy.id, limit)
-    if invocation.as_json:
-        write_exact(PricePointView.list_of(points))
-    elif as_csv:
-        write_csv(column_names(PricePointView), (each.model_dump() for each in PricePointView.list_of(points)))
-    elif points:
+    if points and not (invocation.as_json or as_csv):
         write_line(Cell(policy.url, "bold"))
-        write_prices(points)
-    else:
-        write_line(f"{policy.url} has no results yet.")
-
-
-def _act(invocation: Invocation, named: list[str], action: str) -> None:
-    from comity.operate.queue import PolicyAction, act_on_policies
-
-    with invocation.open_existing() as opened:
-        ids = [_found(opened, each) for each in named]
-        report = act_on_policies(opened.database, opened.clock, PolicyAction(action), ids)
-    if invocation.as_json:
-        from comity.doors.schemas.queue import BulkReport
-
-        write_exact(BulkReport.model_validate(report))
-    else:
-        write_bulk(report, "policy", "policies")
-
-
-def _found(opened: State, named: str) -> Any:
-    from comity.reports.queue import find_policy
-
-    return find_policy(opened.database, named).id
+    nothing = f"{policy.url} has no results yet."
+    write_rows(invocation, PricePointView, points, write_prices, as_csv=as_csv, nothing=nothing)
 
 
 def _show(invocation: Invocation, policy: CrawlPolicy, became: str | None) -> None:

@@ -42,6 +42,7 @@ STYLES: Final = {
     "quarantined": "yellow",
     "revoked": "dim",
 }
+_LONGEST_IN_A_LIST: Final = 200
 _RESULTS: Final = {
     "added": "green",
     "updated": "green",
@@ -195,11 +196,20 @@ def write_jobs(jobs: Sequence[CrawlJob]) -> None:
                 render_time(job.locked_until),
                 render_time(job.created_at),
             ),
-            below=" · ".join(filter(None, (job.url, job.error_msg))),
+            below=" · ".join(filter(None, (job.url, _not_before(job), _cut(job.error_msg)))),
         )
         for job in jobs
     ]
     write_table(columns, rows)
+
+
+def _cut(text: str | None) -> str | None:
+    """The beginning of a text that may be a whole page; `show` has all of it."""
+    return text if text is None or len(text) <= _LONGEST_IN_A_LIST else f"{text[:_LONGEST_IN_A_LIST]}…"
+
+
+def _not_before(job: CrawlJob) -> str | None:
+    return None if job.not_before is None else f"not before {render_time(job.not_before)}"
 
 
 def write_job(job: CrawlJob, moves: Sequence[JobMove], result: CrawlResult | None) -> None:

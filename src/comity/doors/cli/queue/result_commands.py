@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from comity.doors.cli.csv_output import CsvOption, check_one_format, column_names, write_csv
+from comity.doors.cli.csv_output import CsvOption, check_one_format
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import JsonOption, StateOption, check_number, name_options_in_errors, read_invocation
-from comity.doors.cli.output import Cell, note, render_time, write_line, write_pairs
+from comity.doors.cli.output import Cell, render_time, write_line, write_pairs
 from comity.doors.cli.queue import results as app
+from comity.doors.cli.queue.listing import MOST_LISTED, note_more, write_rows
 from comity.doors.cli.queue.rendering import export_rows, price, stock, write_exact, write_late, write_results
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
     from comity.reports.queue import Page
 
-MOST_LISTED: Final = 10_000
 PolicyOption = Annotated[str | None, typer.Option("--policy", metavar="POLICY", help="Only of this policy.")]
 
 
@@ -77,17 +77,9 @@ def list_all(
                 containing=search,
             )
     schema = LateSubmissionView if late else CrawlResultView
-    if invocation.as_json:
-        write_exact(schema.list_of(page.items))
-        return
-    if as_csv:
-        write_csv(column_names(schema), (each.model_dump() for each in schema.list_of(page.items)))
-    elif page.items:
-        write_late(page.items) if late else write_results(page.items)
-    else:
-        write_line("No result matches.")
-    if page.cursor is not None:
-        note(f"only the first {limit:,} are listed; use --limit to list more, or comity queue results export")
+    write = write_late if late else write_results
+    write_rows(invocation, schema, page.items, write, as_csv=as_csv, nothing="No result matches.")
+    note_more(invocation, page, limit, "comity queue results export")
 
 
 @command(

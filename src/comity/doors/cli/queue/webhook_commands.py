@@ -26,6 +26,7 @@ from comity.doors.cli.output import (
     write_table,
 )
 from comity.doors.cli.queue import webhooks as app
+from comity.doors.cli.queue.listing import MOST_LISTED, note_more, write_rows
 from comity.doors.cli.queue.rendering import write_exact
 from comity.model.errors import BadInput, ComityError
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from comity.doors.cli.options import Invocation
     from comity.model.webhook import Webhook, WebhookDelivery
 
-MOST_LISTED: Final = 10_000
 _LARGEST_FILE: Final = 10_000
 _STYLES: Final = {"pending": "cyan", "delivered": "green", "failed": "red"}
 _NAMES: Final = {"url": "URL", "events": "--event", "secret": "--secret-file", "note": "--note"}
@@ -197,30 +197,29 @@ def show(
     _show(invocation, found, None)
 
 
-@command(app, "enable", examples=("comity queue webhooks enable ID",))
-def enable(
-    context: typer.Context, webhook: WebhookArgument, state: StateOption = None, as_json: JsonOption = False
-) -> None:
-    """Enable a webhook and forget its failures. Deliveries that wait are sent."""
-    invocation = read_invocation(context, state, as_json)
-    from comity.operate.webhooks import enable_webhook
+def _add_switch(name: str, about: str) -> None:
+    """A command that enables or disables a webhook."""
 
-    with invocation.open_existing() as opened:
-        changed = enable_webhook(opened.database, opened.clock, _id(webhook))
-    _show(invocation, changed, "is enabled")
+    def switch(
+        context: typer.Context, webhook: WebhookArgument, state: StateOption = None, as_json: JsonOption = False
+    ) -> None:
+        invocation = read_invocation(context, state, as_json)
+        from comity.operate.webhooks import disable_webhook, enable_webhook
+
+        act = {"enable": enable_webhook, "disable": disable_webhook}[name]
+        with invocation.open_existing() as opened:
+            changed = act(opened.database, opened.clock, _id(webhook))
+        _show(invocation, changed, f"is {name}d")
+
+    switch.__doc__ = about
+    command(app, name, examples=(f"comity queue webhooks {name} ID",))(switch)
 
 
-@command(app, "disable", examples=("comity queue webhooks disable ID",))
-def disable(
-    context: typer.Context, webhook: WebhookArgument, state: StateOption = None, as_json: JsonOption = False
-) -> None:
-    """Disable a webhook: events are no longer noted for it. Deliveries that wait are kept until it is enabled."""
-    invocation = read_invocation(context, state, as_json)
-    from comity.operate.webhooks import disable_webhook
-
-    with invocation.open_existing() as opened:
-        changed = disable_webhook(opened.database, opened.clock, _id(webhook))
-    _show(invocation, changed, "is disabled")
+_add_switch("enable", "Enable a webhook and forget its failures. Deliveries that wait are sent.")
+_add_switch(
+    "disable",
+    "Disable a webhook: events are no longer noted for it. Deliveries that wait are kept until it is enabled.",
+)
 
 
 @command(app, "delete", examples=("comity queue webhooks delete ID",))
@@ -302,17 +301,9 @@ def deliveries(
     webhook_id = None if webhook is None else _id(webhook)
     with invocation.open_existing() as opened:
         page = DELIVERIES.page(opened.database, limit=limit, webhook_id=webhook_id, status=status, event=event)
-    if invocation.as_json:
-        write_exact(WebhookDeliveryView.list_of(page.items))
-        return
-    if as_csv:
-        write_csv(column_names(WebhookDeliveryView), (_delivery(each).document() for each in page.items))
-    elif page.items:
-        _write_deliveries(page.items)
-    else:
-        write_line("No delivery matches.")
-    if page.cursor is not None:
-        note(f"only the first {limit:,} are listed; use --limit to list more")
+    nothing = "No delivery matches."
+    write_rows(invocation, WebhookDeliveryView, page.items, _write_deliveries, as_csv=as_csv, nothing=nothing)
+    note_more(invocation, page, limit)
 
 
 @command(app, "resend", examples=("comity queue webhooks resend DELIVERY",))
