@@ -116,12 +116,20 @@ def print_memory(pages: int, hosts: int) -> None:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, "-c", _CRAWL, json.dumps(seeds), folder, "sql"]
             process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            most = 0.0
             while process.poll() is None:
+                with suppress(OSError, ValueError, IndexError):  # it may just have ended
+                    now = resident_mb(process.pid)
+                    most = max(most, now)
                 if served.value >= (len(curve) + 1) * per_host * hosts // 10:
-                    with suppress(OSError, ValueError, IndexError):  # it may just have ended
-                        curve.append((served.value, resident_mb(process.pid)))
-                        print(f"{served.value:8} pages requested  {curve[-1][1]:5.0f} MB", flush=True)
-                time.sleep(0.2)
+                    curve.append((served.value, most))
+                    print(
+                        f"{served.value:8} pages requested  {now:5.0f} MB, most since the line before {most:5.0f}",
+                        flush=True,
+                    )
+                    most = 0.0
+                time.sleep(0.05)
+            print(f"     end            most since the line before {most:5.0f} MB")
             assert process.stdout is not None
             found = json.loads(process.stdout.read().splitlines()[-1])
     finally:

@@ -294,7 +294,9 @@ class SitemapReader:
         named = plan.read(planned, nested, found_at=found_at)
         host.unsettled.sitemaps += [_row(each, SitemapState.PLANNED) for each in named]
         detail = ", ".join(sorted(problems)) or None
-        self._note(host, planned, SitemapState.READ, status=file.status, kind=kind, entries=entries, detail=detail)
+        row = _row(planned, SitemapState.READ)._replace(asked_at=file.asked_at)
+        host.unsettled.sitemaps.append(row._replace(status=file.status, kind=kind, entries=entries, detail=detail))
+        self._settling.put_news(host)
         return True
 
     def _chunks(self, file: KeptSitemap) -> Iterator[SitemapChunk]:
@@ -389,15 +391,13 @@ class SitemapReader:
         state: SitemapState,
         *,
         status: int | None = None,
-        kind: SitemapKind | None = None,
-        entries: int = 0,
         detail: str | None = None,
     ) -> None:
-        """Record how reading a file ended; it is settled together with its entries."""
+        """Record why a file was not read."""
         if host.is_given_directly and planned.is_guess and state is SitemapState.MISSING:
             return  # the next crawl of a direct URL looks for sitemaps again
         now = self._context.clock()
-        row = _row(planned, state)._replace(status=status, kind=kind, entries=entries, detail=detail, asked_at=now)
+        row = _row(planned, state)._replace(status=status, detail=detail, asked_at=now)
         host.unsettled.sitemaps.append(row)
         self._settling.put_news(host)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -87,6 +88,24 @@ def test_a_filter_and_the_query_see_what_only_this_connection_has(site: Site, co
     connection.execute(f"CRAWL ({urls}) INTO pages WHERE is_wanted(url) {WITH})")
     assert rows(connection, "SELECT url FROM mine.pages") == [(site.url("/a"),)]
     assert site.pages() == ["/a"]
+
+
+def test_hostile_patterns_in_a_filter_cost_bounded_time(web: Web, connection: SqlConnection) -> None:
+    """An engine that backtracks would not come to an end with any of them."""
+    path = f"/{'a' * 1500}"
+    site = web.site({path: page()})
+    hostile = [
+        f"url LIKE '{'%a' * 50}b'",
+        f"url ILIKE '{'%_a' * 50}b'",
+        f"url GLOB '{'*a?' * 50}b'",
+        f"url SIMILAR TO '{'(a*)*' * 20}b'",
+        "regexp_matches(url, '(a|a)*b$')",
+        "regexp_matches(url, '(a+)+$b')",
+    ]
+    before = time.process_time()
+    connection.execute(f"CRAWL (SELECT '{site.url(path)}') INTO t WHERE NOT ({' OR '.join(hostile)}) {WITH})")
+    assert time.process_time() - before < 10.0
+    assert rows(connection, "SELECT http_status FROM t") == [(200,)]
 
 
 def test_a_filter_that_fails_at_run_time_says_so(site: Site, connection: SqlConnection) -> None:

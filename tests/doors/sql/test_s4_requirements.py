@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import time
 from base64 import b64encode
 from collections.abc import Iterator
+from email.utils import formatdate
 from itertools import count
 from pathlib import Path
 from threading import Event, Thread
@@ -17,6 +19,8 @@ from comity.doors.sql import SqlConnection
 from comity.model.errors import BadInput, ComityError
 from comity.rules.sql.options import SqlCrawlOptions, read_options
 from comity.run.sql.options import crawl_settings
+from tests.hostile.http2 import HostileHttp2
+from tests.hostile.web import CERTIFICATES
 from tests.servers.ports import closed_port
 from tests.servers.waiting import wait_until
 from tests.walk.site import LOG_IS_EXACT_TO_S, Answer, Asked, Site, Web, page, redirect
@@ -100,6 +104,23 @@ def test_must_block_a_domain_after_429_for_retry_after_and_clear_the_block_on_su
     later = [seen.at - refused.at for seen in site.log if seen.at > refused.at]
     assert min(later) >= 1.0 - LOG_IS_EXACT_TO_S
     assert rows(connection, f"SELECT count(*) FROM {table} WHERE http_status = 200") == [(3,)]
+
+
+@pytest.mark.roomy
+def test_a_date_in_retry_after_is_read_by_the_clock_of_the_server(web: Web, connection: SqlConnection) -> None:
+    def an_hour_ahead(asked: Asked) -> Answer:
+        if asked.count > 1:
+            return Answer(body=page())
+        now = time.time() + 3600
+        return Answer(
+            503, headers={"Date": formatdate(now, usegmt=True), "Retry-After": formatdate(now + 2, usegmt=True)}
+        )
+
+    site = web.site({"/a": an_hour_ahead})
+    table = crawl(connection, site.url("/a"))
+    first, second = site.of("/a")
+    assert 1.0 - LOG_IS_EXACT_TO_S <= second.at - first.at < LIMIT_S
+    assert rows(connection, f"SELECT http_status FROM {table}") == [(200,)]
 
 
 @pytest.mark.roomy
@@ -352,7 +373,8 @@ def test_a_host_that_cannot_be_reached_has_rows_and_nothing_is_left(web: Web, co
     site = web.site({"/a": page()})
     refused = f"http://127.0.0.1:{closed_port()}/x"
     urls = ["http://no-such-host.invalid/x", "http://no-such-host.invalid/y", refused, site.url("/a")]
-    table = crawl(connection, urls, "max_retry_backoff_seconds 1")
+    with pytest.warns(UserWarning, match=r"was not crawled: (dns|connection)_failure"):
+        table = crawl(connection, urls, "max_retry_backoff_seconds 1")
     assert connection.summary is not None
     assert (connection.summary.pages, connection.summary.left) == (1, 0)
     found = dict(rows(connection, f"SELECT url, error_type FROM {table}"))
@@ -377,7 +399,7 @@ def test_a_host_that_may_not_be_crawled_is_named_in_a_warning(tmp_path: Path) ->
 
 def test_a_statement_whose_pages_are_all_refused_says_so(web: Web, connection: SqlConnection) -> None:
     site = web.site({"/robots.txt": Answer(body="User-agent: *\nDisallow: /\n", type="text/plain"), "/x": page()})
-    with pytest.warns(UserWarning, match=r"no page was stored .*1 refused.*/x: "):
+    with pytest.warns(UserWarning, match=r"no page was stored: .*/x was refused: "):
         crawl(connection, site.url("/x"))
 
 
@@ -530,6 +552,18 @@ def test_http_proxy_with_its_user_and_password(web: Web, connection: SqlConnecti
     assert "by proxy" in rows(connection, f"SELECT body FROM {table}")[0][0]
     sent = {seen.headers.get("proxy-authorization") for seen in proxy.log}
     assert sent == {"Basic " + b64encode(b"me:pa:ss").decode()}
+
+
+def test_http_2_is_spoken_where_the_server_does(connection: SqlConnection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATES / "ca.pem"))
+    with HostileHttp2() as server:
+        urls = [server.url("/ok"), server.url("/missing")]
+        table = crawl(connection, urls)
+        assert sorted(seen.path for seen in server.log) == ["/missing", "/ok", "/robots.txt"]
+        assert len({seen.connection for seen in server.log}) == 1
+    found = rows(connection, f"SELECT http_status, body FROM {table} ORDER BY http_status")
+    assert found[0] == (200, "over http/2")
+    assert found[1][0] == 404
 
 
 # Secrets

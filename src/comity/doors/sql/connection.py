@@ -439,9 +439,6 @@ class SqlConnection:
             lists_refused=options.log_skipped,
         )
         self.summary = summary = fill(plan, Filling(table, self._duck_lock, self._on_progress))
-        self.is_in_vain = self.is_in_vain or summary.brought_nothing
-        for warning in summary.warnings():
-            warnings.warn(warning, stacklevel=4)
         self._summary_row = [
             summary.pages,
             summary.errors,
@@ -453,6 +450,9 @@ class SqlConnection:
         ]
         self._duck.execute(_SUMMARY, self._summary_row)
         self._has_unread_summary = True
+        self.is_in_vain = self.is_in_vain or summary.brought_nothing
+        for warning in summary.warnings():
+            warnings.warn(warning, stacklevel=4)
 
     def _kept_sitemaps(self, options: SqlCrawlOptions, named: Sequence[str]) -> SitemapFiles | None:
         """Sitemaps that earlier statements read. Where they decide what is stale, only if the statement says so."""

@@ -118,8 +118,8 @@ class StatementSummary:
 
     @property
     def brought_nothing(self) -> bool:
-        """Whether it wanted pages and got none of them."""
-        return not self.pages and bool(self.errors or self.refused or self.unreachable)
+        """Whether it wanted pages, and none was requested or answered; an answer that is an error has its row."""
+        return not self.pages and bool(self.refused or self.unreachable)
 
     def warnings(self) -> list[str]:
         """Sentences about hosts that could not be crawled: an empty table would not explain itself."""
@@ -129,8 +129,9 @@ class StatementSummary:
         if (more := len(self.unreachable) - _WARNED_MOST) > 0:
             found.append(f"{more:,} more hosts were not crawled; their rows have the reasons")
         if not found and self.brought_nothing:
-            first = f"; the first one: {self.refused[0].url}: {self.refused[0].error}" if self.refused else ""
-            found.append(f"no page was stored ({self.errors:,} errors, {len(self.refused):,} refused){first}")
+            count, row = len(self.refused), self.refused[0]
+            which = f"{row.url} was refused" if count == 1 else f"{count:,} URLs were refused, the first {row.url}"
+            found.append(f"no page was stored: {which}: {row.error}")
         return found
 
 
