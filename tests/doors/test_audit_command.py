@@ -199,6 +199,8 @@ def test_advice_has_no_gaps(reason: EndReason) -> None:
         (("audit", "compar"), "did you mean comity audit compare?"),
         (("audit", "shop"), "write it as https://example.com/"),
         (("audit", "https://a.example/", "--report", "."), "is a folder"),
+        (("audit", "https://a.example/", "--report", "a.pdf"), "a.pdf must end with .html; for other formats"),
+        (("audit", "report", "a.example", "--report", "audit"), "audit must end with .html"),
         (("audit", "https://a.example/", "--report", "no/such/a.html"), "there is no folder no/such"),
         (("audit", "https://a.example/", "--tables", "file"), "is a file"),
         (("audit", "https://a.example/", "--fail-on", "fatal"), "--fail-on"),

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import AliasChoices
 
 from comity.assemble import open_state
 from comity.leases.leases import LeaseTerms
 from comity.model.errors import BadInput
 from comity.rules.priority import PriorityWeights
-from comity.settings import Settings, read_settings, settings_table
+from comity.settings import Settings, read_settings
 
 
 @pytest.fixture(autouse=True)
@@ -70,6 +71,23 @@ def test_settings_that_are_accepted_make_terms_that_are_accepted(lease: float, h
         return
     assert fetch <= lease * 60 / 2
     LeaseTerms(lease_s=settings.lease_minutes * 60, renew_every_s=settings.heartbeat_minutes * 60)
+
+
+def settings_table() -> str:
+    """Every setting as a Markdown table; `docs/settings.md` is this."""
+    lines = ["| variable | default | what it means | also accepted |", "|---|---|---|---|"]
+    for field in Settings.model_fields.values():
+        alias = field.validation_alias
+        names = [str(name) for name in alias.choices] if isinstance(alias, AliasChoices) else []
+        default = field.default
+        if isinstance(default, bool):
+            default = str(default).lower()
+        elif isinstance(default, tuple):
+            default = ",".join(default)
+        shown = "" if default in (None, "") else f"`{default}`"
+        also = ", ".join(f"`{name}`" for name in names[1:])
+        lines.append(f"| `{names[0]}` | {shown} | {field.description} | {also} |")
+    return "\n".join(lines)
 
 
 def test_the_defaults_are_those_of_the_specification() -> None:

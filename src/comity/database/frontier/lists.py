@@ -113,9 +113,14 @@ def not_visited(connection: Connection, list_id: UUID, host: str, after: int, li
 def pages_so_far(connection: Connection, list_id: UUID) -> int:
     """How many pages of a list came since it began."""
     hosts, urls = visit_list_hosts.c, domain_frontier.c
-    began_at = select(visit_lists.c.begun_at).where(visit_lists.c.id == list_id).scalar_subquery()
+    own = visit_lists.c.id == list_id
+    began_at = select(visit_lists.c.begun_at).where(own).scalar_subquery()
+    door = select(visit_lists.c.door).where(own).scalar_subquery()  # a crawl may visit the same pages meanwhile
     came = exists().where(
-        fetches.c.url_key == urls.url_key, fetches.c.crawled_at >= began_at, fetches.c.error.is_(None)
+        fetches.c.url_key == urls.url_key,
+        fetches.c.discovery_type == door,
+        fetches.c.crawled_at >= began_at,
+        fetches.c.error.is_(None),
     )
     statement = (
         select(func.count())

@@ -93,7 +93,8 @@ def robots_section(report: AuditReport) -> Html:
 def _robots(number: int, file: RobotsFile, report: AuditReport) -> Html:
     address = file.origin.rstrip("/") + "/robots.txt"
     answer = f"answered {file.status}" if file.status is not None else "no answer"
-    title = element("p", link(address), f" · {answer} · ", foreign(file.reason), class_="soft")
+    said = "" if str(file.status) in file.reason else f"{answer} · "
+    title = element("p", link(address), f" · {said}", foreign(file.reason), class_="soft")
     if file.text is None:
         return title
     # Lines as the parser counts them (RFC 9309 §2.2: CR, LF or both end a line).
@@ -188,13 +189,13 @@ def evidence_section(report: AuditReport) -> Html:
     """Decisions by robots.txt as they were stored: those that denied a URL first."""
     if not report.decisions:
         return element("p", "No decision by robots.txt is stored.", class_="soft")
-    denied = sum(1 for each in report.decisions if not each.allowed)
-    totals = report.totals
-    about = (
-        f"robots.txt was asked about every URL. It denied {totals.get('denied', denied):,} and allowed "
-        f"{totals.get('allowed', len(report.decisions) - denied):,}; here are the first {denied:,} that it denied and "
-        f"{len(report.decisions) - denied:,} that it allowed."
-    )
+    listed = Counter(each.allowed for each in report.decisions)
+    denied, allowed = report.totals.get("denied", listed[False]), report.totals.get("allowed", listed[True])
+    about = f"robots.txt was asked about every URL. It denied {denied:,} and allowed {allowed:,}."
+    if denied + allowed > listed.total():
+        about += (
+            f" Listed are {listed[False]:,} that it denied and {listed[True]:,} that it allowed; the tables have all."
+        )
     numbers = {file.origin.rstrip("/"): number for number, file in enumerate(report.robots) if file.text is not None}
     names = ("URL", "Decision", "Rule", "Crawl-delay", "Time", "Confidence")
     head = element("tr", *[element("th", name, scope="col") for name in names])
