@@ -17,7 +17,7 @@ from comity.doors.schemas.base import Schema
 from comity.doors.schemas.decisions import SeedsAdded, TakedownAdded, TakedownRemoved, TakedownView, WhyView
 from comity.doors.schemas.hosts import ClaimsView, HostSummary, HostView, PolicyView, StatusView
 from comity.doors.schemas.sources import SearchResults, SourceRunView, SourcesStatusView, SourceView
-from comity.doors.web.routes import ROUTERS
+from comity.doors.web.application import ROUTERS
 from tests.doors.command_line import CommandLine
 from tests.doors.json_page import NOUNS, PAGE, nouns_as_markdown
 from tests.walk.site import Answer, Web, tree

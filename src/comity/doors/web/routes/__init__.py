@@ -1,10 +1,9 @@
-"""The routes, one module per noun. Every router declares its audience; `ROUTERS` lists those that are served."""
+"""The routes, one module per noun. Every router declares its audience; `API_ROUTERS` lists those that are served."""
 
 from typing import Final
 
 from fastapi import APIRouter
 
-from comity.doors.web.console.pages import PAGE_ROUTERS
 from comity.doors.web.routes import (
     activity,
     audits,
@@ -28,8 +27,7 @@ from comity.doors.web.routes import (
     webhooks,
 )
 
-ROUTERS: Final[tuple[APIRouter, ...]] = (
-    *PAGE_ROUTERS,
+API_ROUTERS: Final[tuple[APIRouter, ...]] = (
     health.router,
     docs.router,
     search.router,
