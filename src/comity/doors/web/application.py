@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
-from fastapi import Depends, FastAPI, Security
+from fastapi import APIRouter, Depends, FastAPI, Security
 from fastapi.security import APIKeyCookie, APIKeyHeader, HTTPBearer
 
 from comity import __version__
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from comity.upkeep.due_sources import Result
     from comity.walk.request import OnWait
 
-ROUTERS: Final = (*PAGE_ROUTERS, *API_ROUTERS)  # a page comes first, and leaves to the API what wants no page
+# A page stands before the JSON on its path, and matches only what wants a page.
+ROUTERS: Final[tuple[APIRouter, ...]] = (*PAGE_ROUTERS, *API_ROUTERS)
 _THREADS: Final = 8  # that wait for the database at once
 _DESCRIPTION: Final = (
     "Crawled hosts, decisions about their URLs, sources of job postings and their runs; and public search. "

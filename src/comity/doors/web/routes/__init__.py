@@ -1,4 +1,8 @@
 """The routes, one module per noun. Every router declares its audience; `API_ROUTERS` lists those that are served."""
+"""The routes, one module per noun. Every router declares its audience; `ROUTERS` lists those that are served.
+
+Pages have routers of their own, in `console.pages`, and use what stands here; `application` has both.
+"""
 
 from typing import Final
 
@@ -28,6 +32,7 @@ from comity.doors.web.routes import (
 )
 
 API_ROUTERS: Final[tuple[APIRouter, ...]] = (
+ROUTERS: Final[tuple[APIRouter, ...]] = (
     health.router,
     docs.router,
     search.router,
