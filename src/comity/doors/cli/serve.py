@@ -55,8 +55,8 @@ def serve(
 
     The scheduler runs sources as they become due, and the worker crawls the hosts of the state. Each part can be turned
     off, to run apart: comity web, comity sources serve, comity work. Without a login only this machine can use the
-    console; comity users adds users. SIGTERM or Ctrl-C finishes the requests in flight and releases every
-    host. With --json, each source run is one line.
+    console; comity users adds users.
+    SIGTERM or Ctrl-C finishes the requests in flight and releases every host. With --json, each source run is one line.
     """
     check_number("--port", port, 0, 65_535)
     allowed = tuple(allow_network) if allow_network else None

@@ -1,5 +1,4 @@
-"""The routes, one module per noun. Every router declares its audience; `API_ROUTERS` lists those that are served."""
-"""The routes, one module per noun. Every router declares its audience; `ROUTERS` lists those that are served.
+"""The routes, one module per noun. Every router declares its audience; `API_ROUTERS` lists them.
 
 Pages have routers of their own, in `console.pages`, and use what stands here; `application` has both.
 """
@@ -32,7 +31,6 @@ from comity.doors.web.routes import (
 )
 
 API_ROUTERS: Final[tuple[APIRouter, ...]] = (
-ROUTERS: Final[tuple[APIRouter, ...]] = (
     health.router,
     docs.router,
     search.router,

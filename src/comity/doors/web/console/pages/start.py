@@ -1,32 +1,33 @@
-"""The first page of an empty state: what to do next, and the demonstration with one click."""
+"""The welcome of an empty state: what to do next, and the demonstration with one click."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fastapi import Request, Response
 
-from comity.doors.web.console.page import PageRouter, redirect, render
+from comity.doors.web.console.page import PageRouter, redirect
 from comity.doors.web.routes.demonstration import worker_of
 from comity.doors.web.services import Services, WebServices
-from comity.operate.demonstration import is_empty
 
 router = PageRouter("/admin/demonstration")
 
 
-def start_page(request: Request, services: WebServices) -> Response | None:
-    """The page of an empty state; None if the state has anything."""
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What the welcome offers."""
+
+    offers_demonstration: bool
+    is_loading: bool
+    has_worker: bool
+
+
+def start_of(services: WebServices) -> Start:
+    """What the welcome of an empty state offers."""
     worker = services.worker
-    is_loading = worker is not None and worker.is_showing_demonstration
-    if not is_empty(services.state.database):
-        return None
-    return render(
-        request,
-        "start/page.html",
-        title="Welcome",
-        section="dashboard",
-        offers_demonstration=worker is not None and worker.may_show_demonstration(services.state),
-        is_loading=is_loading,
-        has_worker=worker is not None,
-    )
+    if worker is None:
+        return Start(offers_demonstration=False, is_loading=False, has_worker=False)
+    return Start(worker.may_show_demonstration(services.state), worker.is_showing_demonstration, has_worker=True)
 
 
 @router.post("")
