@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -95,7 +96,7 @@ LOGS: Final = Table(
 RUNS: Final = Table(
     "runs",
     [
-        Column("seeds", "Crawl", lambda row: _named(row), lambda row: " ".join(row.seeds), is_wide=True),
+        Column("seeds", "Crawl", lambda row: _named(row), lambda row: " ".join(row.seeds)),
         Column("door", "Door", lambda row: badge("plain", row.door), is_minor=True),
         Column("status", "Status", lambda row: badge(RUN_TONES[row.status], row.status)),
         Column("started_at", "Started"),
@@ -109,7 +110,7 @@ RUNS: Final = Table(
         _counted("pages_crawled", "Pages"),
         Column("pages_failed", "Errors", is_number=True, is_minor=True),
         Column("bytes_received", "Size", lambda row: size(row.bytes_received), is_number=True, is_minor=True),
-        Column("ending", "Ended", lambda row: shortened(row.ending, 60), is_minor=True),
+        Column("ending", "Ended", lambda row: shortened(row.ending, 80), is_minor=True, is_wide=True),
         Column("end_reason", "End reason", in_page=False),
         Column("id", "Id", in_page=False),
     ],
@@ -269,8 +270,11 @@ def _all_logs(services: WebServices, query: TableQuery, source_id: UUID | None) 
 
 @router.get("/runs")
 def runs(request: Request, services: Services) -> Response:
-    """Show runs, newest first; by default those of crawls."""
+    """Show runs, newest first; by default those of crawls, because runs of sources are many and have a log."""
     query = RUNS.read(request)
+    is_all = "door" in request.query_params and not query.get("door")
+    if not is_all and not query.get("door"):
+        query = replace(query, values={"door": "crawl", **query.values})
     if query.wants_csv:
         return RUNS.csv(_all_runs(services, query))
     rows = _runs(services, query, _position(query.after), query.limit + 1)
@@ -281,14 +285,15 @@ def runs(request: Request, services: Services) -> Response:
         section="crawl",
         trail=[("Crawl", "/crawl")],
         tabs_of=_tabs("/crawl/runs"),
-        listing=RUNS.listing(query, rows),
+        listing=RUNS.listing(query, rows, more="door=" if is_all else ""),
+        is_empty=not rows and not query.after and not query.get("status") and query.get("door") == "crawl",
     )
 
 
 def _runs(
     services: WebServices, query: TableQuery, before: tuple[datetime, UUID] | None, limit: int
 ) -> list[RunListed]:
-    door = query.get("door") or "crawl"  # runs of sources are many, and have a log of their own
+    door = query.get("door")
     return list_crawl_runs(services.state.database, door=door, status=query.get("status"), before=before, limit=limit)
 
 
