@@ -202,8 +202,8 @@ class Table:
     ) -> Listing:
         """The rows of one page. Pass one row more than `query.limit` if there is one: it tells that a page follows.
 
+        A report that pages by cursors of its own passes `cursor` instead: the place of the next page, "" at the end.
         `path` is where the table stands if not on this page's own path; `more` is added to its URLs (`tab=jobs`).
-        A report that says itself where the next page begins passes that as `cursor`, and no row more.
         """
         has_more = len(rows) > query.limit
         shown = rows[-query.limit :] if has_more and query.before else rows[: query.limit]
@@ -269,7 +269,7 @@ class Listing:
     def next_href(self) -> str:
         """The URL of the next page; empty if this is the last."""
         if self.cursor is not None:
-            return self.href(after=self.cursor)
+            return self.href(after=self.cursor) if self.cursor else ""
         if self.table.pages_by_key:
             has_next = self.has_more or bool(self.query.before)
             return self.href(after=self.key_of(self.rows[-1])) if has_next and self.rows else ""
