@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -111,6 +112,41 @@ def test_a_server_that_takes_connections_and_says_nothing_is_given_up(monkeypatc
         with pytest.raises(StateUnavailable, match="cannot be used"):
             ensure_current(database)
         database.close()
+
+
+def test_a_connection_is_pinged_only_if_it_was_idle(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that the server closed meanwhile is replaced; one that was just used costs no extra journey."""
+    waits = 0
+    wait = bounded_postgresql.BoundedConnection.wait
+
+    def counted(connection: Any, *arguments: Any, **options: Any) -> Any:
+        nonlocal waits
+        waits += 1
+        return wait(connection, *arguments, **options)
+
+    monkeypatch.setattr(bounded_postgresql.BoundedConnection, "wait", counted)
+    database = open_database(postgres_url, connections=1)
+
+    def ask(fresh_for_s: float) -> int:
+        nonlocal waits
+        monkeypatch.setattr(bounded_postgresql, "FRESH_FOR_S", fresh_for_s)
+        waits = 0
+        with database.read() as connection:
+            connection.execute(text("SELECT 1"))
+        return waits
+
+    ask(0.0)
+    assert ask(3600.0) < ask(0.0)
+    other = open_database(postgres_url)
+    with other.write() as connection:
+        closed = text(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        assert connection.execute(closed).scalars().all() == [True]
+    other.close()
+    ask(0.0)
+    database.close()
 
 
 def test_what_a_statement_did_wrong_is_not_called_an_unavailable_state(shared_database: Database) -> None:

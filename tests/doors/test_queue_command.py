@@ -102,6 +102,21 @@ def test_a_job_is_moved_by_hand_with_its_history(with_state: CommandLine) -> Non
     assert "shop.example" in stats
 
 
+def test_the_list_shows_until_when_a_job_waits_and_why_in_short(with_state: CommandLine) -> None:
+    comity = with_state
+    comity.json("queue", "policies", "add", URL)
+    comity.rows(
+        "INSERT INTO crawl_jobs (id, policy_id, domain_id, url, not_before, error_msg) "
+        "SELECT '0b8c9a1e5d5f4a539a573f1f8c1d2e3f', id, domain_id, url, '2097-01-02 03:04:05.000000', ? "
+        "FROM crawl_policies",
+        "no answer " * 400,
+    )
+    shown = comity.done("queue", "jobs", "list").out
+    assert f"{URL} · not before 2097-01-02 03:04 · no answer" in shown
+    assert shown.count("no answer") == 20
+    assert comity.done("queue", "jobs", "show", "0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f").out.count("no answer") == 400
+
+
 def test_a_bot_from_adding_to_revoking(with_state: CommandLine) -> None:
     comity = with_state
     answer = comity("bots", "add", "shop-1", "--in-hand", "5", "--note", "price team")

@@ -20,6 +20,7 @@ _ANSWER_WITHIN_S: Final = 5
 _FAIL_FOR_S: Final = 5.0  # after a server did not answer, new connections to it fail at once
 # The server ends a statement after 300 s. An end that never reaches us was lost on the way.
 LONGEST_WAIT_S: Final = 330.0
+FRESH_FOR_S: Final = 0.25  # after an answer, a connection is used again without a ping
 _NO_ANSWER: Final = "the server accepts connections but does not respond"
 
 
@@ -54,10 +55,13 @@ class BoundedConnection(psycopg.Connection[Any]):
     parameters: dict[str, Any]
     silence: ServerSilence
     longest_wait_s = LONGEST_WAIT_S
+    answered_at = float("-inf")
 
     def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
         """Wait as psycopg does, but not for ever."""
-        return super().wait(self._bounded(gen), *arguments, **options)
+        answer = super().wait(self._bounded(gen), *arguments, **options)
+        self.answered_at = monotonic()
+        return answer
 
     def _bounded(self, gen: Any) -> Generator[Any, Any, Any]:
         began_at = heard_at = monotonic()
@@ -82,6 +86,14 @@ class BoundedConnection(psycopg.Connection[Any]):
 def bound_waits(engine: Engine, *, is_pooled: bool) -> None:
     """Have an engine open connections of this kind. A pooler passes no limit on, so a statement may take any time."""
     silence = ServerSilence()
+    ping = engine.dialect.do_ping
+
+    def ping_unless_fresh(connection: Any) -> bool:
+        # A busy server runs thousands of short transactions a second; a ping before each costs as much as a statement.
+        is_fresh = not connection.closed and monotonic() - connection.answered_at < FRESH_FOR_S
+        return is_fresh or ping(connection)
+
+    engine.dialect.do_ping = ping_unless_fresh  # type: ignore[assignment,method-assign]
 
     @event.listens_for(engine, "do_connect")
     def _connect(_dialect: Any, _record: Any, arguments: Any, parameters: dict[str, Any]) -> Any:

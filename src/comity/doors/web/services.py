@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar, cast
 from uuid import UUID
 
@@ -93,6 +94,9 @@ class WebServices:
     past: FetchHistory = field(default_factory=FetchHistory)
     meter: Meter = field(default_factory=lambda: Meter(Origin.WEB))
     submits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_SUBMITS))
+    counting: Lock = field(default_factory=Lock)
+    count_again_at: float = 0.0
+    """When metrics count the rows of the tables again, on the monotonic clock."""
     throttle: LoginThrottle = field(default_factory=LoginThrottle)
     trials: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TRIALS))
     logins: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_LOGINS))

@@ -271,7 +271,7 @@ def write_results(results: Sequence[CrawlResult]) -> None:
                 render_time(result.crawled_at),
                 "-" if result.raw_html_bytes is None else f"{result.raw_html_bytes:,}",
             ),
-            below=" · ".join(filter(None, (result.url, result.title))),
+            below=" · ".join(filter(None, (result.url, _cut(result.title)))),
         )
         for result in results
     ]

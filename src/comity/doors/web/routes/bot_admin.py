@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import Annotated, Any, Final
 
 from fastapi import Path, Query, Request, Response
@@ -11,7 +12,7 @@ from comity.doors.web.audiences import Audience, Router
 from comity.doors.web.errors import error_responses
 from comity.doors.web.queue_requests import BotChanges, BotRequest, QuarantineRequest
 from comity.doors.web.requests import Limit
-from comity.doors.web.services import Services
+from comity.doors.web.services import Services, WebServices
 from comity.model.bot import BOT_ID_PATTERN, Bot, BotStatus
 from comity.operate.bots import (
     add_bot,
@@ -81,7 +82,7 @@ def new_key(services: Services, bot_id: BotName) -> NewBot:
 
 @router.post("/{bot_id}/revoke", operation_id="revoke_bot", response_model=BotView, responses=error_responses(404))
 def revoke(services: Services, bot_id: BotName) -> BotView:
-    """Revoke the key of a bot at once. Jobs that it holds come back when their locks run out."""
+    """Revoke a bot: its key stops working within a second. Other bots can pull its jobs once their locks run out."""
     return BotView.model_validate(revoke_bot(services.state.database, bot_id))
 
 
@@ -107,6 +108,8 @@ def _with_key(bot: Bot, key: str) -> NewBot:
     return NewBot(**BotView.model_validate(bot).model_dump(), key=key)
 
 
+_LONG_COUNT_S: Final = 0.5
+_SELDOM: Final = 20.0
 _METRICS: Final[dict[int | str, dict[str, Any]]] = {
     200: {
         "description": "Metrics as Prometheus reads them.",
@@ -121,11 +124,25 @@ _METRICS: Final[dict[int | str, dict[str, Any]]] = {
 @metrics_router.get("/metrics", operation_id="get_metrics", response_class=Response, responses=_METRICS)
 def metrics(services: Services, request: Request) -> Response:
     """Metrics of the crawl service, for Prometheus: pulls, submits, errors, jobs by status, webhooks."""
+    with services.counting:  # one at a time
+        if monotonic() >= services.count_again_at:
+            _count_rows(services)
+    text, media_type = render_readings([services.meter.read()], request.headers.get("accept", ""))
+    return Response(text, headers={"Content-Type": media_type})
+
+
+def _count_rows(services: WebServices) -> None:
+    """Bring the figures of the tables up to date. The more there is to count, the less often: a twentieth of the time.
+
+    So a large state is not busy counting, however often it is scraped; a small one is always up to date.
+    """
+    started = monotonic()
     jobs, oldest_s = queue_figures(services.state.database, services.state.clock)
     for status, number in jobs.items():
         services.meter.set(QUEUE_JOBS, number, status)
     services.meter.set(QUEUE_OLDEST, oldest_s)
     for status, number in delivery_counts(services.state.database).items():
         services.meter.set(WEBHOOK_DELIVERIES, number, status)
-    text, media_type = render_readings([services.meter.read()], request.headers.get("accept", ""))
-    return Response(text, headers={"Content-Type": media_type})
+    took_s = monotonic() - started
+    if took_s >= _LONG_COUNT_S:
+        services.count_again_at = monotonic() + _SELDOM * took_s

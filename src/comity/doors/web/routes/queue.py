@@ -80,7 +80,7 @@ _LIST_BODY: Final[dict[str, Any]] = {
                 "type": "array",
                 "minItems": 1,
                 "maxItems": MOST_ROWS,
-                "items": {"type": "object", "minProperties": 1},
+                "items": {"description": "An object with the columns of a policy; any other row is refused by itself."},
                 "examples": [[{"url": "https://example.com/product/1", "frequency_hours": 24}]],
             }
         },

@@ -87,7 +87,7 @@ _LIST_BODY: Final[dict[str, Any]] = {
                 "type": "array",
                 "minItems": 1,
                 "maxItems": MOST_ROWS,
-                "items": {"type": "object", "minProperties": 1},
+                "items": {"description": "An object with the columns of a source; any other row is refused by itself."},
                 "examples": [[{"careers_url": "https://example.org/careers", "org_name": "Example Aid"}]],
             }
         },
