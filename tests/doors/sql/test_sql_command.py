@@ -49,8 +49,13 @@ def test_an_error_in_a_pipe_ends_it(comity: CommandLine, monkeypatch: pytest.Mon
     assert comity("sql", "shop.duckdb", "SELECT count(*) AS n FROM duckdb_tables()", "--json").document == [{"n": 0}]
 
 
-def test_a_crawl_of_a_private_network_that_was_not_allowed_fails(comity: CommandLine) -> None:
-    answer = comity("sql", "shop.duckdb", "CRAWL (SELECT 'http://127.0.0.1:1/x') INTO pages")
+@pytest.mark.parametrize("by_pipe", [False, True])
+def test_a_crawl_of_a_private_network_that_was_not_allowed_fails(
+    comity: CommandLine, monkeypatch: pytest.MonkeyPatch, by_pipe: bool
+) -> None:
+    statement = "CRAWL (SELECT 'http://127.0.0.1:1/x') INTO pages"
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{statement};"))
+    answer = comity("sql", "shop.duckdb", *([] if by_pipe else [statement]))
     assert answer.code == 1
     assert "127.0.0.1:1 was not crawled: address_refused" in answer.err
     assert "--allow-network" in answer.err

@@ -111,7 +111,7 @@ def sql(
                     _run(connection, each, as_csv=as_csv, as_json=as_json)
             if not text and not statements:
                 _converse(connection, database)
-            elif connection.is_in_vain:
+            if connection.is_in_vain and (text or statements or not sys.stdin.isatty()):
                 raise typer.Exit(1)
 
 
