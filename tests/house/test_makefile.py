@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-DOCUMENTED = {"help", "crawl", "test", "check", "bench", "lock", "clean"}
+DOCUMENTED = {"help", "crawl", "test", "check", "bench", "screenshots", "lock", "clean"}
 # It answers every question about itself with yes; what it is told to do, it writes down.
 PRETENDED_PYTHON = """#!/bin/sh
 case "$*" in
