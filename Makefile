@@ -24,10 +24,13 @@ export PIP_USER := 0
 # $(call quoted,TEXT): TEXT as one word for the shell, whatever it holds.
 quoted = '$(subst ','\'',$(1))'
 
-.PHONY: help crawl test check bench screenshots lock clean runtime dev
+.PHONY: help run crawl test check bench screenshots lock clean runtime dev
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+
+run: runtime ## Start the console, with scheduler and worker, and print its address (more options: ARGS="--port 8080")
+	@exec .venv/bin/comity serve $(ARGS)
 
 crawl: runtime ## Crawl a site, URL=https://…; without URL, a demonstration on this machine (more options: ARGS="…")
 	@exec .venv/bin/comity $(if $(value URL),crawl $(call quoted,$(value URL)),demo) $(ARGS)

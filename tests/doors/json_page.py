@@ -157,7 +157,7 @@ NOUNS: Final = (
     Noun("parts", commands.PartsView, ("pages parts", "pages verify"), ()),
     Noun("search index", commands.SearchStatusView, ("search",), (), "With `--status`."),
     Noun("rebuilt index", commands.IndexRebuilt, ("search",), (), "With `--rebuild`."),
-    Noun("result of a source", commands.SourceRunResult, ("sources run", "sources serve"), ()),
+    Noun("result of a source", commands.SourceRunResult, ("sources run", "sources serve", "serve"), ()),
     Noun("due sources", commands.DueSourcesRun, ("sources run-due",), ()),
     Noun("comparison of schedules", commands.ScheduleComparison, ("simulate schedule",), ()),
     Noun("password hash", commands.PasswordHash, ("web hash-password",), ()),
@@ -166,6 +166,7 @@ NOUNS: Final = (
     Noun("removed user", console.UserRemoved, ("users remove",), ()),
     Noun("activity", console.ActivityView, (), ("GET /admin/activity",)),
     Noun("setting", console.SettingView, (), ("GET /admin/settings",)),
+    Noun("demonstration", console.DemonstrationView, (), ("GET, POST /admin/demonstration",)),
 )  # fmt: skip
 EVENTS: Final = tuple(
     Noun(f"event {name}", schema, (), (), "A line of `comity crawl --json-lines`.")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-DOCUMENTED = {"help", "crawl", "test", "check", "bench", "screenshots", "lock", "clean"}
+DOCUMENTED = {"help", "run", "crawl", "test", "check", "bench", "screenshots", "lock", "clean"}
 # It answers every question about itself with yes; what it is told to do, it writes down.
 PRETENDED_PYTHON = """#!/bin/sh
 case "$*" in
@@ -190,6 +190,11 @@ def test_a_python_that_was_named_is_used_or_refused_by_name(tree: Tree) -> None:
 def test_a_url_reaches_the_command_as_it_was_written(tree: Tree, url: str) -> None:
     tree.calls_of("runtime")
     assert tree.make("crawl", f"URL={url}", "ARGS=--depth 2")[1] == f"<crawl><{url}><--depth><2>"
+
+
+def test_run_starts_the_console(tree: Tree) -> None:
+    assert tree.make("run", "ARGS=--port 0")[1].endswith("<serve><--port><0>")
+    assert tree.calls_of("run") == []
 
 
 def test_crawl_without_a_url_is_the_demonstration(tree: Tree) -> None:

@@ -51,10 +51,11 @@ def serve(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Serve the console in a browser, run sources as they become due, and crawl the hosts of the state.
+    """Start the console for your browser, with the scheduler and a worker in the same process.
 
-    All in one process, on a state in one file; each part can be turned off, to run apart: comity web, comity sources
-    serve, comity work. Without a login only this machine can use the console; comity users adds users.
+    The scheduler runs sources as they become due, and the worker crawls the hosts of the state. Each part can be turned
+    off, to run apart: comity web, comity sources serve, comity work. Without a login only this machine can use the
+    console; comity users adds users.
     SIGTERM or Ctrl-C finishes the requests in flight and releases every host. With --json, each source run is one line.
     """
     check_number("--port", port, 0, 65_535)

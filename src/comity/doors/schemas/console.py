@@ -65,3 +65,10 @@ class SettingList(Schema):
     """Every setting."""
 
     settings: list[SettingView]
+
+
+class DemonstrationView(Schema):
+    """The demonstration web."""
+
+    is_offered: bool = Field(description="Whether it can be loaded: the state is empty, and this process crawls.")
+    is_loading: bool

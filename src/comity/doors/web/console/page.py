@@ -43,13 +43,20 @@ class PageRouter(Router):
     """A router of pages: they answer browsers only, and take the bodies of forms. The prefix includes `/admin`."""
 
     def __init__(
-        self, prefix: str = PREFIX, *, audience: Audience = Audience.ADMIN, before_login: bool = False, **options: Any
+        self,
+        prefix: str = PREFIX,
+        *,
+        audience: Audience = Audience.ADMIN,
+        before_login: bool = False,
+        any_role: bool = False,
+        **options: Any,
     ) -> None:
         super().__init__(
             audience,
             max_body_bytes=LARGE_BODY_BYTES,
             content_types=(FORM,),
             before_login=before_login,
+            any_role=any_role,
             serves_pages=True,
             prefix=prefix,
             include_in_schema=False,

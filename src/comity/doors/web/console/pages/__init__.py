@@ -5,7 +5,7 @@ from typing import Final
 from fastapi import APIRouter
 
 from comity.doors.web.console import assets
-from comity.doors.web.console.pages import dashboard, gallery, streams
+from comity.doors.web.console.pages import activity, dashboard, gallery, login, settings, start, streams, takedowns
 
 PAGE_ROUTERS: Final[tuple[APIRouter, ...]] = (
     dashboard.root_router,
@@ -13,4 +13,10 @@ PAGE_ROUTERS: Final[tuple[APIRouter, ...]] = (
     gallery.router,
     assets.router,
     streams.router,
+    login.login_router,
+    login.router,
+    start.router,
+    activity.router,
+    settings.router,
+    takedowns.router,
 )

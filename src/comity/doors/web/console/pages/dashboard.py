@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from fastapi import Request
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from comity.doors.web.audiences import Audience
 from comity.doors.web.console import plots
 from comity.doors.web.console.live import view
 from comity.doors.web.console.page import PageRouter, fragment, redirect, render
+from comity.doors.web.console.pages.start import start_of
 from comity.doors.web.console.plots import Series
 from comity.doors.web.services import Services, WebServices
 from comity.model.host import HostStatus
@@ -49,10 +50,10 @@ def root(request: Request) -> RedirectResponse:
 
 
 @router.get("")
-def dashboard(request: Request, services: Services) -> HTMLResponse:
-    """Show how everything stands."""
-    is_empty = _dashboard(services).is_empty
-    return render(request, "dashboard/page.html", title="Dashboard", section="dashboard", is_empty=is_empty)
+def dashboard(request: Request, services: Services) -> Response:
+    """Show how everything stands, and how to begin if there is nothing yet."""
+    start = start_of(services) if _dashboard(services).is_empty else None
+    return render(request, "dashboard/page.html", title="Dashboard", section="dashboard", start=start)
 
 
 @router.get("/help")

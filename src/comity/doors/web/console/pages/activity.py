@@ -1,0 +1,103 @@
+"""/admin/activity: who changed what, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Final
+
+from fastapi import Request, Response
+from markupsafe import Markup
+
+from comity.doors.web.console.components import NOTHING, badge, shortened
+from comity.doors.web.console.page import PageRouter, render
+from comity.doors.web.console.tables import MOST_CSV_ROWS, Column, Filter, Table, TableQuery
+from comity.doors.web.services import Services, WebServices
+from comity.model.console import RecordedActivity
+from comity.reports.activity import list_activity
+
+router = PageRouter("/admin/activity")
+_BATCH: Final = 500
+
+
+def _user(row: RecordedActivity) -> Markup:
+    if row.user is not None:
+        return Markup("{}").format(row.user)
+    if row.by_token:
+        return badge("plain", "token")
+    return badge("plain", "this machine" if row.role is not None else "unknown")
+
+
+def _outcome(row: RecordedActivity) -> Markup:
+    if row.status == 0:
+        return badge("warn", "client left")
+    kind = "good" if row.status < 400 else "warn" if row.status < 500 else "bad"
+    words = {2: "done", 3: "done", 4: "refused", 5: "failed"}.get(row.status // 100, "")
+    phrase = HTTPStatus(row.status).phrase if row.status in HTTPStatus._value2member_map_ else ""
+    return badge(kind, words, title=f"{row.status} {phrase}".strip())
+
+
+def _subject(row: RecordedActivity) -> Markup:
+    text = row.subject or row.path
+    return Markup('<span title="{}">{}</span>').format(f"{row.path} {row.subject}".strip(), shortened(text, 90))
+
+
+TABLE: Final = Table(
+    "activity",
+    [
+        Column("at", "Time"),
+        Column("user", "User", _user),
+        Column("role", "Role", lambda row: row.role or NOTHING, is_minor=True),
+        Column("action", "Action"),
+        Column("subject", "Subject", _subject, is_wide=True),
+        Column("status", "Outcome", _outcome),
+        Column("address", "From", is_minor=True),
+        Column("path", "Path", in_page=False),
+        Column("by_token", "By token", in_page=False),
+    ],
+    [
+        Filter("user", "User", placeholder="User"),
+        Filter("action", "Action", placeholder="Action, such as pause_source"),
+    ],
+    key=lambda row: row.number,
+    pages_by_key=True,
+    goes_back=True,
+    older="Older",
+    newer="Newer",
+    empty="Nothing was changed yet. Every change that a user or a program makes is listed here.",
+)
+
+
+@router.get("")
+def listed(request: Request, services: Services) -> Response:
+    """Show the record of changes."""
+    query = TABLE.read(request)
+    if query.wants_csv:
+        return TABLE.csv(_all(services, query))
+    rows = list_activity(
+        services.state.database,
+        user=query.get("user"),
+        action=query.get("action"),
+        before=_number(query.after),
+        after=_number(query.before),
+        limit=query.limit + 1,
+    )
+    listing = TABLE.listing(query, rows)
+    return render(request, "activity/list.html", title="Activity", section="activity", activity=listing)
+
+
+def _all(services: WebServices, query: TableQuery) -> Iterator[RecordedActivity]:
+    """Every record that the filters let through, a batch at a time."""
+    before: int | None = None
+    for _ in range(MOST_CSV_ROWS // _BATCH):
+        rows = list_activity(
+            services.state.database, user=query.get("user"), action=query.get("action"), before=before, limit=_BATCH
+        )
+        yield from rows
+        if len(rows) < _BATCH:
+            return
+        before = rows[-1].number
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 15 else None

@@ -1,0 +1,37 @@
+"""The welcome of an empty state: what to do next, and the demonstration with one click."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastapi import Request, Response
+
+from comity.doors.web.console.page import PageRouter, redirect
+from comity.doors.web.routes.demonstration import worker_of
+from comity.doors.web.services import Services, WebServices
+
+router = PageRouter("/admin/demonstration")
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What the welcome offers."""
+
+    offers_demonstration: bool
+    is_loading: bool
+    has_worker: bool
+
+
+def start_of(services: WebServices) -> Start:
+    """What the welcome of an empty state offers."""
+    worker = services.worker
+    if worker is None:
+        return Start(offers_demonstration=False, is_loading=False, has_worker=False)
+    return Start(worker.may_show_demonstration(services.state), worker.is_showing_demonstration, has_worker=True)
+
+
+@router.post("")
+def load(request: Request, services: Services) -> Response:
+    """Load the demonstration web."""
+    worker_of(services).show_demonstration(services.state)
+    return redirect(request, "/", notice="The demonstration is being crawled; it takes about half a minute.")

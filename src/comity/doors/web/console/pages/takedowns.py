@@ -1,0 +1,113 @@
+"""/admin/takedowns: hosts and URLs that are never requested, queued or served."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Final
+
+from fastapi import Query, Request, Response
+from fastapi.responses import HTMLResponse
+
+from comity.doors.web.console.forms import Field, Form, FormInvalid, PostedForm
+from comity.doors.web.console.page import PageRouter, redirect, render
+from comity.doors.web.console.tables import Column, Table
+from comity.doors.web.requests import TakedownsRequest
+from comity.doors.web.services import Services, WebServices
+from comity.model.errors import BadInput, NotFound
+from comity.operate.takedown import StoredTakedown, add_takedowns, list_takedowns, page_of_takedowns, remove_takedowns
+
+router = PageRouter("/admin/takedowns")
+_TRAIL: Final = (("Takedowns", "/takedowns"),)
+Entry = Annotated[str, Query(max_length=2000)]
+TABLE: Final = Table(
+    "takedowns",
+    [
+        Column("entry", "Host or URL", is_wide=True),
+        Column("reason", "Reason", is_wide=True),
+        Column("created_at", "Since"),
+    ],
+    key=lambda row: row.entry,
+    empty="Nothing is taken down. A host or a URL that is added here is never requested, queued or shown, by any part "
+    "of Comity, and what is queued of it is dropped.",
+)
+FORM: Final = Form(
+    (
+        Field(
+            "entries",
+            "Hosts or URLs",
+            "area",
+            required=True,
+            help="One a line: a host with its subdomains (example.org), or a part of it (example.org/private).",
+            placeholder="example.org\nexample.net/private",
+            is_code=True,
+        ),
+        Field("reason", "Reason", help="Who asked, and why.", attributes={"maxlength": 1000}),
+    )
+)
+
+
+@router.get("")
+def listed(request: Request, services: Services) -> Response:
+    """Show all takedowns, oldest first."""
+    query = TABLE.read(request)
+    if query.wants_csv:
+        return TABLE.csv(_all(services))
+    rows, total = page_of_takedowns(services.state.database, query.limit + 1, query.offset)
+    listing = TABLE.listing(query, rows, total=total)
+    return render(request, "takedowns/list.html", title="Takedowns", section="takedowns", takedowns=listing)
+
+
+@router.get("/new")
+def new(request: Request) -> Response:
+    """Show the form of a new takedown."""
+    return _form(request, FORM)
+
+
+@router.post("")
+def add(request: Request, services: Services, entered: PostedForm) -> Response:
+    """Take hosts or URLs down."""
+    state = services.state
+    try:
+        body = entered.parse(TakedownsRequest, lists=["entries"])
+        reports = add_takedowns(state.database, body.entries, reason=body.reason or None, frontier=state.frontier)
+    except (FormInvalid, BadInput) as error:
+        if isinstance(error, BadInput) and error.field is None:
+            error = FormInvalid({"entries": str(error)[:1].upper() + str(error)[1:]})
+        return _form(request, FORM.refused(entered, error), 422)
+    services.notify_search()
+    names = ", ".join(report.entry for report in reports[:3]) + (" …" if len(reports) > 3 else "")
+    return redirect(request, "/takedowns", notice=f"Taken down: {names}.")
+
+
+@router.get("/remove")
+def ask(request: Request, services: Services, entry: Entry) -> Response:
+    """Ask before a takedown is removed."""
+    if all(each.entry != entry for each in list_takedowns(services.state.database)):
+        raise NotFound(f"there is no takedown of {entry[:200]}")
+    return render(
+        request, "takedowns/remove.html", title="Remove a takedown", section="takedowns", trail=_TRAIL, entry=entry
+    )
+
+
+@router.post("/remove")
+def remove(request: Request, services: Services, entered: PostedForm) -> Response:
+    """Remove a takedown, and queue the URLs again that it dropped."""
+    (removed,) = remove_takedowns(services.state.database, [entered.get("entry")], frontier=services.state.frontier)
+    services.notify_search()
+    return redirect(request, "/takedowns", notice=f"{removed} may be crawled again.")
+
+
+def _form(request: Request, form: Form, status: int = 200) -> HTMLResponse:
+    return render(
+        request,
+        "takedowns/new.html",
+        title="New takedown",
+        section="takedowns",
+        trail=_TRAIL,
+        form=form,
+        status=status,
+    )
+
+
+def _all(services: WebServices) -> Iterator[StoredTakedown]:
+    yield from list_takedowns(services.state.database)
