@@ -1,4 +1,4 @@
-"""The dashboard and the frame of every page: live, by keyboard, on a phone, without scripts, and after a failure."""
+"""The dashboard and the frame of every page: live, by keyboard, on a phone, without scripts, and when it fails."""
 
 from __future__ import annotations
 

@@ -11,10 +11,10 @@ import pytest
 from fastapi import FastAPI
 
 from comity.doors.web.access import Access, AccessSettings, RequestHead, is_loopback
+from comity.doors.web.application import ROUTERS
 from comity.doors.web.audiences import RouteTable
 from comity.doors.web.errors import ApiError
 from comity.doors.web.logins import FAILURE_WINDOW_S, MAX_FAILURES, LoginThrottle
-from comity.doors.web.routes import ROUTERS
 from tests.doors.web.served import PASSWORD, PASSWORD_HASH, TOKEN, TOKEN_HASH, WITH_TOKEN, Served, served
 
 NOW = 1_800_000_000.0

@@ -19,7 +19,7 @@ from comity.assemble import open_state
 from comity.clock import SystemClock
 from comity.doors.web import application
 from comity.doors.web.access import Access, AccessSettings
-from comity.doors.web.application import build_application
+from comity.doors.web.application import ROUTERS, build_application
 from comity.doors.web.audiences import (
     LARGE_BODY_BYTES,
     SMALL_BODY_BYTES,
@@ -32,7 +32,6 @@ from comity.doors.web.audiences import (
 )
 from comity.doors.web.errors import register_error_handlers
 from comity.doors.web.middleware import protect
-from comity.doors.web.routes import ROUTERS
 from comity.doors.web.server import build_server
 from comity.settings import read_settings
 from tests.doors.web.served import TOKEN_HASH, WITH_TOKEN

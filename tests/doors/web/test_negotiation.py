@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from comity.doors.web.console.live import VIEWS
 from comity.doors.web.negotiation import prefers_html, wants_page
-from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, Served, served
+from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, WITH_TOKEN, Served, served
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 
@@ -136,3 +137,19 @@ def test_assets_are_kept_for_a_year_under_their_digest(dev: Served) -> None:
         assert client.get(address).headers["cache-control"] == "public, max-age=31536000, immutable"
         assert client.get("/admin/assets/old/console.css").headers["cache-control"] == "no-store"
         assert client.get("/admin/assets/old/page.py").status_code == 404
+
+
+@pytest.mark.parametrize("env", ["dev", "prod"])
+def test_an_unexpected_error_is_a_page_that_tells_strangers_nothing(
+    sqlite_url: str, env: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> str:
+        raise RuntimeError("the password is hunter2")
+
+    monkeypatch.setitem(VIEWS, "dashboard", fail)
+    open_to_tokens = served(sqlite_url, env=env, admin_token_hash=(TOKEN_HASH,))
+    with open_to_tokens as running, running.client(headers={"Accept": BROWSER} | WITH_TOKEN) as client:
+        page = client.get("/admin")
+    assert (page.status_code, kind(page)) == (500, "text/html")
+    assert "hunter2" not in page.text
+    assert ("RuntimeError" in page.text) is (env == "dev")

@@ -11,17 +11,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
-from fastapi import Depends, FastAPI, Security
+from fastapi import APIRouter, Depends, FastAPI, Security
 from fastapi.security import APIKeyCookie, APIKeyHeader, HTTPBearer
 
 from comity import __version__
 from comity.doors.web.access import BOT_KEY_HEADER, Access, AccessSettings
 from comity.doors.web.audiences import Audience, RouterRules, rules_of
 from comity.doors.web.console.errors import error_page
+from comity.doors.web.console.pages import PAGE_ROUTERS
 from comity.doors.web.errors import error_responses, register_error_handlers
 from comity.doors.web.middleware import OWN_PREFIX, protect
 from comity.doors.web.requests import refuse_unknown_parameters
-from comity.doors.web.routes import ROUTERS
+from comity.doors.web.routes import ROUTERS as API_ROUTERS
 from comity.doors.web.services import open_services
 from comity.operate.activity import record_activity
 from comity.operate.console_sessions import ConsoleSessions
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from comity.upkeep.due_sources import Result
     from comity.walk.request import OnWait
 
+# A page stands before the JSON on its path, and matches only what wants a page.
+ROUTERS: Final[tuple[APIRouter, ...]] = (*PAGE_ROUTERS, *API_ROUTERS)
 _THREADS: Final = 8  # that wait for the database at once
 _DESCRIPTION: Final = (
     "Crawled hosts, decisions about their URLs, sources of job postings and their runs; and public search. "

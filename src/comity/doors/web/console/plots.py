@@ -21,7 +21,7 @@ from comity.doors.web.console import components
 
 WIDTH: Final = 1000
 HEIGHT: Final = 100
-_LABELS: Final = 6
+_LABELS: Final = 5
 _AT_EDGE: Final = 0.04  # of the width: a label there would be cut off
 _MOST_POINTS: Final = 1000
 
@@ -264,7 +264,7 @@ def _bands(times: Sequence[datetime], series: Sequence[Series], unit: str, exten
 def _time_axis(places: Sequence[tuple[float, datetime]]) -> Markup:
     """Some of the times, each below its point. Places are shares of the width, so the text keeps its size."""
     form, shown = _form_of(places[-1][1] - places[0][1]) if places else ("", "")
-    step = max(math.ceil(len(places) / (_LABELS - 2 if shown == "weekday" else _LABELS)), 1)
+    step = max(math.ceil(len(places) / (_LABELS - 1 if shown == "weekday" else _LABELS)), 1)
     labels = [
         Markup('<text x="{:.2f}%" y="11" class="{}" data-at="{}" data-shown="{}">{}</text>').format(
             100 * x,
@@ -273,7 +273,7 @@ def _time_axis(places: Sequence[tuple[float, datetime]]) -> Markup:
             shown,
             moment.astimezone(UTC).strftime(form),
         )
-        for x, moment in places[(len(places) - 1) % step :: step]
+        for x, moment in places[(len(places) - 1) % step // 2 :: step]
     ]
     return Markup('<svg class="plot-x" width="100%" height="14" aria-hidden="true" focusable="false">{}</svg>').format(
         Markup("").join(labels)
@@ -382,7 +382,11 @@ def state_diagram(
         for state in moves
     )
     width = max(x for x, _ in places.values()) + _BOX_WIDTH / 2 + _EDGE
-    height = max(y for _, y in places.values()) + _BOX_HEIGHT / 2 + _ARC
+    lowest = max(y for _, y in places.values())
+    passes_below = any(
+        _passes_below(places[before], places[after], lowest) for before, events in moves.items() for after in events
+    )
+    height = lowest + _BOX_HEIGHT / 2 + (_ARC if passes_below else _EDGE)
     now = f"; the present state is {names[current]}" if current in names else ""
     table = _table(
         ("From", "To", "When"),
@@ -432,6 +436,11 @@ def _edge(places: Mapping[Any, tuple[float, float]], before: Any, after: Any, ti
     ).format(" is-next" if is_next else "", path, _arrow(path), title)
 
 
+def _passes_below(start: tuple[float, float], end: tuple[float, float], lowest: float) -> bool:
+    """Whether a move passes a column of boxes below it."""
+    return abs(end[0] - start[0]) > _COLUMN and start[1] > lowest / 2 + _BOX_HEIGHT / 2
+
+
 def _curve(start: tuple[float, float], end: tuple[float, float], lowest: float) -> str:
     """The way from one box to another: forth above, back below, so that the two directions do not meet."""
     (x1, y1), (x2, y2) = start, end
@@ -447,7 +456,7 @@ def _curve(start: tuple[float, float], end: tuple[float, float], lowest: float) 
         return f"M{side} {y1}C{side + 34 * down} {y1} {side + 34 * down} {y2} {side + 3 * down} {y2}"
     forth = 1 if x2 > x1 else -1
     if abs(x2 - x1) > _COLUMN:  # past a column: over the boxes, or under them
-        up = -1 if y1 <= lowest / 2 + tall else 1
+        up = 1 if _passes_below(start, end, lowest) else -1
         sy, ey = y1 + tall * up, y2 + (tall + 3) * up
         peak = 12.0 if up < 0 else lowest + tall + _ARC - 12
         control = (8 * peak - sy - ey) / 6

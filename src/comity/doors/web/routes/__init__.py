@@ -1,10 +1,12 @@
-"""The routes, one module per noun. Every router declares its audience; `ROUTERS` lists those that are served."""
+"""The routes, one module per noun. Every router declares its audience; `ROUTERS` lists those that are served.
+
+Pages have routers of their own, in `console.pages`, and use what stands here; `application` has both.
+"""
 
 from typing import Final
 
 from fastapi import APIRouter
 
-from comity.doors.web.console.pages import PAGE_ROUTERS
 from comity.doors.web.routes import (
     activity,
     bot_admin,
@@ -26,7 +28,6 @@ from comity.doors.web.routes import (
 )
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
-    *PAGE_ROUTERS,
     health.router,
     docs.router,
     search.router,

@@ -150,6 +150,7 @@
   function count(form) {
     const number = ticked(form).length;
     form.querySelector("[data-bulk-count]").textContent = number;
+    form.classList.toggle("has-ticked", number > 0);
     form.querySelectorAll("button").forEach((each) => { each.disabled = !number; });
     const all = document.querySelector(`[data-tick-all][form="${idOf(form)}"]`);
     const boxes = document.querySelectorAll(`[data-tick][form="${idOf(form)}"]`).length;
