@@ -155,7 +155,6 @@ class _Entry:
     methods: frozenset[str]
     rules: RouterRules
     path: str
-    operation: str | None
 
 
 class RouteTable:
@@ -163,13 +162,15 @@ class RouteTable:
 
     def __init__(self, routes: Sequence[BaseRoute]) -> None:
         self._entries: list[_Entry] = []
+        # A form does the same as the operation with its path, and is recorded under the same name.
+        self._actions: dict[tuple[str, str], str] = {}
         self._closed: dict[str, RouterRules] = {}  # first segments of paths that are not public
         for context in iter_route_contexts(routes):
             rules, path = _rules_of(context), context.path or ""
             operation = getattr(context.original_route, "operation_id", None)
-            self._entries.append(
-                _Entry(compile_path(path)[0], frozenset(context.methods or ()), rules, path, operation)
-            )
+            self._entries.append(_Entry(compile_path(path)[0], frozenset(context.methods or ()), rules, path))
+            for method in context.methods or () if operation else ():
+                self._actions[method, path] = str(operation)
             if rules.audience is not Audience.PUBLIC:
                 segment = _first_segment(path)
                 self._closed[segment] = _strictest([rules, self._closed.get(segment, rules)])
@@ -183,7 +184,8 @@ class RouteTable:
         ]
         for entry in with_path:
             if method in entry.methods:
-                return RouteMatch(entry.rules, is_found=True, action=entry.operation or f"{method} {entry.path}")
+                action = self._actions.get((method, entry.path), f"{method} {entry.path}")
+                return RouteMatch(entry.rules, is_found=True, action=action)
         if with_path:
             methods = frozenset(name for entry in with_path for name in entry.methods)
             return RouteMatch(_strictest(entry.rules for entry in with_path), methods=methods)
