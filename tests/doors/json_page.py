@@ -8,7 +8,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from comity.doors.schemas import audits, commands, console, decisions, events, hosts, queue, sources, webhooks
+from comity.doors.schemas import (
+    audits,
+    commands,
+    console,
+    decisions,
+    events,
+    host_lists,
+    hosts,
+    queue,
+    sources,
+    stored_pages,
+    webhooks,
+)
 from comity.doors.schemas.base import Schema
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "json.md"
@@ -49,7 +61,17 @@ NOUNS: Final = (
     Noun("added takedown", decisions.TakedownAdded, ("takedown add",), ("POST /admin/takedowns",)),
     Noun("removed takedown", decisions.TakedownRemoved, ("takedown remove",), ("DELETE /admin/takedowns",)),
     Noun("why", decisions.WhyView, ("why",), ("GET /admin/why",)),
-    Noun("evidence", decisions.EvidenceView, (), ("GET /admin/evidence",)),
+    Noun("evidence", decisions.EvidenceView, (), ("GET /admin/evidence", "GET /admin/hosts/{host}/evidence")),
+    Noun("request to a host", host_lists.RequestView, (), ("GET /admin/hosts/{host}/requests",)),
+    Noun("visit of a page", host_lists.FetchView, (), ("GET /admin/hosts/{host}/fetches",)),
+    Noun("URL of a host", host_lists.UrlView, (), ("GET /admin/hosts/{host}/urls",)),
+    Noun("transition of a host", host_lists.MoveView, (), ("GET /admin/hosts/{host}/moves",)),
+    Noun("reset host", host_lists.ResetView, (), ("POST /admin/hosts/{host}/reset",)),
+    Noun("host that is left alone", host_lists.CooldownView, (), ("POST /admin/hosts/{host}/cooldown",)),
+    Noun("stored page in a list", stored_pages.StoredPageView, (), ("GET /admin/pages",)),
+    Noun("stored page", stored_pages.PageView, (), ("GET /admin/pages/view",)),
+    Noun("answer of a query", stored_pages.QueryAnswer, (), ("GET /admin/pages/query",)),
+    Noun("list of audits", audits.AuditList, (), ("GET /admin/audits", "POST /admin/audits/{audit_id}/stop")),
     Noun("robots verdict", decisions.RobotsVerdictView, ("robots",), ("GET /admin/robots_verdict",)),
     Noun(
         "source", sources.SourceView,
@@ -138,9 +160,9 @@ NOUNS: Final = (
          "POST /admin/webhooks/deliveries/{delivery_id}/resend", "POST /admin/webhooks/{webhook_id}/test"),
     ),
     Noun("crawl", events.CrawlResult, ("crawl", "demo"), ()),
-    Noun("audit", audits.AuditView, ("audit", "audit report"), ()),
-    Noun("audit in a list", audits.AuditInfoView, ("audit list",), ()),
-    Noun("comparison of audits", audits.AuditComparisonView, ("audit compare",), ()),
+    Noun("audit", audits.AuditView, ("audit", "audit report"), ("GET /admin/audits/{audit_id}",)),
+    Noun("audit in a list", audits.AuditInfoView, ("audit list",), ("POST /admin/audits",)),
+    Noun("comparison of audits", audits.AuditComparisonView, ("audit compare",), ("GET /admin/audits/compare",)),
     Noun("run of a worker", events.WorkerRun, ("work",), (), "One line for each run."),
     Noun("reset host", commands.HostReset, ("domains reset",), ()),
     Noun("merged host", commands.HostMerge, ("domains merge",), ()),

@@ -98,6 +98,8 @@ def test_a_line_of_the_list_is_a_part_of_what_info_says(hosts: CommandLine) -> N
         "block_reason": "login_required",
         "priority_score": 0,
         "claimed_by": None,
+        "next_crawl_after": None,
+        "frontier_size": 0,
     }
     whole = hosts.json("domains", "info", "example-login.com")
     assert line.items() <= whole.items()
