@@ -288,7 +288,7 @@ class Filling:
                 "robots_txt": "'User-agent: *' || char(10) || 'Disallow: /private' || char(10)"
                 if not d.native
                 else "'User-agent: *' || chr(10) || 'Disallow: /private' || chr(10)",
-                "access": "'parsed'",
+                "access": "'parse'",
                 "http_status": "200",
                 "fetched_at": d.ago(f"n % {day}"),
                 "expires_at": d.ago(f"n % {day} - {day}"),

@@ -1,13 +1,15 @@
 """Is every page of the console quick in a large state? 10,000 sources, 1,000,000 hosts and jobs, 10,000,000 fetches.
 
     python bench/console.py [--databases sqlite,postgresql] [--keep FOLDER] [--small] [--only PART] [--times 20]
+    python bench/console.py --viewers 50
 
 A state is filled by SQL (`_console_state.py`) on SQLite and on a private PostgreSQL; `comity web` serves it in a
 process of its own, and each GET route that serves a page is asked as a browser would. The pages' own links to
 themselves (sorting, paging) and the options of their filters are followed too: those are the slow ones. Printed for
 each: the time to the first byte, median and 95th percentile. Aim: 300 ms at the 95th percentile. If a page is over it,
 a query lacks an index or a bound. Filling takes minutes and 12 GB: `--keep FOLDER` leaves the databases there for the
-next run.
+next run. `--viewers 50` asks instead what live viewers cost: `comity serve` crawls a site on the loopback with
+and without browsers that follow the dashboard, in turns. Aim: 0.95 of the speed.
 """
 
 from __future__ import annotations
@@ -19,10 +21,15 @@ import os
 import platform
 import re
 import resource
+import select
 import signal
+import socket
+import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,6 +45,7 @@ import psycopg  # noqa: E402
 from sqlalchemy import inspect  # noqa: E402
 from sqlalchemy.schema import CreateColumn  # noqa: E402
 
+from bench import long_queue  # noqa: E402
 from bench._console_state import Filling, Sizes, asked_url, ids, is_filled, unchecked  # noqa: E402
 from comity.assemble import State, open_state  # noqa: E402
 from comity.database.all_tables import metadata  # noqa: E402
@@ -50,6 +58,7 @@ from tests.servers.waiting import wait_until  # noqa: E402
 
 RESULTS = REPOSITORY / "bench" / "results" / "console.json"
 AIM_MS = 300
+LEAST_RATIO = 0.95
 LONGEST_S = 15  # a page that takes longer is not waited for
 MOST_VARIANTS = 25  # of one page: its sort orders, filters and next page
 PAGE = {"Accept": "text/html", "Accept-Encoding": "identity"}
@@ -144,6 +153,7 @@ def adapt(where: str) -> None:
             upgrade(database)
             return
         with unchecked(database) as connection:
+            has_changed = False
             metadata.create_all(connection)
             found = inspect(connection)
             for table in metadata.sorted_tables:
@@ -159,13 +169,16 @@ def adapt(where: str) -> None:
                     if declared.get(name) != columns and name not in constraint_names(table):
                         connection.exec_driver_sql(f"DROP INDEX {name}")
                         del indexes[name]
+                        has_changed = True
                         print(f"  dropped {name}", flush=True)
                 for index in table.indexes:
                     wanted = index._ddl_if is None or index._ddl_if.dialect == connection.dialect.name
                     if wanted and index.name not in indexes:
                         index.create(connection)
+                        has_changed = True
                         print(f"  made {index.name}", flush=True)
-            connection.exec_driver_sql("ANALYZE")
+            if has_changed:
+                connection.exec_driver_sql("ANALYZE")
     finally:
         database.close()
 
@@ -350,6 +363,89 @@ def line(row: dict[str, Any]) -> str:
     return f"{row['p50']:9.1f} {row['p95']:9.1f} {row['bytes'] / 1024:8.0f} KB  {row['path']}{mark}"
 
 
+class Viewers:
+    """Browsers that follow the live regions of the dashboard and the queue, and read what they are sent."""
+
+    def __init__(self, port: int, count: int) -> None:
+        path = "/admin/live?view=dashboard&view=queue"
+        head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAccept: text/event-stream\r\n\r\n"
+        self._sockets = [socket.create_connection(("127.0.0.1", port), timeout=30) for _ in range(count)]
+        for each in self._sockets:
+            each.sendall(head.encode())
+            each.setblocking(False)
+        self._ends = threading.Event()
+        self.received = 0
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+
+    def _read(self) -> None:
+        while not self._ends.wait(0.05):
+            for each in select.select(self._sockets, [], [], 0)[0] if self._sockets else ():
+                self.received += len(each.recv(1 << 16))
+
+    def close(self) -> None:
+        """Leave."""
+        self._ends.set()
+        self._thread.join()
+        for each in self._sockets:
+            each.close()
+
+
+def crawl_speed(viewers: int, seconds: float) -> tuple[float, int]:
+    """Pages a second that `comity serve` crawls with so many viewers, and the bytes that these were sent."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("COMITY_")}
+    environment |= {"COMITY_DELAY": "0", "COMITY_PER_HOST": "16", "ENABLE_PER_DOMAIN_BUDGET": "false"}
+    with tempfile.TemporaryDirectory(prefix="comity-bench-") as folder:
+        state = Path(folder) / "state.db"
+        long_queue.fill(state, 200_000)
+        comity = Path(sys.executable).parent / "comity"
+        command = [comity, "serve", "--port", "0", "--allow-network", "127.0.0.0/8", "--state", state]
+        process = subprocess.Popen(
+            list(map(str, command)), cwd=folder, stderr=subprocess.PIPE, text=True, env=environment
+        )
+        try:
+            assert process.stderr is not None
+            port = next(int(found[1]) for line in process.stderr if (found := re.search(r"http://[^ ;]+:(\d+)", line)))
+            threading.Thread(target=process.stderr.read, daemon=True).start()
+            looking = Viewers(port, viewers)
+            wait_until(lambda: pages_in(state) > 100, 120, "the crawl begins")
+            first, started = pages_in(state), time.perf_counter()
+            time.sleep(seconds)
+            speed = (pages_in(state) - first) / (time.perf_counter() - started)
+            looking.close()
+            return speed, looking.received
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+
+
+def pages_in(state: Path) -> int:
+    """The pages that a state has settled."""
+    with sqlite3.connect(f"file:{state}?mode=ro", uri=True, timeout=30) as connection:
+        return int(connection.execute("SELECT coalesce(max(id), 0) FROM fetches").fetchone()[0])
+
+
+def compare_viewers(count: int, rounds: int = 3, seconds: float = 20.0) -> float:
+    """Crawl in turns without and with viewers, and print; gives the ratio of the medians."""
+    serving = [sys.executable, str(REPOSITORY / "bench" / "long_queue.py"), "--serve", "1000000", "near"]
+    origin = subprocess.Popen(serving, stdout=subprocess.PIPE)
+    speeds: dict[int, list[float]] = {0: [], count: []}
+    try:
+        assert origin.stdout is not None
+        origin.stdout.readline()
+        for _ in range(rounds):
+            for viewers, found in speeds.items():
+                speed, received = crawl_speed(viewers, seconds)
+                found.append(speed)
+                print(f"{viewers:4} viewers: {speed:7.1f} pages/s, {received / 1024:,.0f} KB sent", flush=True)
+    finally:
+        origin.send_signal(signal.SIGTERM)
+        origin.wait(30)
+    ratio = statistics.median(speeds[count]) / statistics.median(speeds[0])
+    print(f"with {count} viewers: {ratio:.3f} of the speed without (medians of {rounds})")
+    return ratio
+
+
 def chosen_states(folder: Path, kinds: list[str]) -> Iterator[tuple[str, str]]:
     """Each kind of database with its state, stopped after use."""
     for kind in kinds:
@@ -374,7 +470,10 @@ def main() -> int:
     options.add_argument("--times", type=int, default=20)
     options.add_argument("--variants", type=int, default=MOST_VARIANTS, help="orders and filters to try of each page")
     options.add_argument("--fill-only", action="store_true")
+    options.add_argument("--viewers", type=int, help="compare a crawl with and without so many live viewers, no more")
     chosen = options.parse_args()
+    if chosen.viewers:
+        return int(compare_viewers(chosen.viewers) < LEAST_RATIO)
     sizes = Sizes().shrunk(100) if chosen.small else Sizes()
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="comity-bench-") as temporary:
