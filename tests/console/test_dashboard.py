@@ -1,5 +1,3 @@
-"""The dashboard and the frame of every page: live, by keyboard, on a phone, without scripts, and when it fails."""
-
 """The dashboard and the frame of every page: live, by keyboard, on a phone, without scripts, and after a failure."""
 
 from __future__ import annotations

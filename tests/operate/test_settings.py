@@ -15,7 +15,6 @@ from comity.assemble import open_state
 from comity.leases.leases import LeaseTerms
 from comity.model.errors import BadInput
 from comity.rules.priority import PriorityWeights
-from comity.run.settings_in_force import settings_table
 from comity.settings import Settings, read_settings
 
 

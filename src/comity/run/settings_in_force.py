@@ -106,20 +106,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return masked_url(str(value))
-
-
-def settings_table() -> str:
-    """Every setting as a Markdown table; `docs/settings.md` is this."""
-    lines = ["| variable | default | what it means | also accepted |", "|---|---|---|---|"]
-    for field in Settings.model_fields.values():
-        alias = field.validation_alias
-        names = [str(name) for name in alias.choices] if isinstance(alias, AliasChoices) else []
-        default = field.default
-        if isinstance(default, bool):
-            default = str(default).lower()
-        elif isinstance(default, tuple):
-            default = ",".join(default)
-        shown = "" if default in (None, "") else f"`{default}`"
-        also = ", ".join(f"`{name}`" for name in names[1:])
-        lines.append(f"| `{names[0]}` | {shown} | {field.description} | {also} |")
-    return "\n".join(lines)
