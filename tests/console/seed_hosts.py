@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID
 
 from sqlalchemy import insert, update
@@ -42,6 +43,19 @@ REASONS = {
     HostStatus.UNREACHABLE: ("dns_failure", "no such name"),
 }
 NAMES = ("library", "gazette", "orchard", "observatory", "ferry", "archive", "bakery", "atlas", "conservatory")
+
+
+def paths_of_hosts(_state: State) -> list[str]:
+    """Pages about one host, one stored page and one URL."""
+    url = quote(f"https://{PLAIN}/", safe="")
+    tabs = ("", "/requests", "/urls", "/evidence", "/fetches", "/moves", "/cooldown", "/reset")
+    return [
+        *(f"/hosts/{PLAIN}{tab}" for tab in tabs),
+        f"/robots/{PLAIN}",
+        f"/domain_policies/{PLAIN}",
+        f"/why?url={url}",
+        "/pages/query?sql=SELECT%20url,%20http_status,%20title%20FROM%20pages%20LIMIT%2020",
+    ]
 
 
 def seed_histories(state: State) -> None:
