@@ -51,7 +51,7 @@ OPERATIONS = {
     "list_crawl_jobs", "get_queue_stats", "act_on_crawl_jobs", "export_crawl_jobs", "get_crawl_job",
     "list_crawl_results", "export_crawl_results", "list_late_submissions", "get_late_submission", "get_late_html",
     "get_crawl_result", "get_result_html", "list_bots", "add_bot", "get_bot", "limit_bot", "renew_bot_key",
-    "revoke_bot", "resume_bot", "get_metrics",
+    "revoke_bot", "resume_bot", "quarantine_bot", "get_metrics",
 }  # fmt: skip
 
 
