@@ -98,6 +98,7 @@ def test_no_page_reads_past_rows_that_it_does_not_show(state: State) -> None:
         (JOBS, "-created_at", {"domain": "rare.example"}),
         (JOBS, "-created_at", {"policy_id": policy.id}),
         (JOBS, "not_before", {"delayed": True}),
+        (JOBS, "-locked_at", {"bot_id": "bot-1"}),
         (POLICIES, "next_run_at", {"enabled": False}),
         (POLICIES, "-priority", {}),
         (POLICIES, "next_run_at", {"priority": 7}),

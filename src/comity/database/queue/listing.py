@@ -69,7 +69,9 @@ JOB_SORTS: Final[Sorts] = {
     "retry_count": by(crawl_jobs.c.retry_count),
     "not_before": by(crawl_jobs.c.not_before),
 }
+# Where a condition says that a job has the time by which it is sorted.
 _DELAYED_SORTS: Final[Sorts] = {**JOB_SORTS, "not_before": (SortKey(crawl_jobs.c.not_before, is_set=True),)}
+_HELD_SORTS: Final[Sorts] = {**JOB_SORTS, "locked_at": (SortKey(crawl_jobs.c.locked_at, is_set=True),)}
 RESULT_SORTS: Final[Sorts] = {
     "created_at": by(crawl_results.c.created_at),
     "crawled_at": by(crawl_results.c.crawled_at),
@@ -95,7 +97,7 @@ def jobs(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[Any]]:
     groups: Sequence[Conditions] = ((),)
     if page.sort in ("created_at", "priority") and wanted.get("status") is None and wanted.get("bot_id") is None:
         groups = tuple((crawl_jobs.c.status == str(status),) for status in JobStatus)
-    sorts = _DELAYED_SORTS if wanted.get("delayed") else JOB_SORTS
+    sorts = _DELAYED_SORTS if wanted.get("delayed") else _HELD_SORTS if wanted.get("bot_id") else JOB_SORTS
     return page_of(connection, _jobs(), crawl_jobs, sorts, page, _job_conditions(wanted), groups)
 
 

@@ -251,7 +251,7 @@ def _key_page(request: Request, bot: Bot, key: str, done: str) -> HTMLResponse:
 
 def _bot_page(request: Request, services: Any, bot: Bot, form: Form, status: int = 200) -> HTMLResponse:
     state = services.state
-    jobs = JOBS.page(state.database, sort="-created_at", limit=_SHOWN_JOBS, bot_id=bot.bot_id)
+    jobs = JOBS.page(state.database, sort="-locked_at", limit=_SHOWN_JOBS, bot_id=bot.bot_id)
     now = state.clock.now()
     return queue.render_queue(
         request,

@@ -114,7 +114,9 @@ def _sort(query: TableQuery, wanted: dict[str, Any]) -> str:
     """Of a host, a policy or a bot, the newest jobs come first: there is an index for that order only."""
     if wanted["delayed"]:
         return "not_before"
-    is_narrow = wanted.get("domain") or wanted["policy_id"] or wanted["bot_id"]
+    if wanted["bot_id"]:
+        return "-locked_at"
+    is_narrow = wanted.get("domain") or wanted["policy_id"]
     if is_narrow and query.sort != "created_at":
         return "-created_at"
     return query.sort_text

@@ -22,7 +22,7 @@ from comity.reports.queue import JOBS, POLICIES, CrawlPolicy, PricePoint, find_p
 
 router = PageRouter("/admin/crawl_policies")
 _PATH: Final = "/crawl_policies"
-_SHOWN_PRICES: Final = 400
+_SHOWN_PRICES: Final = 150
 _SHOWN_JOBS: Final = 10
 _STATES: Final = (("enabled", "enabled"), ("disabled", "paused"), ("due", "due now"), ("failing", "failing"))
 _WHOLE: Final = frozenset({"JPY", "KRW", "VND", "CLP", "HUF", "ISK"})  # prices have no cents

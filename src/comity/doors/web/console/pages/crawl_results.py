@@ -31,7 +31,7 @@ from comity.reports.queue import (
 router = PageRouter("/admin/crawl_results")
 _PATH: Final = "/crawl_results"
 _SHOWN_HTML: Final = 200_000  # characters
-_SHOWN_PRICES: Final = 400
+_SHOWN_PRICES: Final = 150
 _CURRENCIES: Final = ("EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "BRL", "VND", "AUD", "CAD", "SEK", "PLN")
 _STOCK: Final = (("yes", "in stock"), ("no", "out of stock"))
 
