@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from comity.walk.crawl.progress import RunSummary
 
 _PAUSE_AFTER_FAULT_S: Final = 60.0
+_PAUSES_WITHIN_S: Final = 60.0  # requests in flight are finished first
+_LOOK_S: Final = 0.2
 _DEMO_DELAY_S: Final = 0.1
 _DEMO_MINUTES: Final = 5.0
 
@@ -42,7 +44,11 @@ class DemonstrationRefused(ComityError):
 
 
 class CrawlThread:
-    """Crawls what the table of hosts offers, on a thread, until stopped; a demonstration has precedence over it."""
+    """Crawls what the table of hosts offers, on a thread, until stopped.
+
+    The demonstration has precedence over it, and so have the crawls that an operator starts in the console: a worker
+    that takes one of their hosts would crawl it with settings of its own.
+    """
 
     def __init__(self, settings: Settings, limits: WorkLimits, log: Log, *, shows_demonstration: bool = False) -> None:
         self._settings = settings
@@ -54,6 +60,9 @@ class CrawlThread:
         self._stopping = threading.Event()
         self._is_demo_wanted = False
         self._is_demo_running = False
+        self._pauses = 0
+        self._is_working = False
+        self._resumed = threading.Event()
         self._finish: Callable[[], Any] = lambda: None
 
     def start(self) -> None:
@@ -68,6 +77,24 @@ class CrawlThread:
     async def ended(self) -> None:
         """Wait for the end."""
         await asyncio.to_thread(self._thread.join)
+
+    async def pause(self) -> None:
+        """Release every host and take none, until `resume`; returns when that is so, or at the latest after a while."""
+        with self._lock:
+            self._pauses += 1
+            self._resumed.clear()
+        self._interrupt()
+        for _ in range(round(_PAUSES_WITHIN_S / _LOOK_S)):
+            if not self._is_working:
+                return
+            await asyncio.sleep(_LOOK_S)
+
+    def resume(self) -> None:
+        """Go on, if no other pause lasts."""
+        with self._lock:
+            self._pauses -= 1
+            if not self._pauses:
+                self._resumed.set()
 
     @property
     def is_running(self) -> bool:
@@ -110,14 +137,22 @@ class CrawlThread:
                 if self._is_demo_wanted:
                     self._is_demo_running, self._is_demo_wanted = True, False
                     self._crawl_demonstration(ports)
-                else:
+                elif self._may_work():
                     self._work()
+                else:
+                    self._resumed.wait(_LOOK_S)
             except Exception as error:
                 message = f"the worker failed: {error or type(error).__name__}; it starts again in a minute"
                 self._log.emit(events.WORKER_FAILED, message, error=type(error).__name__)
                 self._stopping.wait(_PAUSE_AFTER_FAULT_S)
             finally:
-                self._is_demo_running, ports = False, []
+                self._is_demo_running, self._is_working = False, False
+                ports = []
+
+    def _may_work(self) -> bool:
+        with self._lock:
+            self._is_working = not self._pauses
+            return self._is_working
 
     def _work(self) -> None:
         worker = WorkerProcess(self._settings, self._limits, self._log, WorkObserver())
@@ -164,5 +199,5 @@ class CrawlThread:
         loop = asyncio.get_running_loop()
         with self._lock:
             self._finish = lambda: loop.call_soon_threadsafe(finish)
-            if self._stopping.is_set() or self._is_demo_wanted:  # the interruption came before
+            if self._stopping.is_set() or self._is_demo_wanted or self._pauses:  # the interruption came before
                 loop.call_soon(finish)

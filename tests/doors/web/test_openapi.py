@@ -54,14 +54,9 @@ OPERATIONS = {
     "list_crawl_jobs", "get_queue_stats", "act_on_crawl_jobs", "export_crawl_jobs", "get_crawl_job",
     "list_crawl_results", "export_crawl_results", "list_late_submissions", "get_late_submission", "get_late_html",
     "get_crawl_result", "get_result_html", "list_bots", "add_bot", "get_bot", "limit_bot", "renew_bot_key",
-<<<<<<< HEAD
-    "revoke_bot", "resume_bot", "get_metrics",
-    "list_requests", "list_fetches", "list_urls", "list_moves", "list_evidence_of_host", "reset_host", "cool_down_host",
-    "search_pages", "get_page", "query_pages", "list_audits", "start_audit", "compare_audits", "get_audit",
-    "stop_audit", "get_audit_report",
-=======
-    "revoke_bot", "resume_bot", "quarantine_bot", "get_metrics",
->>>>>>> con-queue
+    "revoke_bot", "resume_bot", "get_metrics", "list_requests", "list_fetches", "list_urls", "list_moves",
+    "list_evidence_of_host", "reset_host", "cool_down_host", "search_pages", "get_page", "query_pages",
+    "list_audits", "start_audit", "compare_audits", "get_audit", "stop_audit", "get_audit_report", "quarantine_bot",
 }  # fmt: skip
 
 

@@ -80,7 +80,7 @@ def build_application(
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
         opened = open_services(state, access, sessions, schedules=schedules, on_result=on_result, on_wait=on_wait)
         async with opened as services:
-            services.worker = worker
+            services.worker = services.crawls.worker = worker
             app.state.services = services
             yield
 

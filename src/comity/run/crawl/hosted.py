@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID, uuid4
 
 from comity.model.errors import BadInput, HostBusy
@@ -111,14 +111,25 @@ class _Hosted:
             self.crawl.stop(detail)
 
 
+class Worker(Protocol):
+    """The worker of this process, which gives way to the crawls that an operator starts."""
+
+    async def pause(self) -> None:
+        """Release every host, and take none until `resume`."""
+
+    def resume(self) -> None:
+        """Go on."""
+
+
 class HostedCrawls:
-    """The crawls of one server."""
+    """The crawls of one server; its worker, if it has one, pauses while one of them runs."""
 
     def __init__(self, state: State, on_fault: Callable[[str, Exception], None]) -> None:
         self._state = state
         self._on_fault = on_fault
         self._runs: dict[UUID, _Hosted] = {}
         self._is_closed = False
+        self.worker: Worker | None = None
 
     @property
     def running(self) -> int:
@@ -195,6 +206,17 @@ class HostedCrawls:
         return with_request_options(with_site(settings, seeds, under=order.under), seeds), seeds
 
     async def _run(self, run_id: UUID, run: _Hosted, state: State, seeds: Sequence[Seed], *, refresh: bool) -> None:
+        worker = self.worker
+        if worker is None:
+            await self._crawl(run_id, run, state, seeds, refresh=refresh)
+            return
+        try:
+            await worker.pause()
+            await self._crawl(run_id, run, state, seeds, refresh=refresh)
+        finally:
+            worker.resume()
+
+    async def _crawl(self, run_id: UUID, run: _Hosted, state: State, seeds: Sequence[Seed], *, refresh: bool) -> None:
         try:
             sites = await asyncio.to_thread(prepare_sites, state, seeds, source="web", refresh=refresh)
             if not sites.hosts:
