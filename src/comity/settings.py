@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from functools import cache
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AliasChoices, Field, ValidationError, field_validator, model_validator
@@ -20,19 +19,15 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 
 from comity import __version__
 from comity.model.errors import BadInput, Remedy, RemedyCode
-from comity.model.expression import ExpressionProblem, ExtractColumn
 from comity.model.run import HOST_PAGES, HTML_TYPES
 from comity.rules.canonical import web_address
 from comity.rules.content_type import is_pattern
-from comity.rules.expressions.parse import LONGEST_TEXT, RESERVED_NAMES, describe, looks_like_expression, parse_columns
 from comity.rules.expressions.printing import print_columns
 from comity.rules.priority import PriorityWeights
 from comity.rules.url_patterns import parse_patterns
 from comity.rules.user_agent import agent_token
+from comity.store.column_files import columns_in
 from comity.telemetry.serving import read_address
-
-_LONGEST_PATH: Final = 1_000
-_LIKE_A_FILE: Final = re.compile(r"[^\s'\"|]+\.\w{1,8}")
 
 Network = IPv4Network | IPv6Network
 _PASSWORD_HASH: Final = re.compile(r"\$argon2id?\$[A-Za-z0-9+/=,$]{20,400}")
@@ -545,7 +540,7 @@ class Settings(BaseSettings):
     @classmethod
     def _are_columns(cls, value: str) -> str:
         """Read a file of them, and bring them into one notation, because child processes read them again."""
-        return print_columns(_columns_in(value.strip())) if value.strip() else ""
+        return print_columns(columns_in(value.strip())) if value.strip() else ""
 
     @field_validator("pages", mode="before")
     @classmethod
@@ -673,40 +668,3 @@ def _written_as(variable: str) -> str:
         if name == variable and name not in os.environ:
             return next((each for each in os.environ if each.lower() in accepted), variable)
     return variable
-
-
-def read_columns(given: Iterable[str], option: str) -> str:
-    """Expressions and files of them, in the notation of the setting; `BadInput` for the first that cannot be read."""
-    found: dict[str, ExtractColumn] = {}
-    for text in given:
-        try:
-            columns = _columns_in(text)
-        except ValueError as error:
-            raise BadInput(option, str(error)) from None
-        for column in columns:
-            if column.name.casefold() in found:
-                raise BadInput(option, f"there are two columns “{column.name}”; choose another name with AS")
-            found[column.name.casefold()] = column
-    return print_columns(found.values())
-
-
-def _columns_in(text: str) -> Sequence[ExtractColumn]:
-    """The columns of an expression, or of a file that it names; `ValueError` if they cannot be read."""
-    path = Path(text.removeprefix("@")).expanduser()
-    is_file = text.startswith("@") or (
-        len(text) <= _LONGEST_PATH and "\n" not in text and not looks_like_expression(text) and path.is_file()
-    )
-    if not is_file and _LIKE_A_FILE.fullmatch(text) and not looks_like_expression(text):
-        raise ValueError(f"there is no file {path}; an expression is written as: price DECIMAL FROM css '.price'")
-    name, written = f"“{' '.join(text.split())[:60]}”", text
-    if is_file:
-        try:
-            with path.open("rb") as file:
-                name, written = str(path), file.read(LONGEST_TEXT * 4 + 1).decode("utf-8-sig")
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-            raise ValueError(f"cannot read {path}: {reason}") from None
-    columns = parse_columns(written, RESERVED_NAMES)
-    if isinstance(columns, ExpressionProblem):
-        raise ValueError(f"{name}, {describe(written, columns)}")
-    return columns

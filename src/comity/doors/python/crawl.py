@@ -15,7 +15,8 @@ from comity.model.host import Seed
 from comity.rules.seed_list import read_seed
 from comity.run.crawl.sites import with_page_limit, with_request_options, with_site
 from comity.run.remedies import with_remedies
-from comity.settings import Settings, read_columns
+from comity.settings import Settings
+from comity.store.column_files import read_columns
 from comity.store.target import read_target
 
 

@@ -215,7 +215,7 @@ def stored_settings(stored: Mapping[str, Any]) -> dict[str, Any]:
     """What is stored besides pages as they came, as settings."""
     if not stored["extract"]:
         return {**stored, "extract": None}
-    from comity.settings import read_columns
+    from comity.store.column_files import read_columns
 
     return {**stored, "extract": read_columns(stored["extract"], "--extract")}
 
