@@ -58,6 +58,25 @@ def test_it_crawls_what_is_added_and_goes_on_after_a_kill(comity: CommandLine) -
 
 
 @pytest.mark.roomy
+def test_a_crawl_from_the_console_has_its_hosts_to_itself(comity: CommandLine) -> None:
+    """The worker pauses until the crawl has ended: with its own settings it would visit all pages."""
+    with Web() as web:
+        links = [f"/{number}" for number in range(30)]
+        first, second = (web.site({"/": page(*links)} | {link: page() for link in links}) for _ in range(2))
+        with serving(comity, COMITY_DELAY="0.02") as (process, client):
+            assert client.post("/admin/seeds", json={"seeds": [first.url("/")]}).status_code == 201
+            until(lambda: len(first.log) > 4)
+            asked = client.post("/admin/crawl/runs", json={"seeds": [second.url("/")], "max_pages": 7})
+            path = f"/admin/crawl/runs/{asked.json()['run_id']}"
+            ended = until(lambda: (run := client.get(path).json())["status"] != "running" and run)
+            assert (ended["pages_crawled"], ended["end_reason"]) == (7, "page_limit"), ended
+            until(lambda: set(links) <= set(first.pages()))  # the worker went on
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 0
+    assert sorted(path for path in first.pages() if path in links) == sorted(links), "no page came twice"
+
+
+@pytest.mark.roomy
 def test_the_demonstration_is_loaded_with_one_click_and_nothing_is_made_elsewhere(comity: CommandLine) -> None:
     with serving(comity, COMITY_ALLOW_NETWORKS="", COMITY_STATE="comity-data/state.db") as (process, client):
         until(lambda: client.get("/admin/demonstration").json()["is_offered"])
