@@ -210,17 +210,23 @@ class Table:
         return Listing(self, query, shown, has_more, total, total_is_exact, path, more, cursor)
 
     def csv(self, rows: Iterable[Any]) -> StreamingResponse:
-        """Send rows as CSV, at most 100,000 of them, as they are read."""
-        headers = {"Content-Disposition": f'attachment; filename="{self.name}.csv"'}
-        return StreamingResponse(self._lines(rows), media_type="text/csv; charset=utf-8", headers=headers)
+        """Send rows as CSV, at most 100,000 of them, as they are read.
 
-    def _lines(self, rows: Iterable[Any]) -> Iterator[bytes]:
+        The first rows are read here: what is wrong with the list is an error then, not a file that breaks off.
+        """
+        left = islice(rows, MOST_CSV_ROWS)
+        first = list(islice(left, _CSV_CHUNK))
+        headers = {"Content-Disposition": f'attachment; filename="{self.name}.csv"'}
+        return StreamingResponse(self._lines(first, left), media_type="text/csv; charset=utf-8", headers=headers)
+
+    def _lines(self, first: list[Any], left: Iterator[Any]) -> Iterator[bytes]:
         columns = [column for column in self.columns if column.in_csv]
         yield csv_line([column.name for column in columns]).encode()
-        left = islice(rows, MOST_CSV_ROWS)
-        while chunk := list(islice(left, _CSV_CHUNK)):
+        chunk = first
+        while chunk:
             lines = "".join(csv_line([column.text(row) for column in columns]) for row in chunk)
             yield lines.encode("utf-8", "replace")
+            chunk = list(islice(left, _CSV_CHUNK))
 
 
 @dataclass(frozen=True, slots=True)
