@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -217,16 +217,15 @@ class Table:
         left = islice(rows, MOST_CSV_ROWS)
         first = list(islice(left, _CSV_CHUNK))
         headers = {"Content-Disposition": f'attachment; filename="{self.name}.csv"'}
-        return StreamingResponse(self._lines(first, left), media_type="text/csv; charset=utf-8", headers=headers)
+        return StreamingResponse(self._lines(chain(first, left)), media_type="text/csv; charset=utf-8", headers=headers)
 
-    def _lines(self, first: list[Any], left: Iterator[Any]) -> Iterator[bytes]:
+    def _lines(self, rows: Iterable[Any]) -> Iterator[bytes]:
         columns = [column for column in self.columns if column.in_csv]
         yield csv_line([column.name for column in columns]).encode()
-        chunk = first
-        while chunk:
+        left = iter(rows)
+        while chunk := list(islice(left, _CSV_CHUNK)):
             lines = "".join(csv_line([column.text(row) for column in columns]) for row in chunk)
             yield lines.encode("utf-8", "replace")
-            chunk = list(islice(left, _CSV_CHUNK))
 
 
 @dataclass(frozen=True, slots=True)
