@@ -214,7 +214,7 @@ class Table:
 
         The first rows are read here: what is wrong with the list is an error then, not a file that breaks off.
         """
-        left = islice(rows, MOST_CSV_ROWS)
+        left = iter(rows)
         first = list(islice(left, _CSV_CHUNK))
         headers = {"Content-Disposition": f'attachment; filename="{self.name}.csv"'}
         return StreamingResponse(self._lines(chain(first, left)), media_type="text/csv; charset=utf-8", headers=headers)
@@ -222,7 +222,7 @@ class Table:
     def _lines(self, rows: Iterable[Any]) -> Iterator[bytes]:
         columns = [column for column in self.columns if column.in_csv]
         yield csv_line([column.name for column in columns]).encode()
-        left = iter(rows)
+        left = islice(rows, MOST_CSV_ROWS)
         while chunk := list(islice(left, _CSV_CHUNK)):
             lines = "".join(csv_line([column.text(row) for column in columns]) for row in chunk)
             yield lines.encode("utf-8", "replace")
