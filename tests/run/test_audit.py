@@ -19,7 +19,9 @@ from comity.model.errors import ComityError, NotFound
 from comity.model.gate import DOOR_PROFILES, Door
 from comity.reports.audit.stored import StoredAudit, read_info, stored_audits
 from comity.rules.audit.findings import find
+from comity.run.audit import service
 from comity.run.audit.audit import AuditRun, plan_audit
+from comity.run.audit.service import AuditService
 from comity.walk.crawl.progress import Progress
 from tests.servers.ports import closed_port
 from tests.servers.waiting import wait_until
@@ -558,3 +560,20 @@ def test_translations_that_only_a_sitemap_names_are_visited_and_must_be_named_bo
     assert found["hreflang_to_error"] == {site.url("/en"): f"fr: {site.url('/fr')} (404)"}
     assert found["hreflang_invalid"] == {site.url("/en"): "'xx'"}
     assert "error_in_sitemap" not in found
+
+
+def test_an_audit_that_begins_too_late_is_stopped_and_not_left_to_itself(
+    place: Place, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "_BEGINS_WITHIN_S", 0.0)
+    failures: list[BaseException] = []
+    audits = AuditService(
+        place.settings(audits=str(place.folder / "audits")), lambda _audit, problem: failures.append(problem)
+    )
+    with pytest.raises(ComityError, match="did not begin in time"):
+        audits.start(planted(web, 3).url("/"))
+    (run,) = audits._runs.values()
+    audits.close()
+    assert run.wait(0), "the server does not wait for it"
+    assert audits.running() == []
+    assert all(isinstance(each, ComityError) for each in failures)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from comity.model.errors import BadInput, NotFound
+from comity.run.stored_pages import client
 from comity.run.stored_pages.client import StoredPages, TooMuch
 from comity.run.stored_pages.questions import answer
 from tests.store.light import nothing, page
@@ -143,3 +144,20 @@ def test_the_child_says_what_is_wrong_and_what_is_missing(place: Path, tmp_path:
             await pages.close()
 
     asyncio.run(ask())
+
+
+def test_a_question_waits_a_limited_time_for_others_and_leaves_the_queue(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def ask() -> dict[str, Any]:
+        pages = StoredPages.at(str(place), list)
+        try:
+            with monkeypatch.context() as patched:
+                patched.setattr(client, "_MOST_WAIT_S", 0.0)
+                with pytest.raises(TooMuch, match="too many questions"):
+                    await pages.query("SELECT 1 FROM pages")
+            return await pages.query("SELECT count(*) FROM pages")
+        finally:
+            await pages.close()
+
+    assert asyncio.run(ask())["rows"] == [["4"]]

@@ -10,15 +10,18 @@ from comity.reports.audit.stored import INFO, StoredAudit, stored_audits
 from comity.rules.canonical import web_address
 
 
-def find_audit(audits: Path, name: str, *, earlier_than: AuditInfo | None = None) -> StoredAudit:
+def find_audit(
+    audits: Path, name: str, *, earlier_than: AuditInfo | None = None, may_be_folder: bool = True
+) -> StoredAudit:
     """The audit of that name or in that folder, or the newest of that site; `NotFound` if there is none.
 
     With `earlier_than`, a site means its newest audit before that one: an audit compared with itself shows no change.
+    A name that comes from the network must not be a folder: it could lead anywhere.
     """
-    folder = Path(name).expanduser()
-    if (folder / INFO).is_file():
+    folder = Path(name).expanduser() if may_be_folder else None
+    if folder is not None and _holds_audit(folder):
         return StoredAudit(folder)
-    if name not in ("", ".", "..") and "/" not in name and (audits / name / INFO).is_file():
+    if name not in ("", ".", "..") and "/" not in name and _holds_audit(audits / name):
         return StoredAudit(audits / name)
     host = _host(name)
     if host is not None:
@@ -33,6 +36,13 @@ def find_audit(audits: Path, name: str, *, earlier_than: AuditInfo | None = None
             f"there is no audit of {name} before {earlier_than.audit_id}", remedy=Remedy(RemedyCode.LIST_AUDITS)
         )
     raise NotFound(f"there is no audit {name!r}", remedy=Remedy(RemedyCode.LIST_AUDITS))
+
+
+def _holds_audit(folder: Path) -> bool:
+    try:
+        return (folder / INFO).is_file()
+    except OSError:  # longer than a name of a file may be, or not ours to read
+        return False
 
 
 def _host(text: str) -> str | None:

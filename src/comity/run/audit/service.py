@@ -83,13 +83,16 @@ class AuditService:
             self._runs[key] = run
             run.start()
         info = self._begun(run)
+        if info is None and not run.wait(0):
+            run.stop()  # it keeps its place among the runs until it has ended, so that `close` waits for it
+            raise ComityError("the audit did not begin in time; try again")
         with self._lock:
             self._runs.pop(key, None)
             if info is not None:
                 self._runs[info.audit_id] = run
         if info is None:
             run.close()  # raises what went wrong
-            raise ComityError("the audit did not begin in time; try again")
+            raise ComityError("the audit did not begin; try again")
         return info
 
     def stored(self, audit_id: str) -> StoredAudit:

@@ -16,6 +16,7 @@ SECONDS: Final = 10.0
 """How long one question may take by the clock."""
 MOST_ROWS: Final = 1_000
 MOST_BYTES: Final = 2_000_000
+_MOST_WAIT_S: Final = 60.0  # for the questions of others, a process to start and the answer
 _CPU_SECONDS: Final = 2 * SECONDS  # two threads; the child itself stops at `SECONDS`
 _MOST_CHILDREN: Final = 2
 _RESIDENT_BYTES: Final = 500 << 20
@@ -68,7 +69,11 @@ class StoredPages:
     async def _ask(self, **question: Any) -> dict[str, Any]:
         takedowns = list(await asyncio.to_thread(self.takedowns))
         question |= {"place": self.place, "takedowns": takedowns, "seconds": self.seconds}
-        pieces = await self.pool.call(json.dumps(question).encode(), b"", _CPU_SECONDS)
+        try:
+            async with asyncio.timeout(_MOST_WAIT_S):
+                pieces = await self.pool.call(json.dumps(question).encode(), b"", _CPU_SECONDS)
+        except TimeoutError:
+            raise TooMuch("too many questions about stored pages are being answered; try again later") from None
         if isinstance(pieces, Failed):
             if pieces.code is Failure.CRASHED:
                 raise TooMuch("the process that reads pages ended unexpectedly; try a simpler question")

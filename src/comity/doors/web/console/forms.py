@@ -21,11 +21,15 @@ MOST_FIELDS: Final = 2000  # a bulk action on a page of rows has 200
 Body = TypeVar("Body", bound=BaseModel)
 
 
-class FormInvalid(Exception):
-    """What was entered cannot be used; `errors` has a sentence by field, "" for the whole form."""
+class FormInvalid(ApiError):
+    """What was entered cannot be used; `errors` has a sentence by field, "" for the whole form.
+
+    A page that does not show its form again answers with these sentences as an error, 422.
+    """
 
     def __init__(self, errors: Mapping[str, str]) -> None:
-        super().__init__("; ".join(errors.values()))
+        named = (f"{name}: {text}" if name else text for name, text in errors.items())
+        super().__init__(422, "bad_input", "; ".join(named))
         self.errors = dict(errors)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -210,9 +210,14 @@ class Table:
         return Listing(self, query, shown, has_more, total, total_is_exact, path, more, cursor)
 
     def csv(self, rows: Iterable[Any]) -> StreamingResponse:
-        """Send rows as CSV, at most 100,000 of them, as they are read."""
+        """Send rows as CSV, at most 100,000 of them, as they are read.
+
+        The first rows are read here: what is wrong with the list is an error then, not a file that breaks off.
+        """
+        left = iter(rows)
+        first = list(islice(left, _CSV_CHUNK))
         headers = {"Content-Disposition": f'attachment; filename="{self.name}.csv"'}
-        return StreamingResponse(self._lines(rows), media_type="text/csv; charset=utf-8", headers=headers)
+        return StreamingResponse(self._lines(chain(first, left)), media_type="text/csv; charset=utf-8", headers=headers)
 
     def _lines(self, rows: Iterable[Any]) -> Iterator[bytes]:
         columns = [column for column in self.columns if column.in_csv]

@@ -19,7 +19,6 @@ from comity.doors.web.audiences import Audience, Router
 from comity.doors.web.errors import error_responses
 from comity.doors.web.requests import AuditRequest, Limit, Line
 from comity.doors.web.services import Services, WebServices
-from comity.model.errors import NotFound
 from comity.reports.audit.build import compare_stored, report_of
 from comity.reports.audit.find import find_audit
 from comity.reports.audit.stored import StoredAudit, stored_audits
@@ -110,8 +109,5 @@ def report(services: Services, audit_id: AuditId) -> Any:
 def two_audits(services: WebServices, before: str, after: str) -> tuple[StoredAudit, StoredAudit]:
     """Two audits to compare, by name or site; never by a path."""
     folder = services.audits.folder
-    for name in (before, after):
-        if "\\" in name or name.startswith((".", "/", "~")):
-            raise NotFound(f"there is no audit {name!r}")
-    later = find_audit(folder, after)
-    return find_audit(folder, before, earlier_than=later.info), later
+    later = find_audit(folder, after, may_be_folder=False)
+    return find_audit(folder, before, earlier_than=later.info, may_be_folder=False), later

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -162,6 +162,6 @@ def read_cursor(text: str) -> tuple[datetime, UUID]:
         at = datetime.fromisoformat(moment)
         if at.tzinfo is None:
             raise ValueError
-        return at, UUID(hex=identity)
+        return at.astimezone(UTC), UUID(hex=identity)  # in UTC it may be out of range
     except (ValueError, OverflowError):
         raise BadInput("cursor", "is not the cursor of a page") from None

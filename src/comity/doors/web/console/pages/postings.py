@@ -64,7 +64,7 @@ async def found(request: Request, services: Services) -> Response:
     """Show postings that match."""
     query, ignored = _query(request)
     if request.query_params.get("format") == "csv":
-        return _CSV.csv(_all_postings(services, query))
+        return await asyncio.to_thread(_CSV.csv, _all_postings(services, query))
     page = await services.find_postings(query)
     chosen = {name: getattr(query, name) for name in FILTERS}
     if query.international_eligible is not None:

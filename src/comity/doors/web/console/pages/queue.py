@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from math import ceil
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -107,8 +108,8 @@ def countdown(until: datetime | None, now: datetime) -> Markup:
     """How long a lock still lasts; the script counts it down."""
     if until is None:
         return components.NOTHING
-    left_s = (until - now).total_seconds()
-    text = f"{left_s // 60:.0f}:{left_s % 60:02.0f}" if left_s > 0 else "ran out"
+    left_s = ceil((until - now).total_seconds())  # as the script does
+    text = f"{left_s // 60}:{left_s % 60:02}" if left_s > 0 else "ran out"
     return Markup('<time class="countdown" data-countdown datetime="{}" title="{} UTC">{}</time>').format(
         iso_time(until), f"{until:%Y-%m-%d %H:%M:%S}", text
     )

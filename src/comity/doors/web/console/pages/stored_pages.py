@@ -89,7 +89,7 @@ async def listed(request: Request, services: Services) -> Response:
     try:
         wanted["host"] = host_of(services, query.get("host"))
         if query.wants_csv:
-            return _csv(services, wanted)
+            return await _csv(services, wanted)
         found = StoredPageList.model_validate(
             await services.stored_pages.search(**wanted, after=query.after or None, limit=query.limit)
             | {"limit": query.limit}
@@ -111,20 +111,27 @@ async def listed(request: Request, services: Services) -> Response:
     )
 
 
-def _csv(services: WebServices, wanted: dict[str, str]) -> StreamingResponse:
+async def _csv(services: WebServices, wanted: dict[str, str]) -> StreamingResponse:
+    async def part(after: str | None, limit: int) -> dict[str, Any]:
+        found = await services.stored_pages.search(**wanted, after=after, limit=limit)
+        if found["timed_out"]:  # the file must not end as if this were all
+            raise TooMuch(f"the search took longer than {SECONDS:g} s; narrow it by a host or a URL")
+        return found
+
+    first = await part(None, _CSV_ROWS)  # what is wrong is an error then, not a file that breaks off
+
     async def lines() -> AsyncIterator[bytes]:
         columns = [column for column in PAGES.columns if column.in_csv]
         yield csv_line([column.name for column in columns]).encode()
-        after: str | None = None
-        left = MOST_CSV_ROWS
+        found, left = first, MOST_CSV_ROWS
         for _round in range(_MOST_ROUNDS):
-            found = await services.stored_pages.search(**wanted, after=after, limit=min(_CSV_ROWS, left))
             rows = [StoredPageView.model_validate(each) for each in found["pages"]]
             for row in rows:
                 yield csv_line([column.text(row) for column in columns]).encode("utf-8", "replace")
-            left, after = left - len(rows), found["next"]
-            if after is None or left <= 0:
+            left -= len(rows)
+            if found["next"] is None or left <= 0:
                 return
+            found = await part(found["next"], min(_CSV_ROWS, left))
 
     headers = {"Content-Disposition": 'attachment; filename="pages.csv"'}
     return StreamingResponse(lines(), media_type="text/csv; charset=utf-8", headers=headers)
