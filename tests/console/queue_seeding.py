@@ -160,7 +160,7 @@ def _open_jobs(connection: Connection, policies: list[UUID], now: datetime) -> N
                 )
         else:
             job_id = _job(connection, policy, at, BOTS[1], locked_at=at)
-            later = now + timedelta(minutes=5 + number)
+            later = now + timedelta(minutes=65 + number)
             _move(connection, job_id, at, status="pending", not_before=later, retry_count=1, error_msg="HTTP 503")
 
 

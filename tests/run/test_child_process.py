@@ -16,6 +16,7 @@ from tests.walk.site import Web, tree
 
 CHANGED: dict[str, Any] = {
     "state": "elsewhere.db",
+    "admin_prefix": "/console",
     "database_url": "postgresql://me:secret@127.0.0.1:1/none",
     "redis_url": "redis://:secret@127.0.0.1:1/0",
     "seeds_redis_url": "redis://127.0.0.1:1/1",

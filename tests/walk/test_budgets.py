@@ -25,7 +25,7 @@ def test_pages_per_run_are_exact_whatever_is_under_way(web: Web, place: Place, l
     assert sum(len(site.pages()) for site in sites) == limit
     assert len(place.kept()) == limit
     assert (summary.status, summary.code) == ("finished", "page_limit")
-    assert summary.reason.startswith(f"the limit of {limit} pages per run was reached")
+    assert summary.reason.startswith(f"the limit of {limit} page{'s' * (limit > 1)} per run was reached")
     assert reasons(place) == [("finished", "page_limit")]
     assert all(row["claimed_by"] is None for row in place.rows("SELECT claimed_by FROM domains"))
 

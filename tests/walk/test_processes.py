@@ -133,7 +133,7 @@ def test_the_pages_of_a_run_are_exact_over_all_processes(web: Web, place: Place,
     left = [site for site in sites if QUEUED in place.frontier(site.host).values()]
     taken = {line["host"]: line for line in summary["hosts"]}
     for site in left:
-        assert site.host not in taken or f"{limit} pages per run" in taken[site.host]["reason"]
+        assert site.host not in taken or f"{limit} page{'s' * (limit > 1)} per run" in taken[site.host]["reason"]
     assert_all_is_given_back(place)
     assert place.comity("crawl", *seeds(sites)).code == 0
     for site in sites:

@@ -81,7 +81,7 @@ _NAMES_OF_IMAGES: Final = ("aria-label", "aria-labelledby", "title")
 _DECORATION: Final = ("presentation", "none")
 _POLICY: Final = "content-security-policy"
 # A refresh to another page within a second (WHATWG HTML, "refresh"); one of its own page has no address.
-_FORWARDING: Final = re.compile(r"\s*[01](?:\.\d*)?\s*[;,]\s*(?:url\s*=\s*)?['\"]?\s*[^\s'\"]", re.IGNORECASE)
+_FORWARDING: Final = re.compile(r"\s*[01](?:\.\d*)?\s*[;,]\s*+(?:url\s*=\s*)?+['\"]?\s*[^\s'\"]", re.IGNORECASE)
 _ROBOTS: Final = frozenset({"robots", "slurp", "yandex", "baiduspider", "google", "facebookexternalhit"})
 _BLANKS: Final = "".join(map(chr, range(0x21)))  # what the URL parser strips from both ends of an address
 _LINK_FIELD: Final = re.compile(

@@ -207,7 +207,7 @@ def test_the_api_page_states_the_audiences_and_limits() -> None:
         "/".join(route.path.split("/")[:3]) for router in large for route in router.routes if isinstance(route, Route)
     }
     listed = section[section.index("Bodies of") : section.index(f"{LARGE_BODY_BYTES // 1024} KiB")]
-    assert set(re.findall(r"`(.*?)`", listed)) == paths
+    assert {"/".join(path.split("/")[:3]) for path in re.findall(r"`(.*?)`", listed)} == paths
     ids, urls = 65_536, 524_288
     limits = {rules_of(router).max_body_bytes for router in ROUTERS}
     assert limits == {SMALL_BODY_BYTES, LARGE_BODY_BYTES, 8_000_000, ids, urls}
