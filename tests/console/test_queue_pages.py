@@ -167,7 +167,7 @@ def test_policies_are_changed_in_bulk_and_filtered_by_their_url(own_console: Ser
     expect(page.locator(".notice")).to_contain_text("Paused 3 policies")
     page.get_by_label("State").select_option("enabled")
     expect(page.locator("#table-crawl_policies .empty")).to_contain_text("Nothing matches")
-    assert "state=enabled" in page.url
+    expect(page).to_have_url(re.compile("state=enabled"))
     page.get_by_label("State").select_option("disabled")
     expect(page.locator("#table-crawl_policies tbody tr")).to_have_count(3)
     page.locator("[data-tick]").first.check()
