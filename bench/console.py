@@ -283,7 +283,7 @@ def page_paths(sizes: Sizes) -> list[str]:
     """The paths of every route that serves a page, with the heavy rows as their parameters."""
     from fastapi.routing import iter_route_contexts
 
-    from comity.doors.web.routes import ROUTERS
+    from comity.doors.web.application import ROUTERS
 
     names = ids()
     found: dict[str, None] = {}
