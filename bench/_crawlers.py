@@ -151,6 +151,10 @@ def resident_kb(process: int) -> tuple[int, int]:
     return int(figures.get("VmRSS", 0)), int(figures.get("VmHWM", 0))
 
 
+class PeerCrashed(Exception):
+    """Another crawler crashed, as wget2 does now and then: its run is repeated, ours never is."""
+
+
 def run_crawler(name: str, folder: Path, seeds: Path, authority: Path | None) -> Cost:
     """Run a crawler to its end on the second core."""
     # As installed programs are run: with the byte code of the run before.
@@ -181,6 +185,8 @@ def run_crawler(name: str, folder: Path, seeds: Path, authority: Path | None) ->
     process.returncode = os.waitstatus_to_exitcode(status)
     watch.stopped.set()
     watch.join()
+    if process.returncode < 0 and name != "comity":
+        raise PeerCrashed(f"{name} was ended by signal {-process.returncode}")
     if process.returncode not in ((0, SERVER_ERRORS) if name == "wget2" else (0,)):
         raise SystemExit(f"{name} ended with {process.returncode}: {said.read_text()[-800:]}")
     return Cost(seconds, used.ru_utime + used.ru_stime, watch.peak_kb / 1024)

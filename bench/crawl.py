@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from _crawlers import NAMES, Cost, missing, refuse_if_busy, run_crawler, version_of
+from _crawlers import NAMES, Cost, PeerCrashed, missing, refuse_if_busy, run_crawler, version_of
 from _origin import NGINX_MISSING, Origin, Seen, nginx
 from _site import CORES, pinned
 from _web import Web, made_web
@@ -102,11 +102,20 @@ def measure(web: Web, names: list[str], repeats: int) -> Figures:
 
 
 def one_run(name: str, web: Web, origin: Origin) -> Run:
-    """One crawl in a new folder."""
-    with tempfile.TemporaryDirectory(prefix="comity-bench-") as text:
-        seeds = Path(text) / "seeds.txt"
-        seeds.write_text(web.seeds())
-        cost = run_crawler(name, Path(text), seeds, origin.authority)
+    """One crawl in a new folder; a peer that crashes is started again, twice at most."""
+    for crashes_left in (2, 1, 0):
+        with tempfile.TemporaryDirectory(prefix="comity-bench-") as text:
+            seeds = Path(text) / "seeds.txt"
+            seeds.write_text(web.seeds())
+            try:
+                cost = run_crawler(name, Path(text), seeds, origin.authority)
+            except PeerCrashed as crash:
+                origin.seen()  # forget the requests of the run that counts for nothing
+                print(f"{crash}; its run is repeated", flush=True)
+                if crashes_left:
+                    continue
+                raise SystemExit(f"{crash} three times in a row") from None
+        break
     return Run(cost, origin.seen())
 
 
