@@ -149,6 +149,7 @@ def test_every_finding_has_its_meaning_remedy_and_pages() -> None:
     assert {unquote(each[1:]) for each in reader.links if each.startswith("#")} <= set(reader.ids)
     assert page.count("What it means to visitors") == len(FindingCode)
     assert page.count(">15 more") == len(FindingCode) * 2  # behind a fold, and in a remark on paper
+    assert page.count(">25 lines<") == 2 * 2  # of robots.txt: faulty, and without effect; in the summary and below
 
 
 def test_a_clean_site_is_said_to_be_clean() -> None:

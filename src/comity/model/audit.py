@@ -402,8 +402,13 @@ class Finding:
 
     @property
     def count(self) -> int:
-        """How many pages have it."""
+        """How many pages have it, or lines of robots.txt."""
         return len(self.pages)
+
+    @property
+    def unit(self) -> str:
+        """What `count` counts."""
+        return "line" if self.code in (FindingCode.ROBOTS_SYNTAX, FindingCode.ROBOTS_RULE_WITHOUT_EFFECT) else "URL"
 
 
 class AgentRule(NamedTuple):

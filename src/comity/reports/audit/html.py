@@ -177,7 +177,7 @@ def _contents(findings: Sequence[Finding]) -> Html:
             "tr",
             element("td", _tag(each.severity)),
             element("td", element("a", each.title, href=f"#{each.code}")),
-            element("td", counted(each.count, "URL"), class_="number"),
+            element("td", counted(each.count, each.unit), class_="number"),
         )
         for each in findings
     ]
@@ -278,7 +278,7 @@ def _finding(finding: Finding, most_bytes: int) -> Html:
         "summary",
         element("h4", finding.title),
         _tag(finding.severity),
-        element("span", counted(finding.count, "URL"), class_="count"),
+        element("span", counted(finding.count, finding.unit), class_="count"),
     )
     return element("details", summary, body, Html("\n"), class_="finding", data_code=str(finding.code))
 

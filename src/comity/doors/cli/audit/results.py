@@ -131,7 +131,7 @@ def _write_findings(report: AuditReport) -> None:
         )
         for each in report.findings
     ]
-    write_table([Column("SEVERITY"), Column("PROBLEM"), Column("URLS", True)], rows)
+    write_table([Column("SEVERITY"), Column("PROBLEM"), Column("FOUND", True)], rows)
     numbers = {level: sum(each.severity is level for each in report.findings) for level in Severity}
     said = ", ".join(counted(number, level.value) for level, number in numbers.items())
     write_line(f"{counted(len(report.findings), 'kind')} of problem: {said}.")
