@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import socket
+import sqlite3
 import threading
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import ProgrammingError
@@ -45,6 +47,22 @@ def test_postgresql_is_known_by_its_usual_spellings(where: str) -> None:
     assert database.is_shared
     assert database.engine.url.drivername == "postgresql+psycopg"
     assert ":p@" not in database.location
+    database.close()
+
+
+def test_a_connection_that_is_in_use_while_the_state_is_closed_is_closed_afterwards(database_url: str) -> None:
+    database = open_database(database_url)
+    with database.read() as connection:
+        held: Any = connection.connection.dbapi_connection
+        database.close()
+        assert connection.scalar(text("SELECT 1")) == 1
+    with pytest.raises((sqlite3.ProgrammingError, psycopg.OperationalError), match="closed"):
+        held.execute("SELECT 1")
+    with database.read() as connection:
+        assert connection.scalar(text("SELECT 1")) == 1
+        later = connection.connection.dbapi_connection
+    with database.read() as connection:
+        assert connection.connection.dbapi_connection is later, "connections are kept, as before"
     database.close()
 
 

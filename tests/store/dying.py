@@ -53,6 +53,8 @@ def prepare(step: str) -> None:
             joining.copyfileobj = die
         case "while a part is copied":
             joining.copyfileobj = half_copied
+        case "before a new file has its name":
+            os.link = on_name(os.link, "new-")
         case "before a joined part is noted":
             joining.add_joined = die
         case "before a note is taken away":

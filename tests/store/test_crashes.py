@@ -42,6 +42,7 @@ APPENDED = (
 )
 LOADED = (
     "before a part is joined",
+    "before a new file has its name",
     "before a joined part is noted",
     "before a part is taken away",
     "before a note is taken away",

@@ -20,6 +20,7 @@ from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from comity.model.errors import BadInput, StateUnavailable
 
@@ -115,8 +116,16 @@ class Database:
                 connection.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
-        """Give back every connection."""
-        self.engine.dispose()
+        """Close every connection; one that another thread still uses is closed when that thread is done with it."""
+        pool = self.engine.pool
+        self.engine.dispose()  # makes another pool, and leaves open what is returned to this one later
+        event.listen(pool, "checkin", _close_returned)
+        pool.dispose()  # what came back just now
+
+
+def _close_returned(_connection: Any, entry: ConnectionPoolEntry) -> None:
+    """Close a connection that comes back after its pool was given up."""
+    entry.invalidate()
 
 
 def open_database(where: str | Path, *, connections: int = 2) -> Database:

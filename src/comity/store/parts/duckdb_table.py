@@ -6,6 +6,7 @@ is one transaction, together with a digest of it, so that a part is never loaded
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -18,6 +19,7 @@ import duckdb
 from comity.model.errors import BadInput, ComityError
 from comity.store.formats.columns import COLUMNS, NAMES
 from comity.store.parts.manifest import size_and_digest
+from comity.store.parts.part import put_once
 
 # No extension is fetched, and none is loaded from elsewhere.
 OFFLINE: Final[dict[str, Any]] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
@@ -67,6 +69,8 @@ def open_to_write(path: Path, ends_at: float, memory: str = MEMORY_STEPS[-1]) ->
     """A connection whose own tables are those of the file, with all that pages need; `Busy` if it cannot be had."""
     overflow = path.with_name(f"{path.name}.overflow")  # where a load that outgrows its memory goes on
     settings = OFFLINE | {"threads": 1, "memory_limit": memory, "temp_directory": str(overflow)}
+    if not path.exists():
+        _create_file(path, overflow)
     with closing(duckdb.connect(":memory:", config=settings)) as connection:
         _attach(connection, path, "kept", _WRITABLE, ends_at)
         try:
@@ -84,6 +88,19 @@ def open_to_write(path: Path, ends_at: float, memory: str = MEMORY_STEPS[-1]) ->
             raise OSError(f"{path}: {one_line(problem)}") from None
         finally:
             shutil.rmtree(overflow, ignore_errors=True)
+
+
+def _create_file(path: Path, overflow: Path) -> None:
+    """Make an empty DuckDB file under another name, then rename it: DuckDB writes a new file in several steps.
+
+    A process that died between two of them would leave a file that DuckDB refuses to open.
+    """
+    new = overflow / f"new-{os.getpid()}.duckdb"
+    with suppress(OSError, duckdb.IOException):  # attaching the file fails for the same reason, and says so
+        overflow.mkdir(exist_ok=True)
+        with closing(duckdb.connect(":memory:", config=OFFLINE)) as connection:
+            connection.execute(f"ATTACH {quoted(new)} AS kept {_WRITABLE}")
+        put_once(new, path)
 
 
 def check_table(path: Path) -> None:
