@@ -446,7 +446,7 @@ CREATE TABLE IF NOT EXISTS robots_cache (
     expires_at TIMESTAMP WITH TIME ZONE,
     crawl_delay_ms INTEGER,
     disallow JSONB,
-    access VARCHAR(20) DEFAULT 'parsed' NOT NULL,
+    access VARCHAR(20) DEFAULT 'parse' NOT NULL,
     http_status INTEGER,
     version VARCHAR(32),
     etag TEXT,
@@ -465,7 +465,7 @@ ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS fetched_at TIMESTAMP WITH TIME
 ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS expires_at TIMESTAMP WITH TIME ZONE;
 ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS crawl_delay_ms INTEGER;
 ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS disallow JSONB;
-ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS access VARCHAR(20) DEFAULT 'parsed' NOT NULL;
+ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS access VARCHAR(20) DEFAULT 'parse' NOT NULL;
 ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS http_status INTEGER;
 ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS version VARCHAR(32);
 ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS etag TEXT;

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Any
+
+import pytest
 from playwright.sync_api import Browser, expect
 from sqlalchemy import func, insert, select
 
 from comity.database.tables import domains, fetches
 from comity.doors.web.console.navigation import SECTIONS
+from comity.doors.web.console.pages import dashboard
 from comity.operate.sources import add_source
+from comity.reports.dashboard import Dashboard, dashboard_of
 from tests.console.conftest import OpenPage
 from tests.console.looks import check_looks, check_page
 from tests.doors.web.served import Served
@@ -46,6 +52,24 @@ def test_it_follows_the_state(visit: OpenPage, own_console: Served) -> None:
     expect(page.get_by_text("<img src=x onerror=alert(1)>")).to_be_visible()
     assert page.locator("main img").count() == 0
     check_page(page)
+
+
+def test_it_answers_before_it_is_counted(visit: OpenPage, own_console: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    may_count = threading.Event()
+
+    def count(*arguments: Any, **options: Any) -> Dashboard:
+        assert may_count.wait(60)
+        return dashboard_of(*arguments, **options)
+
+    monkeypatch.setattr(dashboard, "dashboard_of", count)
+    monkeypatch.setattr(dashboard, "_NAME", "not counted yet")
+    page, reader = visit("/", of=own_console), visit("/", of=own_console, scripts=False)
+    for each in (page, reader):
+        expect(each.locator(".tile", has_text="Hosts")).to_contain_text("counting…")
+    check_page(page)
+    may_count.set()
+    for each in (page, reader):  # by the live region, and by loading the page again
+        expect(each.locator(".tile", has_text="Sources due").locator(".tile-value")).to_have_text("0")
 
 
 def test_the_keyboard_reaches_everything(visit: OpenPage) -> None:

@@ -134,3 +134,42 @@ def test_figures_that_are_quick_are_counted_again_and_slow_ones_behind() -> None
     kept.close()
     assert counted[-1] is not threading.main_thread()
     assert kept.get("slow", lambda: count(0.5)) == 4
+
+
+def test_a_page_that_does_not_wait_gets_a_figure_when_it_is_counted() -> None:
+    now = 0.0
+    kept, may_end, counted = Kept(lambda: now), threading.Event(), []
+
+    def count() -> int:
+        assert may_end.wait(30)
+        counted.append(threading.current_thread())
+        return len(counted)
+
+    assert kept.known("slow", count, wait_s=0) is None
+    assert kept.known("slow", count, wait_s=0) is None  # is being counted, and not begun again
+    may_end.set()
+    assert kept.known("slow", count, wait_s=30) == 1
+    may_end.clear()
+    now += 300
+    assert kept.known("slow", count, wait_s=0) == 1  # the last one, while it is counted again
+    now += 400
+    assert kept.known("slow", count, wait_s=0) is None  # too old to be shown
+    may_end.set()
+    assert kept.known("slow", count, wait_s=30) == 2
+    kept.close()
+    assert threading.main_thread() not in counted
+    now += 100
+    assert kept.known("slow", count, wait_s=0) == 2  # a server that ends counts nothing more
+    assert len(counted) == 2
+
+
+def test_what_goes_wrong_in_the_background_is_reported_and_tried_again() -> None:
+    kept = Kept(lambda: 0.0)
+
+    def fail() -> int:
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        kept.known("figure", fail, wait_s=30)
+    assert kept.known("figure", lambda: 7, wait_s=30) == 7
+    kept.close()

@@ -14,11 +14,21 @@ from comity.database import hosts, priorities
 from comity.database.bulk import array_text
 from comity.database.connection import Database
 from comity.database.leases import leasing
-from comity.database.tables import crawl_runs, domain_frontier, domain_policies, domains, evidence, fetches
+from comity.database.tables import (
+    crawl_runs,
+    domain_frontier,
+    domain_policies,
+    domains,
+    evidence,
+    fetches,
+    robots_cache,
+)
 from comity.model.gate import GateMemory
 from comity.model.host import BlockReason, HostEnding, HostProgress, HostStatus, Seed
+from comity.model.robots import RobotsAccess
 from comity.operate.hosts import merge_hosts, reset_host
 from comity.operate.seeds import add_seeds
+from comity.reports.hosts import known_robots
 from comity.rules.canonical import canonical_host
 from comity.rules.priority import PriorityWeights
 from comity.upkeep.rescore import rescore
@@ -113,6 +123,15 @@ def test_a_host_written_by_hand_can_be_leased_at_once(state: State) -> None:
     with state.database.write() as connection:
         connection.execute(text("INSERT INTO domains (domain) VALUES ('by-hand.example')"))
     assert [lease.host for lease in state.leases().claim(5)] == ["by-hand.example"]
+
+
+def test_a_robots_txt_written_by_hand_can_be_read(database: Database) -> None:
+    with database.write() as connection:
+        connection.execute(insert(domains).values(domain="a.example"))
+        row = {"host": "a.example", "origin": "https://a.example", "robots_txt": "User-agent: *"}
+        connection.execute(insert(robots_cache), [row])
+    (entry,) = known_robots(database, "a.example")
+    assert RobotsAccess(entry.access) is RobotsAccess.PARSE
 
 
 def test_a_policy_written_by_hand_gets_the_careful_defaults(database: Database) -> None:

@@ -194,8 +194,9 @@ def test_urls_of_a_host_by_state_and_their_bounded_counts(state: State, monkeypa
     monkeypatch.setattr(statements, "ROWS_LOOKED_AT", 3)
     done = every(lambda after: lists.host_urls(state.database, "a.example", "done", after=after, limit=2))
     assert sorted(each.url[-2:] for each in done) == ["d0", "d1", "d2", "d3", "d4"]
-    overview = lists.host_overview(state.database, "a.example")
-    assert overview.urls == {"queued": 4, "done": 5, "dropped": 0, "too_deep": 0}
-    assert overview.counts_are_whole
-    monkeypatch.setattr(lists, "_COUNTED_URLS", 4)
-    assert not lists.host_overview(state.database, "a.example").counts_are_whole
+    counts = lists.host_url_counts(state.database, "a.example")
+    assert counts.by_state == {"queued": 4, "done": 5, "dropped": 0, "too_deep": 0}
+    assert counts.is_whole
+    monkeypatch.setattr(lists, "COUNTED_URLS", 4)
+    counts = lists.host_url_counts(state.database, "a.example")
+    assert (sum(counts.by_state.values()), counts.is_whole) == (4, False)

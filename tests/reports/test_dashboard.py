@@ -40,7 +40,7 @@ def look(database: Database, past: FetchHistory | None = None) -> Dashboard:
 
 def test_an_empty_state_is_empty(database: Database) -> None:
     found = look(database)
-    assert found.is_empty
+    assert (found.status.figures.hosts, found.sources, any(found.jobs.values())) == ((), {}, False)
     assert found.needs == ()
     assert len(found.hours) == 24
     assert found.hours[-1].start == datetime(2026, 3, 2, 12, tzinfo=UTC)

@@ -150,8 +150,11 @@ def test_numbers_that_were_left_out_do_not_mislead_the_search(state: State, gap:
     with state.database.write() as connection:
         rows = [values | {"id": 70 + n * gap, "url_key": n, "crawled_at": at} for n, at in moments]
         connection.execute(insert(fetches), rows)
-        for second in (0, 1, 499, 998, 999):
-            mark = status_queries.mark_at(connection, BEGINNING - timedelta(seconds=1000 - second))
+        together = status_queries.FetchTimes(connection)
+        for second in (0, 1, 499, 998, 999, 500, 2):
+            since = BEGINNING - timedelta(seconds=1000 - second)
+            mark = status_queries.FetchTimes(connection).mark(since)
+            assert together.mark(since) in (mark, mark._replace(number=70 + gap * (second - 1)))  # both before the gap
             after = connection.execute(text("SELECT count(*) FROM fetches WHERE id > :n"), {"n": mark.number})
             assert after.scalar_one() == 1000 - second
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, func, select, text
 
 from comity.database.queue.tables import bots, crawl_jobs, webhooks
 from comity.database.sources.tables import crawl_logs, sources
-from comity.database.status_queries import mark_at
+from comity.database.status_queries import FetchTimes
 from comity.database.tables import fetches
 from comity.model.bot import BotStatus
 from comity.model.queue import JobStatus
@@ -36,14 +36,14 @@ class FetchHour(NamedTuple):
     is_exact: bool
 
 
-def fetches_between(connection: Connection, start: datetime, end: datetime) -> FetchHour:
+def fetches_between(connection: Connection, times: FetchTimes, start: datetime, end: datetime) -> FetchHour:
     """The fetches of a stretch of time. Of very many, ten stretches of neighbouring rows stand for all."""
-    first = mark_at(connection, start - _OUT_OF_ORDER).number
-    last = mark_at(connection, end + _OUT_OF_ORDER).number
+    first = times.mark(start - _OUT_OF_ORDER).number
+    last = times.mark(end + _OUT_OF_ORDER).number
     rows = last - first
     if rows <= _MOST_READ:
         return _added_up(_read(connection, first, last, start, end), 1.0, is_exact=True)
-    number = mark_at(connection, end).number - mark_at(connection, start).number
+    number = times.mark(end).number - times.mark(start).number
     length = _MOST_READ // _STRETCHES
     found: list[Any] = []
     for stretch in range(_STRETCHES):

@@ -133,8 +133,8 @@ def waiting_by_status(connection: Connection, now: datetime | None) -> dict[Host
 def frontier_size(connection: Connection, known: dict[HostStatus, int]) -> Estimate:
     """URLs that are queued, by what the hosts' rows say.
 
-    Hosts that are being crawled have most of them, and are added up; of very many others, those with the lowest ids
-    speak for the rest: ids are drawn by lot.
+    Of very many hosts, some of those that are being crawled, which have most of the URLs, and some of the others speak
+    for the rest: each row is read from the table itself, and a hundred thousand of those take seconds.
     """
     active = known.get(HostStatus.ACTIVE, 0)
     others = sum(known.values()) - active
@@ -142,7 +142,7 @@ def frontier_size(connection: Connection, known: dict[HostStatus, int]) -> Estim
     if active + others <= MOST_COUNTED:
         return Estimate(int(connection.execute(select(total)).scalar_one()), is_exact=True)
     crawled = select(domains.c.frontier_size).where(domains.c.status == HostStatus.ACTIVE)
-    crawled = crawled.with_hint(domains, "INDEXED BY idx_domains_status", "sqlite").limit(MOST_COUNTED)
+    crawled = crawled.with_hint(domains, "INDEXED BY idx_domains_status", "sqlite").limit(SAMPLED_ROWS)
     of_active, read = _sum_of(connection, crawled)
     sample = select(domains.c.status, domains.c.frontier_size).order_by(domains.c.id).limit(SAMPLED_ROWS).subquery()
     drawn = select(sample.c.frontier_size).where(sample.c.status != HostStatus.ACTIVE)
@@ -169,28 +169,38 @@ class FetchMark(NamedTuple):
         return self.last - self.number
 
 
-def mark_at(connection: Connection, since: datetime) -> FetchMark:
-    """Where the fetches since a moment begin: found by halving, some thirty looks at the primary key.
+class FetchTimes:
+    """Finds places in `fetches` by time, some twenty looks at the primary key each; looks are kept for the next ones.
 
     Rows are nearly in the order of their times: numbers are given when a batch is settled.
     """
-    last = int(connection.execute(select(func.coalesce(func.max(fetches.c.id), 0))).scalar_one())
-    low, high = 0, last
-    while low < high:
-        middle = (low + high + 1) // 2
-        found = connection.execute(
-            select(fetches.c.id, fetches.c.crawled_at)
-            .where(fetches.c.id <= middle)
-            .order_by(fetches.c.id.desc())
-            .limit(1)
-        ).first()
-        if found is None:
-            low = middle  # the numbers begin later
-        elif found.crawled_at < since:
-            low = middle
-        else:
-            high = found.id - 1
-    return FetchMark(low, last)
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.last = int(connection.execute(select(func.coalesce(func.max(fetches.c.id), 0))).scalar_one())
+        self._known: dict[int, datetime] = {}
+
+    def mark(self, since: datetime) -> FetchMark:
+        """Where the fetches since a moment begin, found by halving between the nearest rows that are known."""
+        high = min((number - 1 for number, at in self._known.items() if at >= since), default=self.last)
+        low = max((number for number, at in self._known.items() if at < since and number <= high), default=0)
+        while low < high:
+            middle = (low + high + 1) // 2
+            found = self._connection.execute(
+                select(fetches.c.id, fetches.c.crawled_at)
+                .where(fetches.c.id <= middle)
+                .order_by(fetches.c.id.desc())
+                .limit(1)
+            ).first()
+            if found is None:
+                low = middle  # the numbers begin later
+                continue
+            self._known[found.id] = found.crawled_at
+            if found.crawled_at < since:
+                low = middle
+            else:
+                high = found.id - 1
+        return FetchMark(low, self.last)
 
 
 class FetchCount(NamedTuple):
@@ -206,7 +216,8 @@ def fetched_since(connection: Connection, since: datetime) -> tuple[list[FetchCo
 
     Of more than can be counted at once, the last ones are, and the others are taken to be like them.
     """
-    mark = mark_at(connection, since - _OUT_OF_ORDER)
+    times = FetchTimes(connection)
+    mark = times.mark(since - _OUT_OF_ORDER)
     first = max(mark.number, mark.last - MOST_COUNTED)
     is_exact = first == mark.number
     statement = (
@@ -224,7 +235,7 @@ def fetched_since(connection: Connection, since: datetime) -> tuple[list[FetchCo
     rows = [FetchCount(row.outcome, row.fetches, int(row.bytes)) for row in connection.execute(statement)]
     if is_exact:
         return rows, True
-    scale = mark_at(connection, since).rows / max(1, sum(row.fetches for row in rows))
+    scale = times.mark(since).rows / max(1, sum(row.fetches for row in rows))
     return [
         FetchCount(row.outcome, round(row.fetches * scale), round(row.bytes_received * scale)) for row in rows
     ], False

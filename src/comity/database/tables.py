@@ -272,7 +272,7 @@ robots_cache: Final = Table(
     Column("expires_at", UtcDateTime()),
     Column("crawl_delay_ms", Integer()),
     Column("disallow", JsonDocument),
-    Column("access", String(20), nullable=False, server_default=text("'parsed'")),
+    Column("access", String(20), nullable=False, server_default=text("'parse'")),
     Column("http_status", Integer()),
     Column("version", String(32)),
     Column("etag", Text()),

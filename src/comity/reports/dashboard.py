@@ -115,11 +115,6 @@ class Dashboard:
     disk: Disk
     needs: tuple[Need, ...]
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing yet."""
-        return not (self.status.figures.hosts or self.sources or any(self.jobs.values()) or self.status.runs)
-
 
 class FetchHistory:
     """The last hours of fetches. Hours that are over do not change, so they are read once."""
@@ -133,8 +128,9 @@ class FetchHistory:
         starts = [current - timedelta(hours=back) for back in reversed(range(count))]
         self._over = {start: hour for start, hour in self._over.items() if start >= starts[0]}
         found = []
+        times = status_queries.FetchTimes(connection)
         for start in starts:
-            hour = self._over.get(start) or _hour(connection, start)
+            hour = self._over.get(start) or _hour(connection, times, start)
             # The rows of an hour may be written a while after its end.
             if now - start > timedelta(hours=1, minutes=10):
                 self._over[start] = hour
@@ -170,8 +166,8 @@ def dashboard_of(
     )
 
 
-def _hour(connection: Any, start: datetime) -> Hour:
-    found = history.fetches_between(connection, start, start + timedelta(hours=1))
+def _hour(connection: Any, times: status_queries.FetchTimes, start: datetime) -> Hour:
+    found = history.fetches_between(connection, times, start, start + timedelta(hours=1))
     outcomes = found.outcomes
     return Hour(
         start=start,

@@ -32,7 +32,8 @@ Item = TypeVar("Item")
 URL_STATES: Final = {"queued": QUEUED, "done": DONE, "dropped": DROPPED, "too_deep": TOO_DEEP}
 SORTS: Final = (*HOST_SORTS, *(f"-{name}" for name in HOST_SORTS))
 MOST_COUNTED: Final = 10_000
-_COUNTED_URLS: Final = 20_000
+COUNTED_URLS: Final = 10_000
+"""URLs of a host that are looked at to count them by state."""
 _FETCHES_LOOKED_AT: Final = 1_000
 _MAX_ERRORS: Final = 10
 _BY_TEXT: Final = "contains"
@@ -117,14 +118,20 @@ class HostMove:
 
 @dataclass(frozen=True, slots=True)
 class HostOverview:
-    """What a person wants to know of a host first. Counts stop at a bound; `counts_are_whole` says if they did not."""
+    """What a person wants to know of a host first."""
 
     columns: dict[str, Any]
-    urls: dict[str, int]
-    counts_are_whole: bool
     policy: HostPolicy | None
     errors: tuple[ErrorLine, ...]
     robots_origins: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UrlCounts:
+    """URLs of a host by state, among the first `COUNTED_URLS`; `is_whole` says whether there are no more."""
+
+    by_state: dict[str, int]
+    is_whole: bool
 
 
 def hosts_page(
@@ -187,18 +194,29 @@ def host_overview(database: Database, host: str) -> HostOverview:
     """One host with what a bounded look finds; `NotFound` if it was never seen."""
     with database.read() as connection:
         row = _known(connection, host)
-        counts, is_whole = host_lists.frontier_counts(connection, row.id, _COUNTED_URLS)
         policy = policies.get(connection, host)
         errors = status_queries.last_errors_of(connection, host, _FETCHES_LOOKED_AT)
         origins = tuple(entry.origin for entry in robots.of_hosts(connection, [host]))
     return HostOverview(
         dict(row._mapping),
-        {name: counts.get(state, 0) for name, state in URL_STATES.items()},
-        is_whole,
         policies.policy_from(policy) if policy is not None else None,
         errors_by_kind(errors, _MAX_ERRORS),
         origins,
     )
+
+
+def host_columns(database: Database, host: str) -> dict[str, Any]:
+    """The row of a host alone; `NotFound` if it was never seen."""
+    with database.read() as connection:
+        return dict(_known(connection, host)._mapping)
+
+
+def host_url_counts(database: Database, host: str) -> UrlCounts:
+    """How many URLs of a host are in each state, as far as they are counted; `NotFound` if it was never seen."""
+    with database.read() as connection:
+        row = _known(connection, host)
+        counts, is_whole = host_lists.frontier_counts(connection, row.id, COUNTED_URLS)
+    return UrlCounts({name: counts.get(state, 0) for name, state in URL_STATES.items()}, is_whole)
 
 
 def host_requests(

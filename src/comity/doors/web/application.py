@@ -19,6 +19,7 @@ from comity.doors.web.access import BOT_KEY_HEADER, Access, AccessSettings
 from comity.doors.web.audiences import Audience, RouterRules, rules_of
 from comity.doors.web.console.errors import error_page
 from comity.doors.web.console.pages import PAGE_ROUTERS
+from comity.doors.web.console.pages.dashboard import count_ahead
 from comity.doors.web.errors import error_responses, register_error_handlers
 from comity.doors.web.middleware import OWN_PREFIX, protect
 from comity.doors.web.requests import refuse_unknown_parameters
@@ -82,6 +83,7 @@ def build_application(
         async with opened as services:
             services.worker = services.crawls.worker = worker
             app.state.services = services
+            count_ahead(services)
             yield
 
     app = FastAPI(

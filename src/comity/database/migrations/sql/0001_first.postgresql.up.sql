@@ -53,7 +53,7 @@ CREATE TABLE robots_cache (
     expires_at TIMESTAMP WITH TIME ZONE,
     crawl_delay_ms INTEGER,
     disallow JSONB,
-    access VARCHAR(20) DEFAULT 'parsed' NOT NULL,
+    access VARCHAR(20) DEFAULT 'parse' NOT NULL,
     http_status INTEGER,
     version VARCHAR(32),
     etag TEXT,

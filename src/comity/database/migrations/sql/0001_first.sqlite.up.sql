@@ -51,7 +51,7 @@ CREATE TABLE robots_cache (
     expires_at DATETIME,
     crawl_delay_ms INTEGER,
     disallow JSON,
-    access VARCHAR(20) DEFAULT 'parsed' NOT NULL,
+    access VARCHAR(20) DEFAULT 'parse' NOT NULL,
     http_status INTEGER,
     version VARCHAR(32),
     etag TEXT,

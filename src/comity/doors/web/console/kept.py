@@ -1,7 +1,8 @@
 """Figures that are kept for a moment: what is expensive to count is counted once for all who look at it.
 
 A figure that is counted quickly is never older than a few seconds. One that takes long is given as it was counted last,
-and counted again meanwhile, so that no page waits for it twice.
+and counted again meanwhile, so that no page waits for it twice. A page that must not wait at all asks for what is
+`known`, and says that the rest is being counted.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar, cast
 
@@ -18,6 +21,7 @@ from comity.doors.web.errors import LOG
 Value = TypeVar("Value")
 _QUICK_S: Final = 0.1
 _OLDEST_S: Final = 60.0  # that is given while a new one is counted
+_OLDEST_KNOWN_S: Final = 600.0  # that a page which does not wait shows
 _SHARE: Final = 10  # a figure is kept this many times as long as it took
 _MOST: Final = 500
 
@@ -27,7 +31,7 @@ class _Entry:
     value: Any = None
     counted_at: float | None = None
     took_s: float = 0.0
-    is_being_counted: bool = False
+    counting: Future[None] | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -38,16 +42,14 @@ class Kept:
         self._seconds = seconds
         self._entries: dict[str, _Entry] = {}
         self._lock = threading.Lock()
-        self._behind = ThreadPoolExecutor(1, thread_name_prefix="figures")
+        self._behind = ThreadPoolExecutor(2, thread_name_prefix="figures")
+        self._is_closed = False
 
     def get(self, name: str, count: Callable[[], Value], *, for_s: float = 2.0) -> Value:
         """The figure of this name; `count` is called if it is not known or too old."""
-        with self._lock:
-            if len(self._entries) >= _MOST:
-                self._entries.clear()
-            entry = self._entries.setdefault(name, _Entry())
+        entry = self._entry(name)
         value = cast(Value, entry.value)
-        age = self._seconds() - entry.counted_at if entry.counted_at is not None else None
+        age = self._age(entry)
         if age is not None and age < max(for_s, _SHARE * entry.took_s):
             return value
         if age is not None and age < _OLDEST_S and entry.took_s > _QUICK_S:
@@ -58,15 +60,38 @@ class Kept:
                 return cast(Value, entry.value)
             return cast(Value, self._counted(entry, count))
 
+    def known(self, name: str, count: Callable[[], Value], *, wait_s: float, for_s: float = 2.0) -> Value | None:
+        """The figure as it was counted last, or None if it is not known within `wait_s`.
+
+        It is counted in the background if it is not known or too old; if that fails while a page waits, the page fails.
+        """
+        entry = self._entry(name)
+        age = self._age(entry)
+        if age is not None and age < max(for_s, _SHARE * entry.took_s):
+            return cast(Value, entry.value)
+        counting = self._count_behind(entry, count)
+        if counting is not None:
+            with suppress(FutureTimeout):
+                counting.result(wait_s)
+        age = self._age(entry)
+        return cast(Value, entry.value) if age is not None and age < _OLDEST_KNOWN_S else None
+
     def close(self) -> None:
         """Count nothing more."""
+        self._is_closed = True
         self._behind.shutdown(wait=True, cancel_futures=True)
 
-    def _count_behind(self, entry: _Entry, count: Callable[[], object]) -> None:
+    def _entry(self, name: str) -> _Entry:
         with self._lock:
-            if entry.is_being_counted:
-                return
-            entry.is_being_counted = True
+            if len(self._entries) >= _MOST:
+                self._entries.clear()
+            return self._entries.setdefault(name, _Entry())
+
+    def _age(self, entry: _Entry) -> float | None:
+        return self._seconds() - entry.counted_at if entry.counted_at is not None else None
+
+    def _count_behind(self, entry: _Entry, count: Callable[[], object]) -> Future[None] | None:
+        """Count in the background, unless that is under way; None if the server ends."""
 
         def act() -> None:
             try:
@@ -74,10 +99,12 @@ class Kept:
             except Exception as error:  # the next page that needs it counts again, and reports what is wrong
                 LOG.warning("figures could not be counted: %s", type(error).__name__)
                 entry.counted_at = None
-            finally:
-                entry.is_being_counted = False
+                raise
 
-        self._behind.submit(act)
+        with self._lock:
+            if (entry.counting is None or entry.counting.done()) and not self._is_closed:
+                entry.counting = self._behind.submit(act)
+            return entry.counting
 
     def _counted(self, entry: _Entry, count: Callable[[], object]) -> object:
         began = self._seconds()

@@ -21,6 +21,7 @@ from comity.doors.web.console import components
 
 WIDTH: Final = 1000
 HEIGHT: Final = 100
+EMPTY: Final = "Nothing in this time."
 _LABELS: Final = 5
 _AT_EDGE: Final = 0.04  # of the width: a label there would be cut off
 _MOST_POINTS: Final = 1000
@@ -35,7 +36,9 @@ class Series:
     tone: str = "1"
 
 
-def line_plot(title: str, times: Sequence[datetime], series: Sequence[Series], *, unit: str = "") -> Markup:
+def line_plot(
+    title: str, times: Sequence[datetime], series: Sequence[Series], *, unit: str = "", empty: str = EMPTY
+) -> Markup:
     """Lines over time. Times are evenly spaced."""
     top = nice_top(_largest(series))
     step = WIDTH / max(len(times) - 1, 1)
@@ -52,10 +55,12 @@ def line_plot(title: str, times: Sequence[datetime], series: Sequence[Series], *
             shapes.append(Markup('<path class="line tone-{}" d="{}"/>').format(each.tone, path))
     bands = _bands(times, series, unit, lambda index: (index * step - step / 2, step))
     axis = _time_axis([(index * step / WIDTH, moment) for index, moment in enumerate(times)])
-    return _framed(title, times, series, unit, top, [*shapes, *bands], axis)
+    return _framed(title, times, series, unit, top, [*shapes, *bands], axis, empty)
 
 
-def stacked(title: str, times: Sequence[datetime], series: Sequence[Series], *, unit: str = "") -> Markup:
+def stacked(
+    title: str, times: Sequence[datetime], series: Sequence[Series], *, unit: str = "", empty: str = EMPTY
+) -> Markup:
     """Bars over time, each made of parts."""
     sums = [sum(each.values[index] or 0 for each in series) for index in range(len(times))]
     top = nice_top(max(sums, default=0))
@@ -76,12 +81,12 @@ def stacked(title: str, times: Sequence[datetime], series: Sequence[Series], *, 
             base += value
     bands = _bands(times, series, unit, lambda index: (index * step, step))
     axis = _time_axis([((index + 0.5) * step / WIDTH, moment) for index, moment in enumerate(times)])
-    return _framed(title, times, series, unit, top, [*shapes, *bands], axis)
+    return _framed(title, times, series, unit, top, [*shapes, *bands], axis, empty)
 
 
 def bars(
     title: str,
-    values: Sequence[tuple[str, float]],
+    values: Sequence[tuple[str, float | None]],
     *,
     unit: str = "",
     tone: str = "1",
@@ -92,19 +97,19 @@ def bars(
     """Horizontal bars, one a line, with their numbers; they are a table.
 
     `path` links each label to a page of the console; it has a `{}` for the label: `/hosts?status={}`. A value above
-    `most_counted` was not counted to its end: "10,000+".
+    `most_counted` was not counted to its end: "10,000+". One that is None is being counted.
     """
     from comity.doors.web.console.page import url
 
-    most = max((value for _, value in values), default=0) or 1
+    most = max((value or 0 for _, value in values), default=0) or 1
     rows = []
     for index, (label, value) in enumerate(values):
         shown: object = components.words(label)
         if path:
             shown = Markup('<a href="{}">{}</a>').format(url(path.format(quote(label, safe=""))), shown)
-        width = max(100 * value / most, 0.6) if value > 0 else 0
-        is_bounded = most_counted is not None and value > most_counted
-        figure = f"{most_counted:,}+" if is_bounded else f"{value:,.0f}{_suffix(unit)}"
+        width = max(100 * value / most, 0.6) if value is not None and value > 0 else 0
+        is_bounded = most_counted is not None and value is not None and value > most_counted
+        figure = f"{most_counted:,}+" if is_bounded else f"{value:,.0f}{_suffix(unit)}" if value is not None else "…"
         rows.append(
             Markup(
                 '<tr><th scope="row">{}</th><td class="bar-cell"><svg class="hbar" viewBox="0 0 100 8"'
@@ -209,6 +214,7 @@ def _framed(
     top: float,
     shapes: Iterable[Markup],
     axis: Markup,
+    empty: str,
 ) -> Markup:
     """A plot with its axes, its legend and its table."""
     legend = Markup("").join(
@@ -218,7 +224,7 @@ def _framed(
         Markup('<path class="grid" d="M0 {}H{}"/>').format(y, WIDTH) for y in (0, HEIGHT / 2, HEIGHT)
     )
     is_empty = not any(value for each in series for value in each.values)
-    empty = Markup('<span class="plot-empty">Nothing in this time.</span>') if is_empty else ""
+    said = Markup('<span class="plot-empty">{}</span>').format(empty) if is_empty else ""
     heads = ("Time (UTC)", *(f"{each.label}{f' ({unit})' if unit else ''}" for each in series))
     rows = (
         (f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}", *(_exact(each.values[index]) for each in series))
@@ -240,7 +246,7 @@ def _framed(
         f"{title}; the table below has the numbers",
         grid,
         Markup("").join(shapes),
-        empty,
+        said,
         axis,
         _table(heads, rows),
     )

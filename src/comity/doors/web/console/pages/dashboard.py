@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from fastapi import Request
@@ -16,11 +18,16 @@ from comity.doors.web.console.pages.start import start_of
 from comity.doors.web.console.plots import Series
 from comity.doors.web.services import Services, WebServices
 from comity.model.host import HostStatus
-from comity.reports.dashboard import MOST_JOBS, Dashboard, Need, NeedCode, dashboard_of
+from comity.model.queue import JobStatus
+from comity.operate.demonstration import is_empty
+from comity.reports.dashboard import HOURS, MOST_JOBS, Dashboard, Need, NeedCode, dashboard_of
 
 root_router = PageRouter("", audience=Audience.PUBLIC)
 router = PageRouter()
-
+_NAME: Final = "dashboard"
+_WAIT_S: Final = 0.1
+_COUNTING: Final = "Counting…"
+_TILES: Final = ("Pages per second", "Hosts", "Sources due", "Jobs waiting", "Failed fetches", "Latency", "State")
 # A sentence for one, a sentence for several, and where to go.
 _NEEDS: Final = {
     NeedCode.DISK_LOW: ("The disk is nearly full", "", "/settings"),
@@ -52,8 +59,11 @@ def root(request: Request) -> RedirectResponse:
 @router.get("")
 def dashboard(request: Request, services: Services) -> Response:
     """Show how everything stands, and how to begin if there is nothing yet."""
-    start = start_of(services) if _dashboard(services).is_empty else None
-    return render(request, "dashboard/page.html", title="Dashboard", section="dashboard", start=start)
+    start = start_of(services) if is_empty(services.state.database) else None
+    counting = _known(services) is None
+    return render(
+        request, "dashboard/page.html", title="Dashboard", section="dashboard", start=start, is_counting=counting
+    )
 
 
 @router.get("/help")
@@ -64,8 +74,10 @@ def help_page(request: Request) -> HTMLResponse:
 
 @view("dashboard")
 def dashboard_figures(services: WebServices, _parameters: Mapping[str, str]) -> str:
-    """The whole dashboard."""
-    found = _dashboard(services)
+    """The whole dashboard; before anything is counted, the same places with nothing in them."""
+    found = _known(services)
+    if found is None:
+        return _counting(services)
     hours = found.hours
     times = [hour.start for hour in hours]
     outcomes = [
@@ -110,15 +122,39 @@ def dashboard_figures(services: WebServices, _parameters: Mapping[str, str]) -> 
     )
 
 
-def _dashboard(services: WebServices) -> Dashboard:
-    state = services.state
-    settings = state.settings
+def count_ahead(services: WebServices) -> None:
+    """Begin to count when the server starts, so that the first look finds it done."""
+    services.kept.known(_NAME, partial(_count, services), wait_s=0)
 
-    def count() -> Dashboard:
-        lease_s, heartbeat_s = settings.lease_minutes * 60, settings.heartbeat_minutes * 60
-        return dashboard_of(state.database, state.clock, services.past, lease_s=lease_s, heartbeat_s=heartbeat_s)
 
-    return services.kept.get("dashboard", count)
+def _known(services: WebServices) -> Dashboard | None:
+    """The figures as they were counted last; None if that takes longer than a page may wait."""
+    return services.kept.known(_NAME, partial(_count, services), wait_s=_WAIT_S)
+
+
+def _count(services: WebServices) -> Dashboard:
+    state, settings = services.state, services.state.settings
+    lease_s, heartbeat_s = settings.lease_minutes * 60, settings.heartbeat_minutes * 60
+    return dashboard_of(state.database, state.clock, services.past, lease_s=lease_s, heartbeat_s=heartbeat_s)
+
+
+def _counting(services: WebServices) -> str:
+    """What the dashboard shows until it is counted: every panel in its size."""
+    hour = services.state.clock.now().replace(minute=0, second=0, microsecond=0)
+    times = [hour - timedelta(hours=back) for back in reversed(range(HOURS))]
+    nothing: list[float | None] = [None] * HOURS
+    pair = [Series("", nothing), Series("", nothing)]
+    hosts: list[tuple[str, None]] = [(str(status), None) for status in HostStatus]
+    jobs: list[tuple[str, None]] = [(str(status), None) for status in JobStatus]
+    return fragment(
+        "dashboard/counting.html",
+        tiles=_TILES,
+        fetched=plots.stacked("Fetches by outcome", times, pair, empty=_COUNTING),
+        latency=plots.line_plot("Latency", times, pair, empty=_COUNTING),
+        postings=plots.stacked("Job postings", times, pair, empty=_COUNTING),
+        hosts=plots.bars("Hosts by status", hosts, path="/hosts?status={}"),
+        jobs=plots.bars("Jobs by state", jobs, path="/crawl_jobs?status={}"),
+    )
 
 
 def _sentence(need: Need) -> str:

@@ -28,12 +28,14 @@ from comity.doors.web.services import Services
 from comity.model.evidence import EvidenceType
 from comity.model.outcome import OUTCOME_NAMES
 from comity.reports.host_lists import (
+    COUNTED_URLS,
     URL_STATES,
     ListPage,
+    host_columns,
     host_evidence,
     host_fetches,
     host_moves,
-    host_overview,
+    host_url_counts,
 )
 from comity.rules import host_transitions
 
@@ -80,13 +82,13 @@ def urls(request: Request, services: Services, host: HostName) -> Response:
     if query.wants_csv:
         return URLS.csv(every(page_of))
     page = page_or_first(query, page_of)
-    found = host_overview(services.state.database, name)
     return host_page(
         request,
         services,
         name,
         "frontier",
-        overview=found,
+        counts=host_url_counts(services.state.database, name),
+        most=COUNTED_URLS,
         shown_state=state,
         is_whole=page.is_whole,
         urls=URLS.listing(query, page.items, cursor=page.next or ""),
@@ -227,7 +229,7 @@ def moves(request: Request, services: Services, host: HostName) -> Response:
     if query.wants_csv:
         return MOVES.csv(every(page_of))
     page = page_or_first(query, page_of)
-    status = host_overview(services.state.database, name).columns["status"]
+    status = host_columns(services.state.database, name)["status"]
     diagram = plots.state_diagram(
         host_transitions.MOVES, status, first=host_transitions.FIRST, title="Life of the host"
     )

@@ -28,9 +28,11 @@ from comity.reports.host_lists import (
     HostOverview,
     HostRequest,
     ListPage,
+    host_columns,
     host_counts,
     host_overview,
     host_requests,
+    host_url_counts,
     hosts_page,
 )
 from comity.rules import host_transitions
@@ -128,7 +130,8 @@ def listed(request: Request, services: Services) -> Response:
     if query.wants_csv:
         return HOSTS.csv(every(page_of))
     page = page_or_first(query, page_of)
-    counts = host_counts(database)
+    # Kept only as long as it pays: a small state counts them for every page.
+    counts = services.kept.get("hosts by status", lambda: host_counts(database), for_s=0)
     return render(
         request,
         "hosts/list.html",
@@ -168,10 +171,10 @@ def host_now(services: WebServices, parameters: Mapping[str, str]) -> str:
     """The figures of one host."""
     host = parameters.get("host", "")
     try:
-        overview = host_overview(services.state.database, host)
+        row = host_columns(services.state.database, host)
     except NotFound:
         return ""
-    return fragment("hosts/figures.html", overview=overview, row=overview.columns, badge_of=status_badge)
+    return fragment("hosts/figures.html", row=row, badge_of=status_badge)
 
 
 _TABS: Final = (
@@ -379,7 +382,7 @@ COOLDOWN: Final = Form(
 def ask_cooldown(request: Request, services: Services, host: HostName) -> Response:
     """Ask for how long a host is left alone."""
     name = canonical_name(services, host)
-    host_overview(services.state.database, name)  # 404 if it is unknown
+    host_columns(services.state.database, name)  # 404 if it is unknown
     return host_page(request, services, name, "cooldown", form=COOLDOWN)
 
 
@@ -401,8 +404,8 @@ def cooldown(request: Request, services: Services, host: HostName, entered: Post
 def ask_reset(request: Request, services: Services, host: HostName) -> Response:
     """Ask before a host is crawled from the start."""
     name = canonical_name(services, host)
-    found = host_overview(services.state.database, name)
-    return host_page(request, services, name, "reset", overview=found)
+    counts = host_url_counts(services.state.database, name)
+    return host_page(request, services, name, "reset", counts=counts)
 
 
 @router.post("/{host}/reset")
