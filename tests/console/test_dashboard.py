@@ -6,7 +6,7 @@ from playwright.sync_api import Browser, expect
 from sqlalchemy import func, insert, select
 
 from comity.database.tables import domains, fetches
-from comity.doors.web.console.navigation import SECTIONS
+from comity.doors.web.console.page import SECTIONS
 from comity.operate.sources import add_source
 from tests.console.conftest import OpenPage
 from tests.console.looks import check_looks, check_page
