@@ -958,6 +958,7 @@ CREATE TABLE IF NOT EXISTS domains (
     slots_given INTEGER DEFAULT 0 NOT NULL,
     queue_failures INTEGER DEFAULT 0 NOT NULL,
     queue_parked_until TIMESTAMP WITH TIME ZONE,
+    paused_by_run UUID,
     CONSTRAINT pk_domains PRIMARY KEY (id),
     CONSTRAINT ck_domains_domain_not_empty CHECK (domain <> ''),
     CONSTRAINT ck_domains_lease_has_holder_and_end CHECK ((claimed_by IS NULL) = (claim_expires_at IS NULL)),
@@ -1024,6 +1025,7 @@ ALTER TABLE domains ADD COLUMN IF NOT EXISTS queue_ready_at TIMESTAMP WITH TIME 
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS slots_given INTEGER DEFAULT 0 NOT NULL;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS queue_failures INTEGER DEFAULT 0 NOT NULL;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS queue_parked_until TIMESTAMP WITH TIME ZONE;
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS paused_by_run UUID;
 
 DO $$
 BEGIN
@@ -1058,13 +1060,14 @@ END
 $$;
 
 CREATE INDEX IF NOT EXISTS idx_domains_claims ON domains (claimed_by, claim_expires_at) WHERE claimed_by IS NOT NULL;
-CREATE INDEX IF NOT EXISTS idx_domains_discovery_candidates ON domains ((CASE WHEN status = 'active' THEN 0 ELSE 1 END), priority_score DESC, last_crawled_at ASC NULLS FIRST, id) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL;
+CREATE INDEX IF NOT EXISTS idx_domains_discovery_candidates ON domains ((CASE WHEN status = 'active' THEN 0 ELSE 1 END), priority_score DESC, last_crawled_at ASC NULLS FIRST, id) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL AND paused_by_run IS NULL;
 CREATE INDEX IF NOT EXISTS idx_domains_last_crawled ON domains (last_crawled_at, domain);
 CREATE INDEX IF NOT EXISTS idx_domains_lease_expiry ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_domains_left_at_depth ON domains (left_at_depth) WHERE left_at_depth IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_domains_next_crawl ON domains (next_crawl_after, domain) WHERE next_crawl_after IS NOT NULL;
-CREATE INDEX IF NOT EXISTS idx_domains_not_due ON domains (status, next_crawl_after) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL AND next_crawl_after IS NOT NULL;
+CREATE INDEX IF NOT EXISTS idx_domains_not_due ON domains (status, next_crawl_after) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL AND paused_by_run IS NULL AND next_crawl_after IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_domains_parent_domain ON domains (parent_domain);
+CREATE INDEX IF NOT EXISTS idx_domains_paused ON domains (domain) WHERE paused_by_run IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_domains_priority_score ON domains (priority_score, domain);
 CREATE INDEX IF NOT EXISTS idx_domains_queue_ready ON domains (queue_ready_at) WHERE queue_ready_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';

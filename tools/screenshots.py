@@ -1,8 +1,7 @@
 """Take a picture of every page of the console with demonstration data: light, dark, and on a phone.
 
 Run it by `make screenshots`; the pictures are in build/screenshots. Names on the command line choose pages by part of
-their path: `make screenshots ARGS="hosts queue"`. Every page that takes no parameter is found by its route; PATHS adds
-those that need one.
+their path: `make screenshots ARGS="hosts queue"`. Every page is found by its route.
 """
 
 from __future__ import annotations
@@ -10,47 +9,39 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from fastapi.routing import iter_route_contexts  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
 
-from comity.doors.web.audiences import Audience, DeclaredRoute  # noqa: E402
-from comity.doors.web.console.pages import PAGE_ROUTERS  # noqa: E402
 from tests.console.looks import open_page  # noqa: E402
-from tests.console.seeding import PATHS, seed  # noqa: E402
-from tests.doors.web.served import served  # noqa: E402
+from tests.console.page_paths import page_paths, seed_audits  # noqa: E402
+from tests.console.seeding import seed  # noqa: E402
+from tests.doors.web.served import Served, served  # noqa: E402
 from tests.servers.chromium import installed  # noqa: E402
 
 FOLDER = ROOT / "build" / "screenshots"
 LOOKS = {"light": {}, "dark": {"dark": True}, "phone": {"phone": True}}
 
 
-def page_paths() -> Iterator[str]:
-    """The pages that need no parameter, below the prefix."""
-    for router in PAGE_ROUTERS:
-        for context in iter_route_contexts(router.routes):
-            route = context.original_route
-            is_page = isinstance(route, DeclaredRoute) and route.rules.serves_pages
-            if is_page and route.rules.audience is Audience.ADMIN and "GET" in (context.methods or ()):
-                path = (context.path or "").removeprefix("/admin") or "/"
-                if "{" not in path:
-                    yield path
+def _console(folder: str) -> AbstractContextManager[Served]:
+    places = {"pages": f"{folder}/pages", "audits": f"{folder}/audits"}
+    return served(f"sqlite:///{folder}/state.db", env="dev", **places)
 
 
 def main(wanted: list[str]) -> None:
     """Take the pictures."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, served(f"sqlite:///{folder}/state.db", env="dev") as console:
+    with tempfile.TemporaryDirectory() as folder, _console(folder) as console:
         seed(console.state)
-        paths = dict.fromkeys([*page_paths(), *(path for find in PATHS for path in find(console.state))])
+        if not wanted or any(each in "audits" for each in wanted):
+            seed_audits(console)
         chosen = [
             path
-            for path in paths
+            for path in page_paths(console.state)
             if not wanted or any(each in (path if path != "/" else "dashboard") for each in wanted)
         ]
         with sync_playwright() as playwright:

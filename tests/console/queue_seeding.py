@@ -83,15 +83,13 @@ def queue_paths(state: State) -> list[str]:
     webhook = list_webhooks(database)[0]
     delivery = DELIVERIES.page(database, limit=1, status="failed").items[0]
     return [
-        f"/crawl_policies/{policy.id}",
-        f"/crawl_policies/{policy.id}/edit",
+        *(f"/crawl_policies/{policy.id}{end}" for end in ("", "/edit", "/delete")),
         f"/crawl_jobs/{job.id}",
         f"/crawl_jobs/{failed.id}",
         f"/crawl_results/{result.id}",
         f"/crawl_results/late/{late.id}",
-        f"/bots/{BOTS[0]}",
-        f"/bots/{BOTS[0]}/revoke",
-        f"/webhooks/{webhook.id}",
+        *(f"/bots/{BOTS[0]}{end}" for end in ("", "/quarantine", "/revoke", "/new-key")),
+        *(f"/webhooks/{webhook.id}{end}" for end in ("", "/edit", "/new-secret", "/delete")),
         f"/webhooks/deliveries/{delivery.id}",
     ]
 

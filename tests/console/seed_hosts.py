@@ -17,6 +17,7 @@ from comity.database.tables import domain_frontier, domains, evidence, fetches
 from comity.model.gate import DelayInForce, DelaySource
 from comity.model.host import HostStatus
 from comity.operate.policy import set_policy
+from comity.operate.takedown import add_takedowns
 from comity.rules.canonical import url_key
 from tests.database.states import put_host
 from tests.reports.ledgers import request
@@ -26,6 +27,7 @@ from tests.store.samples import store_all
 XSS = "<img src=x onerror=window.ran=1><script>window.ran=1</script>\"'><svg onload=window.ran=1>"
 HOSTILE = "hostile.example"
 PLAIN = "harbour-museum.example"
+TAKEN_DOWN = "private-diary.example"
 HOSTILE_URL = f"https://{HOSTILE}/a?q=%3Cscript%3E\"'><svg/onload=window.ran=1>"
 ROBOTS = f"""# {XSS}
 User-agent: *
@@ -54,8 +56,17 @@ def paths_of_hosts(_state: State) -> list[str]:
         f"/robots/{PLAIN}",
         f"/domain_policies/{PLAIN}",
         f"/why?url={url}",
+        f"/why?url={quote(HOSTILE_URL, safe='')}",
+        f"/pages/view?url={quote(f'https://{PLAIN}/exhibits/1', safe='')}",
+        f"/takedowns/remove?entry={TAKEN_DOWN}",
         "/pages/query?sql=SELECT%20url,%20http_status,%20title%20FROM%20pages%20LIMIT%2020",
     ]
+
+
+def seed_takedowns(state: State) -> None:
+    """A host and a part of another that are never requested."""
+    add_takedowns(state.database, [TAKEN_DOWN], reason="The owner asked for it by mail.", frontier=state.frontier)
+    add_takedowns(state.database, [f"{PLAIN}/staff"], reason=None, frontier=state.frontier)
 
 
 def seed_histories(state: State) -> None:

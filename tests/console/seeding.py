@@ -20,9 +20,9 @@ from comity.model.host import HostStatus
 from comity.operate.seeds import add_seeds
 from comity.operate.sources import add_source, pause_source
 from comity.rules.seed_list import read_seed
-from tests.console.queue_seeding import queue_paths, seed_queue
-from tests.console.seed_hosts import paths_of_hosts, seed_histories, seed_pages
-from tests.console.seeding_sources import paths_of_sources, seed_history, seed_postings, seed_runs
+from tests.console.queue_seeding import seed_queue
+from tests.console.seed_hosts import seed_histories, seed_pages, seed_takedowns
+from tests.console.seeding_sources import seed_history, seed_postings, seed_runs
 
 SPACE = UUID("5b4f5f0e-58a1-4f4e-9a53-0d8f8a6c2b11")
 ORGANISATIONS = (
@@ -142,9 +142,8 @@ SEEDERS: list[Callable[[State], None]] = [
     seed_histories,
     seed_pages,
     seed_queue,
+    seed_takedowns,
 ]
-# Pages that need a parameter, for screenshots: functions of the seeded state to paths below the prefix.
-PATHS: list[Callable[[State], list[str]]] = [paths_of_sources, paths_of_hosts, queue_paths]
 
 
 def seed(state: State) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 from sqlalchemy import func, insert, select
 
 from comity.database.tables import domains, fetches
-from comity.doors.web.console.navigation import SECTIONS
+from comity.doors.web.console.page import SECTIONS
 from comity.doors.web.console.pages import dashboard
 from comity.operate.sources import add_source
 from comity.reports.dashboard import Dashboard, dashboard_of

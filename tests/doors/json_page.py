@@ -132,6 +132,7 @@ NOUNS: Final = (
         "late submission", queue.LateSubmissionView, ("queue results list",),
         ("GET /admin/crawl_results/late", "GET /admin/crawl_results/late/{late_id}"), "With `--late`.",
     ),
+    Noun("queue at a glance", queue.QueueGlanceView, (), ("GET /admin/queue",)),
     Noun("queue statistics", queue.QueueStatsView, ("queue stats",), ("GET /admin/crawl_jobs/stats",)),
     Noun(
         "bot", queue.BotView, tuple(f"bots {verb}" for verb in ("list", "show", "limit", "resume", "revoke")),

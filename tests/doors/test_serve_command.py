@@ -16,7 +16,7 @@ import pytest
 
 from tests.doors.command_line import CommandLine
 from tests.doors.web.served import until
-from tests.walk.site import Web, page
+from tests.walk.site import Site, Web, page
 
 ENVIRONMENT = {"COMITY_ALLOW_NETWORKS": "127.0.0.0/8", "COMITY_DELAY": "0"}
 
@@ -57,9 +57,13 @@ def test_it_crawls_what_is_added_and_goes_on_after_a_kill(comity: CommandLine) -
     assert comity.rows("SELECT claimed_by FROM domains") == [(None,)]
 
 
+def _fetched(site: Site) -> list[str]:
+    return [path for path in site.pages() if "sitemap" not in path]
+
+
 @pytest.mark.roomy
-def test_a_crawl_from_the_console_has_its_hosts_to_itself(comity: CommandLine) -> None:
-    """The worker pauses until the crawl has ended: with its own settings it would visit all pages."""
+def test_a_crawl_from_the_console_has_its_hosts_to_itself_and_its_limit_holds(comity: CommandLine) -> None:
+    """The worker has no limit: it pauses while the crawl runs, and leaves the rest of it to a person."""
     with Web() as web:
         links = [f"/{number}" for number in range(30)]
         first, second = (web.site({"/": page(*links)} | {link: page() for link in links}) for _ in range(2))
@@ -71,6 +75,15 @@ def test_a_crawl_from_the_console_has_its_hosts_to_itself(comity: CommandLine) -
             ended = until(lambda: (run := client.get(path).json())["status"] != "running" and run)
             assert (ended["pages_crawled"], ended["end_reason"]) == (7, "page_limit"), ended
             until(lambda: set(links) <= set(first.pages()))  # the worker went on
+            third = web.site({"/": page()})
+            assert client.post("/admin/seeds", json={"seeds": [third.url("/")]}).status_code == 201
+            until(lambda: "/" in third.pages())  # the worker takes what it may, and that is not the second site
+            assert (ended["hosts"][0]["is_paused"], len(_fetched(second))) == (True, 7)
+            again = client.post(f"{path}/resume").json()["run_id"]
+            until(lambda: client.get(f"/admin/crawl/runs/{again}").json()["status"] != "running")
+            assert len(_fetched(second)) == 14, "continued, with the same limit"
+            assert client.post(f"/admin/hosts/{second.host}/resume").status_code == 204
+            until(lambda: set(links) <= set(second.pages()))
             process.send_signal(signal.SIGTERM)
             assert process.wait(60) == 0
     assert sorted(path for path in first.pages() if path in links) == sorted(links), "no page came twice"

@@ -287,6 +287,9 @@ def bounded(planted: Planted) -> None:
         Leases(state.database, state.clock, holder="worker:elsewhere:0:0").release(lease)
     planted.execute("UPDATE domains SET next_crawl_after = '2099-01-01 00:00:00' WHERE domain = :host", host=site.host)
     planted.ask_all(site, not_due="/p3")
+    paused = "UPDATE domains SET next_crawl_after = NULL, paused_by_run = last_crawl_run_id WHERE domain = :host"
+    planted.execute(paused, host=site.host)
+    planted.ask_all(site, paused="/p3")
 
 
 def taken_down(planted: Planted) -> None:

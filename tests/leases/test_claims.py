@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from random import Random
+from uuid import uuid4
 
 import pytest
 
@@ -51,6 +52,17 @@ def test_a_claim_writes_holder_end_and_token_and_gives_what_the_row_holds(state:
     assert (lease.status, lease.cooldown_count, lease.max_pages_per_run) == (HostStatus.ACTIVE, 2, 50)
     assert lease.memory == memory
     assert second.held == [lease]
+
+
+def test_a_worker_leaves_a_host_alone_that_is_left_to_a_person_and_a_person_may_name_it(state: State) -> None:
+    state.add("paused.example", paused_by_run=uuid4())
+    worker = state.leases()
+    assert (worker.claim(10), worker.has_candidate()) == ([], False)
+    (lease,) = state.leases().claim(10, hosts=["paused.example"])
+    state.clock.advance(hours=1)  # its process is gone
+    assert (worker.claim(10), worker.has_candidate()) == ([], False)
+    (again,) = worker.claim(10, hosts=["paused.example"])
+    assert again.token == lease.token + 1
 
 
 def test_hosts_come_in_the_order_of_their_merit(state: State) -> None:

@@ -384,13 +384,24 @@ def reachable_at_depth(
     if hosts is not None:
         statement = statement.where(named_in(connection.dialect.name, domains.c.domain, "hosts"))
     else:
-        statement = statement.where(domains.c.is_seeded)
+        statement = statement.where(domains.c.is_seeded, domains.c.paused_by_run.is_(None))
     if connection.dialect.name == "postgresql":
         statement = statement.with_for_update(skip_locked=True)
     if after is not None:
         statement = statement.where(domains.c.id > after)
     parameters = {} if hosts is None else {"hosts": list(hosts)}
     return connection.execute(statement.order_by(domains.c.id).limit(limit), parameters).all()
+
+
+def pause_for_workers(connection: Connection, hosts: Collection[str], run_id: UUID | None) -> int:
+    """Have workers leave hosts alone until a person continues a run, or, without one, take them again; how many."""
+    paused_by = domains.c.paused_by_run
+    # Few hosts are paused, and have an index: a crawl of very many seeds does not look at each of them.
+    is_other = paused_by.is_not(None) if run_id is None else paused_by.is_distinct_from(run_id)
+    named = named_in(connection.dialect.name, domains.c.domain, "hosts")
+    values = {"paused_by_run": run_id, "version": domains.c.version + 1}
+    changed = update(domains).where(named, is_other).values(**values)
+    return connection.execute(changed, {"hosts": list(hosts)}).rowcount
 
 
 def wake_exhausted(connection: Connection, host_id: UUID) -> bool:

@@ -161,5 +161,6 @@ def hosts_of(connection: Connection, run_id: UUID, names: Collection[str]) -> Se
         column.frontier_size,
         column.next_crawl_after,
         func.coalesce(column.last_crawl_run_id == run_id, False).label("is_of_run"),
+        func.coalesce(column.paused_by_run == run_id, False).label("is_paused"),
     )
     return connection.execute(statement.where(column.domain.in_(list(names))).order_by(column.domain)).all()

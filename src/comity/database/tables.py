@@ -57,7 +57,7 @@ domain_status: Final = Enum(
 )
 
 # The same words stand in the index and in the claim statement, so that the planner can match them.
-CANDIDATE: Final = "status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL"
+CANDIDATE: Final = "status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL AND paused_by_run IS NULL"
 ACTIVE_FIRST: Final = "(CASE WHEN status = 'active' THEN 0 ELSE 1 END)"
 
 # Names of hosts sort by their characters on every server, whatever its language: lists of them are paged by name.
@@ -164,6 +164,9 @@ domains: Final = Table(
     # The jobs of the crawl service that failed in a row, and until when none is handed out because of that.
     _count("queue_failures", Integer),
     Column("queue_parked_until", UtcDateTime()),
+    # The crawl whose limits hold for the host, or that a person stopped: workers, which have other limits, leave the
+    # host alone until a person continues. No foreign key: the pause outlives the record of the run.
+    Column("paused_by_run", Uuid()),
     CheckConstraint("domain <> ''", name="domain_not_empty"),
     CheckConstraint("(claimed_by IS NULL) = (claim_expires_at IS NULL)", name="lease_has_holder_and_end"),
     # The name behind each lets a list of hosts go on after any row of it.
@@ -181,6 +184,7 @@ domains: Final = Table(
         "idx_domains_not_due", "status", "next_crawl_after", where=f"{CANDIDATE} AND next_crawl_after IS NOT NULL"
     ),
     _partial("idx_domains_left_at_depth", "left_at_depth", where="left_at_depth IS NOT NULL"),
+    _partial("idx_domains_paused", "domain", where="paused_by_run IS NOT NULL"),
     _partial("idx_domains_queue_ready", "queue_ready_at", where="queue_ready_at IS NOT NULL"),
     Index("idx_domains_yield", indexed_order("image_yield_rate DESC", "NULLS LAST")),
     Index("idx_domains_last_crawled", "last_crawled_at", "domain"),

@@ -27,6 +27,7 @@ _OF_HOST: Final = (
     "blocked_until",
     "next_fetch_at",
     "unqueued_unrecorded",
+    "paused_by_run",
 )
 _OF_ROBOTS: Final = (
     "origin",

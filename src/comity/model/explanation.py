@@ -34,6 +34,8 @@ class HostFacts:
     next_fetch_at: datetime | None = None
     unrecorded: int = 0
     """Sightings of URLs that were not queued, of which no record is kept."""
+    is_paused: bool = False
+    """Whether a crawl with limits of its own, or one that was stopped, left the host to a person."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,7 @@ def reset_host(
             raise _held(row)
         values = {
             "is_seeded": True,
+            "paused_by_run": None,
             "next_crawl_after": None,
             "block_reason": f"reset: {reason}" if reason else None,
             "block_reason_code": None,
@@ -77,6 +78,14 @@ def reset_host(
         after = hosts_table.get(connection, host)
         assert after is not None
     return ResetReport(host, row.status, after.status, requeued)
+
+
+def resume_host(database: Database, host: str) -> None:
+    """Let workers crawl a host again that a crawl with limits of its own, or its stop, left to a person."""
+    with database.write() as connection:
+        if hosts_table.get(connection, host) is None:
+            raise NotFound(f"{host} is unknown", remedy=Remedy(RemedyCode.ADD_SEED, host))
+        hosts_table.pause_for_workers(connection, [host], None)
 
 
 LONGEST_COOLDOWN: Final = timedelta(days=3650)

@@ -1,18 +1,24 @@
-"""What an operator may do with runs of crawls: stop one, wherever it runs."""
+"""What an operator may do with runs of crawls: stop one, wherever it runs, and have its limits hold after it."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from uuid import UUID
 
 from comity.clock import Clock
+from comity.database import hosts as hosts_table
 from comity.database import runs
 from comity.database.connection import Database
 from comity.model.errors import HostBusy
 from comity.reports.runs import RunListed, find_run
+from comity.rules.seed_list import read_seed
 
 
 def request_stop(database: Database, clock: Clock, run_id: UUID) -> RunListed:
-    """Ask a run to stop cleanly; its process looks for it every second. `HostBusy` if it cannot be stopped this way."""
+    """Ask a run to stop cleanly; its process looks for it every second. `HostBusy` if it cannot be stopped this way.
+
+    Workers leave its hosts alone from then on: a crawl that a person stopped goes on when a person continues it.
+    """
     run = find_run(database, run_id)
     if run.status != "running":
         raise HostBusy("the run has ended already")
@@ -21,4 +27,12 @@ def request_stop(database: Database, clock: Clock, run_id: UUID) -> RunListed:
     with database.write() as connection:
         if not runs.request_stop(connection, run_id, clock.now()):
             raise HostBusy("the run has ended already")
+        hosts = {read_seed(seed).host.authority for seed in run.seeds}
+        hosts_table.pause_for_workers(connection, hosts, run_id)
     return find_run(database, run_id)
+
+
+def pause_hosts(database: Database, hosts: Collection[str], run_id: UUID | None) -> None:
+    """Have workers leave hosts to a run and to the person who may continue it; without a run, let workers have them."""
+    with database.write() as connection:
+        hosts_table.pause_for_workers(connection, hosts, run_id)

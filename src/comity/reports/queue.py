@@ -5,9 +5,6 @@ Every list comes in pages. `Page.cursor` names the next one; it is opaque to cal
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
@@ -27,6 +24,7 @@ from comity.database.types import UtcDateTime
 from comity.model.errors import BadInput, NotFound, Remedy, RemedyCode
 from comity.model.queue import JobStatus
 from comity.rules.canonical import resolve_link
+from comity.rules.page_cursor import read_cursor, write_cursor
 
 MOST_MOVES: Final = 1000
 MOST_PRICES: Final = 10_000
@@ -253,7 +251,7 @@ class ListOf(Generic[Item]):
             rows = self.find(connection, PageOf(name, descending, limit + 1, after), **wanted)
         items = tuple(_noun(self.noun, row) for row in rows[:limit])
         is_last = len(rows) <= limit
-        return Page(items, None if is_last else _encoded(_key(rows[limit - 1], keys), sort or self.default))
+        return Page(items, None if is_last else write_cursor(sort or self.default, *_key(rows[limit - 1], keys)))
 
     def safe_page(self, database: Database, *, cursor: str | None = None, **wanted: Any) -> Page[Item]:
         """One page; the first if the cursor belongs to another order, as it does when someone sorts a later page."""
@@ -445,48 +443,15 @@ def _key(row: Any, keys: Sequence[SortKey]) -> tuple[Any, ...]:
     return tuple(getattr(row, key.column.name) for key in keys)
 
 
-def _encoded(values: tuple[Any, ...], sort: str) -> str:
-    text = json.dumps([sort, *map(_plain, values)])
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return value.hex if isinstance(value, UUID) else value
-
-
 def _decoded(cursor: str, sort: str, keys: Sequence[SortKey]) -> tuple[Any, ...]:
-    unknown = BadInput("cursor", "is not one that this list gave")
-    try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        of_sort, *values = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
-    except (ValueError, TypeError, binascii.Error, UnicodeError, RecursionError):
-        raise unknown from None
-    if of_sort != sort:
-        raise BadInput("cursor", "belongs to a list in another order")
-    if len(values) != len(keys):
-        raise unknown
-    try:
-        return tuple(_value(value, key) for value, key in zip(values, keys, strict=True))
-    except (ValueError, TypeError, AttributeError, OverflowError):
-        raise unknown from None
+    values = read_cursor(cursor, sort, *(_kind(key) for key in keys), name="cursor")
+    for value, key in zip(values, keys, strict=True):
+        is_missing = value is None and not getattr(key.column, "nullable", False)
+        if is_missing or (isinstance(value, int) and abs(value) >= 2**31):
+            raise BadInput("cursor", "is not a place that this list gave")
+    return values
 
 
-def _value(value: Any, key: SortKey) -> Any:
-    """A value of a cursor as its column has it; `ValueError` if it cannot have it."""
-    if value is None and getattr(key.column, "nullable", False):
-        return None
-    kind = key.column.type
-    if isinstance(kind, UtcDateTime):
-        found = datetime.fromisoformat(value)
-        if found.tzinfo is None:
-            raise ValueError("a time without a zone")
-        return found
-    if isinstance(kind, Uuid):
-        return UUID(value)
-    is_text = isinstance(kind, String)
-    fits = isinstance(value, str) and "\0" not in value if is_text else type(value) is int and abs(value) < 2**31
-    if not fits:
-        raise ValueError("a value of another kind")
-    return value
+def _kind(key: SortKey) -> type:
+    kinds: tuple[tuple[type, type], ...] = ((UtcDateTime, datetime), (Uuid, UUID), (String, str))
+    return next((found for column, found in kinds if isinstance(key.column.type, column)), int)

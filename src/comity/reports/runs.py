@@ -62,6 +62,8 @@ class RunHost:
     next_crawl_after: datetime | None
     is_last_run: bool
     """Whether this run was the last that crawled it."""
+    is_paused: bool = False
+    """Whether this run left it to a person: workers do not go on with it."""
 
 
 def list_crawl_runs(
@@ -95,7 +97,15 @@ def hosts_of_run(database: Database, run: RunListed) -> list[RunHost]:
     with database.read() as connection:
         rows = runs.hosts_of(connection, run.id, names)
     return [
-        RunHost(row.domain, row.status, row.block_reason, row.frontier_size, row.next_crawl_after, row.is_of_run)
+        RunHost(
+            row.domain,
+            row.status,
+            row.block_reason,
+            row.frontier_size,
+            row.next_crawl_after,
+            row.is_of_run,
+            row.is_paused,
+        )
         for row in rows
     ]
 

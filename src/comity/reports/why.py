@@ -171,6 +171,7 @@ class _Lookup:
             row.blocked_until,
             row.next_fetch_at,
             row.unqueued_unrecorded,
+            row.paused_by_run is not None,
         )
 
     def _robots(self, row: Any, address: WebAddress) -> RobotsFacts:

@@ -11,6 +11,7 @@ import binascii
 import json
 from datetime import UTC, datetime
 from typing import Any, Final
+from uuid import UUID
 
 from comity.model.errors import BadInput
 
@@ -24,10 +25,10 @@ def write_cursor(order: str, *values: object) -> str:
     return base64.urlsafe_b64encode(json.dumps(document, separators=(",", ":")).encode()).decode().rstrip("=")
 
 
-def read_cursor(text: str, order: str, *kinds: type | None) -> tuple[Any, ...]:
+def read_cursor(text: str, order: str, *kinds: type | None, name: str = "after") -> tuple[Any, ...]:
     """The values of a cursor, each of its kind or None; `BadInput` if it is none, or one of another order.
 
-    The kinds are str, int and datetime.
+    The kinds are str, int, UUID and datetime; `name` is the parameter that the user knows it by.
     """
     try:
         if len(text) > LONGEST_CURSOR:
@@ -35,13 +36,15 @@ def read_cursor(text: str, order: str, *kinds: type | None) -> tuple[Any, ...]:
         said, *values = json.loads(base64.urlsafe_b64decode((text + "=" * (-len(text) % 4)).encode("ascii")))
         found = tuple(_read(value, kind) for value, kind in zip(values, kinds, strict=True))
     except (ValueError, TypeError, AttributeError, binascii.Error, UnicodeError, RecursionError, OverflowError):
-        raise BadInput("after", "is not a place that this list gave") from None
+        raise BadInput(name, "is not a place that this list gave") from None
     if said != order:
-        raise BadInput("after", "belongs to a list in another order")
+        raise BadInput(name, "belongs to a list in another order")
     return found
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, UUID):
+        return value.hex
     return {"t": value.astimezone(UTC).isoformat()} if isinstance(value, datetime) else value
 
 
@@ -53,6 +56,8 @@ def _read(value: Any, kind: type | None) -> Any:
         if found.tzinfo is None:
             raise ValueError("a time without a zone")
         return found.astimezone(UTC)
+    if kind is UUID:
+        return UUID(hex=value)
     if kind is int and type(value) is int and abs(value) <= _LARGEST:
         return value
     if kind is str and isinstance(value, str) and "\0" not in value and value.isprintable():

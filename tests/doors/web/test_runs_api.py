@@ -13,6 +13,8 @@ import pytest
 
 from comity.database import runs as runs_table
 from comity.run.crawl import hosted
+from comity.settings import read_settings
+from comity.upkeep.wake_hosts import go_deeper
 from tests.doors.web.served import Served, served, until
 from tests.walk.site import Answer, Site, Web
 
@@ -70,12 +72,49 @@ def test_a_stopped_crawl_continues_exactly_where_it_stopped(admin: httpx.Client,
     held.set()
     ended = until(lambda: _ended(admin, f"/admin/crawl/runs/{first}"))
     assert (ended["status"], ended["end_reason"]) == ("stopped", "stopped")
+    assert running.state.leases().claim(10) == [], "a worker does not go on with what a person stopped"
     assert admin.post(f"/admin/crawl/runs/{first}/stop").json()["error"] == "host_busy"
     second = admin.post(f"/admin/crawl/runs/{first}/resume").json()["run_id"]
     again = until(lambda: _ended(admin, f"/admin/crawl/runs/{second}"))
     assert (again["status"], again["pages_crawled"]) == ("finished", 7 - ended["pages_crawled"])
     visited = sorted(path for path in site.pages() if "sitemap" not in path)
     assert visited == sorted(["/", *(f"/{number}" for number in range(6))]), "no page came twice"
+
+
+@pytest.mark.parametrize(
+    ("choices", "is_paused"),
+    [
+        ({"max_pages": 2}, True),
+        ({"max_depth": 0}, True),
+        ({"exclude": ["/1"]}, True),
+        ({"follow_links": False}, True),
+        ({"max_pages": 0}, False),
+        ({}, False),
+    ],
+)
+def test_workers_leave_a_host_alone_whose_crawl_has_limits_of_its_own(choices: dict[str, Any], is_paused: bool) -> None:
+    assert hosted.has_limits(hosted.CrawlOrder(("a.example",), choices), read_settings()) is is_paused
+
+
+def test_the_rest_behind_a_limit_waits_for_a_person(api_url: str, tmp_path: Path, web: Web) -> None:
+    """On both databases: a worker's claim finds nothing, neither of the queue nor of what was too deep or left out."""
+    site = _site(web, 6)
+    with served(api_url, pages=str(tmp_path / "pages"), delay_s=0.0) as server, server.client() as admin:
+        state = server.state
+        body = {"seeds": [site.url("/")], "max_pages": 3}
+        run = admin.post("/admin/crawl/runs", json=body).json()["run_id"]
+        ended = until(lambda: _ended(admin, f"/admin/crawl/runs/{run}"))
+        assert (ended["end_reason"], ended["hosts"][0]["is_paused"]) == ("page_limit", True)
+        assert state.leases().claim(10) == []
+        assert not state.leases().has_candidate()
+        run = admin.post("/admin/crawl/runs", json=body | {"max_depth": 0, "max_pages": 9}).json()["run_id"]
+        assert until(lambda: _ended(admin, f"/admin/crawl/runs/{run}"))["status"] == "finished"
+        assert go_deeper(state.database, state.clock, state.frontier, 50) == 0
+        assert admin.post(f"/admin/hosts/{site.host}/resume").status_code == 204
+        assert admin.post("/admin/hosts/unknown.example/resume").status_code == 404
+        assert admin.get(f"/admin/hosts/{site.host}").json()["paused_by_run"] is None
+        (lease,) = state.leases().take([site.host])
+        assert lease.host == site.host
 
 
 def test_stopping_the_server_stops_its_crawls_and_says_so(sqlite_url: str, tmp_path: Path, web: Web) -> None:

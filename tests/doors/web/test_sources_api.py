@@ -298,7 +298,7 @@ def test_a_list_is_imported_over_http(admin: httpx.Client) -> None:
     as_csv = {"Content-Type": "text/csv; charset=utf-8"}
     refused = admin.post("/admin/sources/import", content=table, headers=as_csv)
     assert (refused.status_code, refused.json()["error"]) == (422, "bad_input")
-    assert "1 of 2 rows were refused, so nothing was added" in refused.json()["message"]
+    assert "1 of 2 rows cannot be used, so nothing was added" in refused.json()["message"]
     assert [each["where"] for each in refused.json()["details"]] == ["row 2.country"]
     assert admin.get("/admin/sources").json()["total"] == 0
     tried = admin.post("/admin/sources/import?dry_run=true", content=table, headers=as_csv).json()

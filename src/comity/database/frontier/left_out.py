@@ -196,7 +196,7 @@ def exhausted_hosts(
     if hosts is not None:
         statement = statement.where(named_in(connection.dialect.name, column.domain, "hosts"))
     else:
-        statement = statement.where(column.is_seeded)
+        statement = statement.where(column.is_seeded, column.paused_by_run.is_(None))
     if connection.dialect.name == "postgresql":
         statement = statement.with_for_update(skip_locked=True)
     if after is not None:

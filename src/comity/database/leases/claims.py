@@ -151,9 +151,11 @@ def _candidates(kind: ClaimKind) -> Select[Any]:
     limit = bindparam("limit", type_=Integer())
     scope = or_(domains.c.next_crawl_after.is_(None), domains.c.next_crawl_after <= _now(kind))
     candidate = CANDIDATE
-    if kind.names_hosts:
+    if kind.names_hosts:  # a person named them: a pause is for workers
         scope = and_(scope, named_in(kind.dialect, domains.c.domain, "hosts"))
         candidate = f"{OPEN} AND claimed_by IS NULL"
+    else:
+        scope = and_(scope, domains.c.paused_by_run.is_(None))
     order = _best_first(kind, domains.c, _rank)
     free = select(*_ORDERED).where(text(candidate), scope).order_by(*order).limit(limit)
     expired = (

@@ -118,6 +118,7 @@ def has_candidate(connection: Connection, now: datetime | None) -> bool:
             domains.c.claimed_by.is_not(None),
             domains.c.claim_expires_at <= moment,
             text(OPEN),
+            domains.c.paused_by_run.is_(None),
             _is_due(moment),
         )
         .order_by(domains.c.claim_expires_at)

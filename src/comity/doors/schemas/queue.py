@@ -280,6 +280,25 @@ class ThroughputView(Schema):
     failed: int
 
 
+class FinishedHourView(Schema):
+    """The jobs that ended within one hour."""
+
+    at: Instant
+    done: int
+    failed: int
+
+
+class QueueGlanceView(Schema):
+    """The crawl service as its page shows it. Counts stop at 10,001, so that a long queue costs no more."""
+
+    jobs: dict[str, int] = Field(description="Jobs by status.")
+    policies: dict[str, int] = Field(description="enabled, disabled, due and failing.")
+    oldest_pending_at: Instant | None
+    done_24h: int
+    failed_24h: int
+    hours: list[FinishedHourView] = Field(description="The last 24 hours, the oldest first.")
+
+
 class QueueStatsView(Schema):
     """The crawl service at a glance."""
 

@@ -75,6 +75,7 @@ class RunHostView(Schema):
     queued: int
     next_crawl_after: Instant | None
     is_last_run: bool = Field(description="Whether this run was the last that crawled the host.")
+    is_paused: bool = Field(description="Whether workers leave the host alone until this run is continued.")
 
 
 class RunDetailView(RunView):

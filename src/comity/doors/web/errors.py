@@ -116,6 +116,35 @@ class ApiError(Exception):
         self.details = details
 
 
+_MOST_DETAILS: Final = 100
+
+
+class RefusedRow(Protocol):
+    """A row of a list that cannot be used."""
+
+    @property
+    def row(self) -> int: ...  # noqa: D102
+    @property
+    def field(self) -> str | None: ...  # noqa: D102
+    @property
+    def reason(self) -> str | None: ...  # noqa: D102
+
+
+def refused_list(refused: Sequence[RefusedRow], rows: int) -> ApiError:
+    """A list of which nothing was added: the refused rows are the details."""
+    details = [
+        ErrorDetail(
+            where=f"row {each.row}" + (f".{each.field}" if each.field else ""), message=each.reason or "refused"
+        )
+        for each in refused[:_MOST_DETAILS]
+    ]
+    if len(refused) == rows:
+        said = "the only row cannot" if rows == 1 else f"none of the {rows:,} rows can"
+        return ApiError(422, "bad_input", f"{said} be used, so nothing was added", details=details)
+    said = f"{len(refused):,} of {rows:,} rows cannot be used, so nothing was added; skip_bad=true adds the others"
+    return ApiError(422, "bad_input", said, details=details)
+
+
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The error responses of an operation, for OpenAPI."""
     return {status: {"model": ErrorResponse, "description": _DESCRIPTIONS[status]} for status in sorted(statuses)}

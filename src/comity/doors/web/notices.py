@@ -19,7 +19,16 @@ from comity.doors.web.access import Access, Caller
 _COOKIE: Final = "comity_notice"
 _LIFETIME_S: Final = 60
 _LONGEST_TEXT: Final = 500
+_LONGEST_OFFER: Final = 1500
 _LONGEST_COOKIE: Final = 4000
+
+
+class Offer(NamedTuple):
+    """A button beside a notice, which takes back what was done: a form with hidden fields."""
+
+    path: str
+    fields: tuple[tuple[str, str], ...] = ()
+    label: str = "Undo"
 
 
 class Notice(NamedTuple):
@@ -27,15 +36,18 @@ class Notice(NamedTuple):
 
     text: str
     kind: str
+    offer: Offer | None = None
 
 
-def set_notice(request: Request, response: Response, text: str, kind: str) -> None:
-    """Have the page that the browser goes to next show a notice, once."""
+def set_notice(request: Request, response: Response, text: str, kind: str, offer: Offer | None = None) -> None:
+    """Have the page that the browser goes to next show a notice, once. An offer that is too long for it is left out."""
     access, caller = _access(request), _caller(request)
     if access is None or caller is None:
         return
     text = text[:_LONGEST_TEXT].encode("utf-8", "replace").decode()
-    content = urlsafe_b64encode(json.dumps([text, kind]).encode()).decode().rstrip("=")
+    if offer is not None and sum(len(name) + len(value) for name, value in offer.fields) > _LONGEST_OFFER:
+        offer = None
+    content = urlsafe_b64encode(json.dumps([text, kind, offer]).encode()).decode().rstrip("=")
     name = access.settings.named(_COOKIE)
     set_cookie(response, access, name, f"{content}.{_mark(caller, content)}", _LIFETIME_S)
 
@@ -51,10 +63,10 @@ def notice_of(request: Request) -> Notice | None:
     if not hmac.compare_digest(mark.encode("utf-8", "replace"), _mark(caller, content).encode()):
         return None
     try:
-        text, kind = json.loads(urlsafe_b64decode(content + "=" * (-len(content) % 4)))
+        text, kind, offer = json.loads(urlsafe_b64decode(content + "=" * (-len(content) % 4)))
     except ValueError:
         return None
-    return Notice(str(text), str(kind))
+    return Notice(str(text), str(kind), None if offer is None else Offer(*offer))
 
 
 def drop_notice(response: Response, access: Access) -> None:

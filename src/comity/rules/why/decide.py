@@ -407,4 +407,7 @@ def host_decision(facts: UrlFacts) -> Decision | None:
     if host.next_crawl_after is not None and host.next_crawl_after > now:
         text = f"Its host is not due before {minute(host.next_crawl_after)}."
         return Decision("not_due", text, action(Action.RESET_HOST, host.name) + " makes it due now.")
+    if host.is_paused:
+        text = "Workers leave its host alone: a crawl of it had limits of its own, or was stopped."
+        return Decision("paused", text, action(Action.CRAWL, host.name) + " continues with it.")
     return None

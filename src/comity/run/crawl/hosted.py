@@ -15,6 +15,8 @@ from uuid import UUID, uuid4
 
 from comity.model.errors import BadInput, HostBusy
 from comity.model.run import EndReason
+from comity.operate.hosts import seeded_hosts_of_site
+from comity.operate.runs import pause_hosts
 from comity.rules.seed_list import read_seed
 from comity.run.child_process import packed_settings
 from comity.run.crawl.sites import (
@@ -84,6 +86,19 @@ class CrawlOrder:
     refresh: bool = False
 
 
+def has_limits(order: CrawlOrder, settings: Settings) -> bool:
+    """Whether a crawl is to visit less than a worker with the settings of the server would.
+
+    Then workers leave its hosts alone, during the crawl and after it: they would go on past the limits.
+    """
+    choices = order.choices
+    if any(choices.get(name) for name in ("max_pages", "max_minutes", "include", "exclude")) or order.under:
+        return True
+    turned_off = (name for name in ("follow_links", "sitemaps") if getattr(settings, name))
+    depth = choices.get("max_depth")
+    return any(choices.get(name) is False for name in turned_off) or (depth is not None and depth < settings.max_depth)
+
+
 def order_to_resume(run: RunListed, settings: Settings, *, refresh: bool = False) -> CrawlOrder:
     """The crawl that continues a run; `BadInput` if this server cannot continue it."""
     if not run.seeds:
@@ -101,9 +116,14 @@ class _Hosted:
     record: RunRecord
     task: asyncio.Task[None] = field(init=False)
     crawl: SharedCrawl | None = None
+    is_limited: bool = False
     stop_detail: str | None = None
     """Why it is to stop; it may be asked to before its processes are started."""
     is_stopping: bool = False
+
+    def pauses_for(self, run_id: UUID) -> UUID | None:
+        """The run for which workers leave its hosts alone: it has limits, or a person, not the server, stopped it."""
+        return run_id if self.is_limited or (self.is_stopping and self.stop_detail is None) else None
 
     def stop(self, detail: str | None) -> None:
         self.is_stopping, self.stop_detail = True, detail
@@ -151,7 +171,7 @@ class HostedCrawls:
         settings, seeds = await asyncio.to_thread(self._plan, order)
         self._require_room()  # others may have started one meanwhile
         run_id, state = uuid4(), replace(self._state, settings=settings)
-        run = self._runs[run_id] = _Hosted(state.run_record(run_id))
+        run = self._runs[run_id] = _Hosted(state.run_record(run_id), is_limited=has_limits(order, self._state.settings))
         recorded = recorded_seeds(seeds, refresh=order.refresh)
         try:
             await asyncio.to_thread(run.record.open, state.recorded_settings | supervised(recorded))
@@ -218,7 +238,10 @@ class HostedCrawls:
 
     async def _crawl(self, run_id: UUID, run: _Hosted, state: State, seeds: Sequence[Seed], *, refresh: bool) -> None:
         try:
-            sites = await asyncio.to_thread(prepare_sites, state, seeds, source="web", refresh=refresh)
+            paused_by = run.pauses_for(run_id)
+            sites = await asyncio.to_thread(
+                prepare_sites, state, seeds, source="web", refresh=refresh, paused_by=paused_by
+            )
             if not sites.hosts:
                 reason = EndReason.TAKEN_DOWN
                 await asyncio.to_thread(run.record.close, "finished", reason, reason.sentence)
@@ -235,6 +258,9 @@ class HostedCrawls:
         try:
             summary = await run.crawl.run()  # records how it ended, also if it fails
             await asyncio.to_thread(finish_sites, state, summary)
+            if (site := state.site()) is not None and run.pauses_for(run_id) is not None:
+                found = await asyncio.to_thread(seeded_hosts_of_site, state.database, site)
+                await asyncio.to_thread(pause_hosts, state.database, found, run_id)
         except Exception as error:
             self._on_fault("crawl", error)
 

@@ -15,6 +15,7 @@ from comity.assemble import cookie_folder, read_request_options
 from comity.clock import SystemClock
 from comity.model.errors import BadInput
 from comity.operate.hosts import request_refresh, seeded_hosts_of_site
+from comity.operate.runs import pause_hosts
 from comity.operate.seeds import add_seeds
 from comity.rules.canonical import address_of_host, web_address
 from comity.rules.request_options import origins_of_seeds
@@ -30,6 +31,8 @@ from comity.upkeep.wake_hosts import end_cooldowns, follow_left_out, go_deeper, 
 from comity.walk.crawl.hooks import CrawlHooks
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from comity.assemble import State
     from comity.model.host import Seed
     from comity.settings import Settings
@@ -94,8 +97,14 @@ def with_request_options(settings: Settings, seeds: Collection[Seed]) -> Setting
     return settings
 
 
-def prepare_sites(state: State, seeds: Sequence[Seed], *, source: str, refresh: bool) -> Sites:
-    """Add the seeds, and make their hosts ready for this crawl."""
+def prepare_sites(
+    state: State, seeds: Sequence[Seed], *, source: str, refresh: bool, paused_by: UUID | None = None
+) -> Sites:
+    """Add the seeds, and make their hosts ready for this crawl.
+
+    A person names them: what an earlier crawl left to a person goes on. `paused_by` is the run whose limits are to
+    hold, so that workers leave its hosts alone.
+    """
     database, clock, settings = state.database, state.clock, state.settings
     report = add_seeds(database, clock, seeds, source=source, weights=settings.weights, frontier=state.frontier)
     end_cooldowns(database, clock, refresh=settings.enable_refresh_mode)
@@ -109,6 +118,7 @@ def prepare_sites(state: State, seeds: Sequence[Seed], *, source: str, refresh: 
         hosts |= seeded_hosts_of_site(database, site) - set(report.taken_down)
     if refresh:
         request_refresh(database, clock, hosts)
+    pause_hosts(database, hosts, paused_by)
     return Sites(frozenset(hosts), tuple(report.taken_down), _named(seeds), recorded_seeds(seeds, refresh=refresh))
 
 

@@ -420,6 +420,7 @@ CREATE TABLE domains (
     slots_given INTEGER DEFAULT 0 NOT NULL,
     queue_failures INTEGER DEFAULT 0 NOT NULL,
     queue_parked_until DATETIME,
+    paused_by_run CHAR(32),
     CONSTRAINT pk_domains PRIMARY KEY (id),
     CONSTRAINT ck_domains_domain_not_empty CHECK (domain <> ''),
     CONSTRAINT ck_domains_lease_has_holder_and_end CHECK ((claimed_by IS NULL) = (claim_expires_at IS NULL)),
@@ -430,7 +431,7 @@ CREATE TABLE domains (
 --
 CREATE INDEX idx_domains_claims ON domains (claimed_by, claim_expires_at) WHERE claimed_by IS NOT NULL;
 --
-CREATE INDEX idx_domains_discovery_candidates ON domains ((CASE WHEN status = 'active' THEN 0 ELSE 1 END), priority_score DESC, last_crawled_at ASC, id) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL;
+CREATE INDEX idx_domains_discovery_candidates ON domains ((CASE WHEN status = 'active' THEN 0 ELSE 1 END), priority_score DESC, last_crawled_at ASC, id) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL AND paused_by_run IS NULL;
 --
 CREATE INDEX idx_domains_last_crawled ON domains (last_crawled_at, domain);
 --
@@ -440,9 +441,11 @@ CREATE INDEX idx_domains_left_at_depth ON domains (left_at_depth) WHERE left_at_
 --
 CREATE INDEX idx_domains_next_crawl ON domains (next_crawl_after, domain) WHERE next_crawl_after IS NOT NULL;
 --
-CREATE INDEX idx_domains_not_due ON domains (status, next_crawl_after) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL AND next_crawl_after IS NOT NULL;
+CREATE INDEX idx_domains_not_due ON domains (status, next_crawl_after) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL AND paused_by_run IS NULL AND next_crawl_after IS NOT NULL;
 --
 CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
+--
+CREATE INDEX idx_domains_paused ON domains (domain) WHERE paused_by_run IS NOT NULL;
 --
 CREATE INDEX idx_domains_priority_score ON domains (priority_score, domain);
 --

@@ -170,7 +170,12 @@ def shortened(text: str | None, most: int = 80) -> Markup:
         return NOTHING
     if len(text) <= most:
         return escape(text)
-    return Markup('<span title="{}">{}…</span>').format(text[:2000], text[: most - 1])
+    return Markup('<span title="{}">{}</span>').format(text[:2000], cut(text, most))
+
+
+def cut(text: str, most: int) -> str:
+    """A text cut to a length, for places that have no hover."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def outside_link(address: str | None, most: int = 60) -> Markup:

@@ -68,9 +68,9 @@ class Form:
             found[each.name] = _text(value)
         return replace(self, values=found)
 
-    def refused(self, entered: FormValues, error: FormInvalid | BadInput) -> Form:
-        """The form as it was entered, with what is wrong."""
-        errors = dict(error.errors) if isinstance(error, FormInvalid) else {error.field or "": error.reason}
+    def refused(self, entered: FormValues, error: FormInvalid | BadInput, *, at: str = "") -> Form:
+        """The form as it was entered, with what is wrong; `at` is the field of an error that names none."""
+        errors = dict(error.errors) if isinstance(error, FormInvalid) else {error.field or at: _sentence(error.reason)}
         known = {each.name for each in self.fields}
         at_fields = {name: text for name, text in errors.items() if name in known}
         others = [f"{name}: {text}" if name else text for name, text in errors.items() if name not in known]
@@ -150,9 +150,12 @@ def _sentences(error: ValidationError) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in error.errors():
         name = str(each["loc"][0]) if each["loc"] else ""
-        text = str(each["msg"]).removeprefix("Value error, ")
-        found.setdefault(name, text[:1].upper() + text[1:])
+        found.setdefault(name, _sentence(str(each["msg"]).removeprefix("Value error, ")))
     return found
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _text(value: object) -> str:

@@ -20,9 +20,9 @@ from markupsafe import Markup
 
 from comity import __version__
 from comity.doors.web.audiences import LARGE_BODY_BYTES, Audience, Router
-from comity.doors.web.console import assets, components, navigation
+from comity.doors.web.console import assets, components
 from comity.doors.web.negotiation import FORM
-from comity.doors.web.notices import notice_of, set_notice
+from comity.doors.web.notices import Offer, notice_of, set_notice
 
 if TYPE_CHECKING:
     from comity.doors.web.services import WebServices
@@ -37,6 +37,56 @@ PAGE_HEADERS: Final = {
     "Referrer-Policy": "same-origin",
     "Vary": "Accept, HX-Request",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One entry of the navigation: its path below the prefix, and the letter that goes there (`g`, then the letter)."""
+
+    name: str
+    label: str
+    path: str
+    icon: str
+    letter: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Sections that stand together; the first group has no label."""
+
+    label: str
+    sections: tuple[Section, ...]
+
+
+GROUPS: Final = (
+    Group("", (Section("dashboard", "Dashboard", "/", "dashboard", "d"),)),
+    Group(
+        "Crawl",
+        (
+            Section("sources", "Sources", "/sources", "sources", "s"),
+            Section("crawl", "Crawl", "/crawl", "crawl", "c"),
+            Section("hosts", "Hosts", "/hosts", "hosts", "h"),
+            Section("queue", "Queue", "/queue", "queue", "q"),
+        ),
+    ),
+    Group(
+        "Found",
+        (
+            Section("pages", "Pages", "/pages", "pages", "p"),
+            Section("audits", "Audits", "/audits", "audits", "a"),
+            Section("postings", "Job postings", "/postings", "postings", "j"),
+        ),
+    ),
+    Group(
+        "System",
+        (
+            Section("takedowns", "Takedowns", "/takedowns", "takedowns", "t"),
+            Section("activity", "Activity", "/activity", "activity", "l"),
+            Section("settings", "Settings", "/settings", "settings", "e"),
+        ),
+    ),
+)
+SECTIONS: Final = tuple(section for group in GROUPS for section in group.sections)
 
 
 class PageRouter(Router):
@@ -161,7 +211,7 @@ def templates() -> Environment:
         when=components.when,
         words=components.words,
         version=__version__,
-        navigation=navigation.GROUPS,
+        navigation=GROUPS,
     )
     return environment
 
@@ -211,10 +261,15 @@ def render_fragment(request: Request, template: str, *, status: int = 200, **con
         return HTMLResponse(fragment(template, **context), status, PAGE_HEADERS)
 
 
-def redirect(request: Request, path: str, *, notice: str = "", kind: str = "good") -> RedirectResponse:
-    """Answer a form: the browser goes on to a page of the console (`/sources`), which shows the notice once."""
+def redirect(
+    request: Request, path: str, *, notice: str = "", kind: str = "good", offer: Offer | None = None
+) -> RedirectResponse:
+    """Answer a form: the browser goes on to a page of the console (`/sources`), which shows the notice once.
+
+    `offer` is a button beside the notice that takes back what was done.
+    """
     with viewing(viewing_of(request)):
         response = RedirectResponse(url(path), 303, PAGE_HEADERS)
     if notice:
-        set_notice(request, response, notice, kind)
+        set_notice(request, response, notice, kind, offer)
     return response

@@ -43,7 +43,7 @@ from comity.doors.web.services import Services, WebServices
 from comity.model.errors import NotFound
 from comity.model.evidence import EvidenceType
 from comity.model.host import HostStatus
-from comity.operate.hosts import cool_down_host, reset_host
+from comity.operate.hosts import cool_down_host, reset_host, resume_host
 from comity.operate.policy import get_policy, set_policy
 from comity.reports.host_lists import (
     HostUrl,
@@ -194,6 +194,17 @@ def cooldown(services: Services, host: HostName, body: CooldownRequest) -> Coold
     state, name = services.state, canonical_name(services, host)
     until = cool_down_host(state.database, state.clock, name, timedelta(hours=body.hours), reason=body.reason)
     return CooldownView(host=name, until=until)
+
+
+@router.post(
+    "/hosts/{host}/resume",
+    operation_id="resume_host",
+    status_code=204,
+    responses=error_responses(404),
+)
+def resume(services: Services, host: HostName) -> None:
+    """Let workers crawl a host again that a crawl with limits of its own, or its stop, left to a person."""
+    resume_host(services.state.database, canonical_name(services, host))
 
 
 @router.get("/robots/{host}", operation_id="get_robots", response_model=RobotsView, responses=error_responses(404))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
@@ -18,16 +19,18 @@ from comity.doors.schemas.queue import (
     CrawlPolicyView,
     CrawlResultList,
     CrawlResultView,
+    FinishedHourView,
     JobMoveView,
     LateSubmissionList,
     LateSubmissionView,
     PolicyImportView,
     PriceHistory,
     PricePointView,
+    QueueGlanceView,
     QueueStatsView,
 )
 from comity.doors.web.audiences import LARGE_BODY_BYTES, Audience, Router
-from comity.doors.web.errors import ApiError, ErrorDetail, error_responses
+from comity.doors.web.errors import ApiError, error_responses, refused_list
 from comity.doors.web.exports import EXPORTED, ExportFormat, exact, stream
 from comity.doors.web.queue_requests import JobsAction, PoliciesAction, PolicyChangesBody, PolicyRequest
 from comity.doors.web.requests import Limit, Text
@@ -55,8 +58,10 @@ from comity.reports.queue import (
     find_late,
     find_policy,
     find_result,
+    finished_by_hour,
     moves_of,
     price_history,
+    queue_glance,
     queue_stats,
     raw_html_of,
     result_of_job,
@@ -64,7 +69,6 @@ from comity.reports.queue import (
 from comity.rules.queue.policy_list import read_policy_list
 
 _LIST_BODY_BYTES: Final = 8_000_000
-_MOST_DETAILS: Final = 100
 _LIST_FORMATS: Final = {
     "text/csv": SourceFormat.CSV,
     "text/tab-separated-values": SourceFormat.TSV,
@@ -99,9 +103,11 @@ import_router = Router(
     prefix="/admin/crawl_policies",
     tags=["crawl policies"],
 )
+glance_router = Router(Audience.ADMIN, prefix="/admin/queue", tags=["crawl jobs"])
 jobs_router = Router(Audience.ADMIN, max_body_bytes=LARGE_BODY_BYTES, prefix="/admin/crawl_jobs", tags=["crawl jobs"])
 results_router = Router(Audience.ADMIN, prefix="/admin/crawl_results", tags=["crawl results"])
 
+HOURS_SHOWN: Final = 24
 _ID_EXAMPLE: Final = "0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f"
 PolicyId = Annotated[UUID, Path(description="The id of a policy.", examples=[_ID_EXAMPLE])]
 JobId = Annotated[UUID, Path(description="The id of a job.", examples=[_ID_EXAMPLE])]
@@ -302,17 +308,8 @@ async def import_list(
 
     report = await asyncio.to_thread(act)
     if report.refused and not (skip_bad or dry_run):
-        raise _refused(report)
+        raise refused_list(report.refused, len(report.rows))
     return PolicyImportView.model_validate(report)
-
-
-def _refused(report: PolicyImport) -> ApiError:
-    details = [
-        ErrorDetail(where=f"row {row.row}" + (f".{row.field}" if row.field else ""), message=row.reason or "refused")
-        for row in report.refused[:_MOST_DETAILS]
-    ]
-    message = f"{len(report.refused):,} of {len(report.rows):,} rows were refused, so nothing was added"
-    return ApiError(422, "bad_input", f"{message}; skip_bad=true adds the others", details=details)
 
 
 @policies_router.get(
@@ -372,6 +369,15 @@ def list_jobs(
     """List jobs, the newest first. `sort`: created_at, priority, url, locked_at, retry_count, not_before."""
     page = JOBS.page(services.state.database, sort=sort, limit=limit, cursor=cursor, **filters)
     return CrawlJobList(jobs=CrawlJobView.list_of(page.items), limit=limit, next_cursor=page.cursor)
+
+
+@glance_router.get("", operation_id="get_queue", response_model=QueueGlanceView)
+def glance(services: Services) -> QueueGlanceView:
+    """Show the queue at a glance: jobs by status, policies, and what was finished in the last 24 hours."""
+    state = services.state
+    found = asdict(queue_glance(state.database, state.clock))
+    hours = FinishedHourView.list_of(finished_by_hour(state.database, state.clock, HOURS_SHOWN))
+    return QueueGlanceView.model_validate(found | {"hours": hours})
 
 
 @jobs_router.get("/stats", operation_id="get_queue_stats", response_model=QueueStatsView)

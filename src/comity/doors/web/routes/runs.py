@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
 from fastapi import Path, Query
@@ -25,12 +25,13 @@ from comity.doors.web.services import Services, WebServices
 from comity.model.errors import BadInput, HostBusy
 from comity.operate.runs import request_stop
 from comity.reports.runs import find_run, hosts_of_run, list_crawl_runs
-from comity.rules.search.cursor import LONGEST_CURSOR
+from comity.rules.page_cursor import LONGEST_CURSOR, read_cursor, write_cursor
 from comity.rules.time_left import seconds_for
 from comity.run.crawl.hosted import CrawlOrder, order_to_resume
 
 router = Router(Audience.ADMIN, max_body_bytes=LARGE_BODY_BYTES, prefix="/admin/crawl/runs", tags=["crawl"])
 RunId = Annotated[UUID, Path(description="The id of a run.", examples=["0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f"])]
+_BY_TIME: Final = "time"
 DoorName = Literal["crawl", "sources", "audit", "sql"]
 RunStatusName = Literal["running", "finished", "stopped", "failed"]
 
@@ -46,9 +47,9 @@ def list_all(
     limit: Limit = 50,
 ) -> RunList:
     """List runs, newest first."""
-    before = read_cursor(cursor) if cursor is not None else None
+    before = read_place(cursor) if cursor is not None else None
     found = list_crawl_runs(services.state.database, door=door, status=status, before=before, limit=limit + 1)
-    following = write_cursor(found[limit - 1].started_at, found[limit - 1].id) if len(found) > limit else None
+    following = place_after(found[limit - 1].started_at, found[limit - 1].id) if len(found) > limit else None
     return RunList(runs=RunView.list_of(found[:limit]), next=following)
 
 
@@ -150,18 +151,14 @@ def run_progress(services: WebServices, run_id: UUID) -> RunProgressView | None:
     )
 
 
-def write_cursor(at: datetime, identity: UUID) -> str:
+def place_after(at: datetime, identity: UUID) -> str:
     """Where a list in the order of time goes on."""
-    return f"{at.isoformat()}_{identity.hex}"
+    return write_cursor(_BY_TIME, at, identity)
 
 
-def read_cursor(text: str) -> tuple[datetime, UUID]:
+def read_place(text: str) -> tuple[datetime, UUID]:
     """The time and the id of the last row of the previous page; `BadInput` if it is no cursor."""
-    moment, _, identity = text.rpartition("_")
-    try:
-        at = datetime.fromisoformat(moment)
-        if at.tzinfo is None:
-            raise ValueError
-        return at.astimezone(UTC), UUID(hex=identity)  # in UTC it may be out of range
-    except (ValueError, OverflowError):
-        raise BadInput("cursor", "is not the cursor of a page") from None
+    at, identity = read_cursor(text, _BY_TIME, datetime, UUID, name="cursor")
+    if at is None or identity is None:
+        raise BadInput("cursor", "is not a place that this list gave")
+    return at, identity

@@ -22,7 +22,7 @@ from comity.doors.schemas.sources import (
     SourceView,
 )
 from comity.doors.web.audiences import LARGE_BODY_BYTES, Audience, Router
-from comity.doors.web.errors import ApiError, ErrorDetail, error_responses
+from comity.doors.web.errors import ApiError, error_responses, refused_list
 from comity.doors.web.requests import (
     HintRequest,
     Limit,
@@ -68,7 +68,6 @@ _LIST_FORMATS: Final = {
     "application/json": SourceFormat.JSON,
     "application/x-ndjson": SourceFormat.JSON_LINES,
 }
-_MOST_DETAILS: Final = 100
 ResultName = Literal["ok", "warn", "fail"]
 SortName = Literal["next_run_at", "-next_run_at", "last_crawled_at", "-last_crawled_at", "org_name", "-org_name"]
 list_router = Router(
@@ -169,7 +168,7 @@ async def import_list(
 
     report = await asyncio.to_thread(act)
     if report.refused and not (skip_bad or dry_run):
-        raise _refused(report)
+        raise refused_list(report.refused, len(report.rows))
     return SourceImportView.model_validate(report)
 
 
@@ -207,16 +206,6 @@ async def act_on_many(services: WebServices, action: str, ids: list[UUID]) -> li
         except (ComityError, ApiError) as error:
             queued.append(BulkItem(source_id, False, str(error)))
     return queued
-
-
-def _refused(report: SourceImport) -> ApiError:
-    """A list of which nothing was added: the refused rows are the details."""
-    details = [
-        ErrorDetail(where=f"row {row.row}" + (f".{row.field}" if row.field else ""), message=row.reason or "refused")
-        for row in report.refused[:_MOST_DETAILS]
-    ]
-    message = f"{len(report.refused):,} of {len(report.rows):,} rows were refused, so nothing was added"
-    return ApiError(422, "bad_input", f"{message}; skip_bad=true adds the others", details=details)
 
 
 @router.get("/{source_id}", operation_id="get_source", response_model=SourceView, responses=error_responses(404))

@@ -13,6 +13,7 @@ from comity.doors.web.console.page import PageRouter, current_services, redirect
 from comity.doors.web.console.pages import queue
 from comity.doors.web.console.pages.crawl_policies import refused
 from comity.doors.web.console.tables import Column, Table, choice
+from comity.doors.web.notices import Offer
 from comity.doors.web.queue_requests import BotLimits, BotRequest, QuarantineRequest
 from comity.doors.web.services import Services
 from comity.model.bot import MOST_IN_HAND, MOST_PER_MINUTE, MOST_QUARANTINE_MINUTES, Bot, BotStatus
@@ -179,7 +180,9 @@ def quarantine(request: Request, services: Services, bot_id: queue.BotName, ente
     except (FormInvalid, BadInput) as error:
         form = QUARANTINE.refused(entered, error)
         return _form_page(request, form, f"Quarantine {bot_id}", f"{path}/quarantine", "Quarantine", path, status=422)
-    return redirect(request, path, notice=f"Quarantined for {components.plural(minutes, 'minute')}.")
+    return redirect(
+        request, path, notice=f"Quarantined for {components.plural(minutes, 'minute')}.", offer=Offer(f"{path}/resume")
+    )
 
 
 @router.post("/{bot_id}/resume")

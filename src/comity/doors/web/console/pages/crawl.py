@@ -23,17 +23,18 @@ from comity.doors.web.errors import ApiError
 from comity.doors.web.requests import CrawlRequest
 from comity.doors.web.routes.runs import (
     RunId,
-    read_cursor,
+    place_after,
+    read_place,
     resume_run,
     run_detail,
     run_progress,
     started,
     stop_run,
-    write_cursor,
 )
 from comity.doors.web.services import Services, WebServices
 from comity.model.errors import BadInput, ComityError, NotFound
 from comity.model.source import RunStatus
+from comity.reports.queue import identity_of
 from comity.reports.runs import DOORS, STATUSES, RunListed, find_run, list_crawl_runs
 from comity.reports.sources import LoggedRun, list_due, list_runs, sources_status
 from comity.run.crawl.hosted import MOST_AT_ONCE, MOST_PROCESSES, CrawlOrder
@@ -87,7 +88,7 @@ LOGS: Final = Table(
         Column("source_id", "Source id", in_page=False),
     ],
     [choice("status", "Result", RunStatus), Filter("source_id", "Source id")],
-    key=lambda row: write_cursor(row.ran_at, row.id),
+    key=lambda row: place_after(row.ran_at, row.id),
     pages_by_key=True,
     older="Older",
     newer="Newest",
@@ -115,7 +116,7 @@ RUNS: Final = Table(
         Column("id", "Id", in_page=False),
     ],
     [choice("door", "Door", DOORS), choice("status", "Status", STATUSES)],
-    key=lambda row: write_cursor(row.started_at, row.id),
+    key=lambda row: place_after(row.started_at, row.id),
     pages_by_key=True,
     older="Older",
     newer="Newest",
@@ -230,7 +231,7 @@ async def run_due(request: Request, services: Services) -> Response:
 def logs(request: Request, services: Services) -> Response:
     """Show the log of source runs."""
     query = LOGS.read(request)
-    source_id = _uuid(query.get("source_id"))
+    source_id = identity_of(query.get("source_id") or "")
     if query.wants_csv:
         return LOGS.csv(_all_logs(services, query, source_id))
     rows = _logs(services, query, source_id, _position(query.after), query.limit + 1)
@@ -329,9 +330,7 @@ async def start(request: Request, services: Services, entered: PostedForm) -> Re
         order = CrawlOrder(tuple(body.seeds), body.choices(), body.under, body.refresh)
         run_id = await started(services.crawls.start(order))
     except (FormInvalid, BadInput) as error:
-        if isinstance(error, BadInput) and error.field is None:
-            error = FormInvalid({"seeds": str(error)})
-        return _start_page(request, START.refused(entered, error), status=422)
+        return _start_page(request, START.refused(entered, error, at="seeds"), status=422)
     except ApiError as error:
         return _start_page(request, START.refused(entered, FormInvalid({"": str(error)})), status=error.status)
     return redirect(request, f"/crawl/runs/{run_id}", notice="Started.")
@@ -435,13 +434,6 @@ async def resume(request: Request, services: Services, run_id: RunId, entered: P
 
 def _position(text: str) -> tuple[datetime, UUID] | None:
     try:
-        return read_cursor(text) if text else None
+        return read_place(text) if text else None
     except BadInput:
-        return None
-
-
-def _uuid(text: str | None) -> UUID | None:
-    try:
-        return UUID(text) if text else None
-    except ValueError:
         return None

@@ -14,6 +14,7 @@ from comity.doors.web.console.forms import Field, Form, FormInvalid, FormValues,
 from comity.doors.web.console.page import PageRouter, redirect, url
 from comity.doors.web.console.pages import queue
 from comity.doors.web.console.tables import Bulk, Column, Table, TableQuery, choice, search
+from comity.doors.web.notices import Offer
 from comity.doors.web.queue_requests import PolicyChangesBody, PolicyRequest
 from comity.doors.web.services import Services, WebServices
 from comity.model.errors import AlreadyThere, BadInput
@@ -247,7 +248,11 @@ def act(request: Request, services: Services, entered: PostedForm) -> Response:
             error="Enter a number." if "priority" in dict(entered.pairs) else "",
         )
     report = act_on_policies(state.database, state.clock, action, ids, priority=priority)
-    return queue.report_on(request, report, _DONE[action], "policy", "policies", _PATH)
+    undo = None
+    if action is PolicyAction.DISABLE:
+        changed = (("id", str(item.id)) for item in report.items if item.changed)
+        undo = Offer(f"{_PATH}/actions", (("action", str(PolicyAction.ENABLE)), *changed))
+    return queue.report_on(request, report, _DONE[action], "policy", "policies", _PATH, undo)
 
 
 @router.get("/{policy_id}")
@@ -352,7 +357,9 @@ def act_on_one(request: Request, services: Services, policy_id: queue.RowId, act
     (item,) = act_on_policies(state.database, state.clock, wanted[action], [policy_id]).items
     done = {"run_now": "It is due now: its next job can be pulled.", "disable": "Paused.", "enable": "Resumed."}
     notice = done[action] if item.changed else f"Not changed: {item.reason}."
-    return redirect(request, f"{_PATH}/{policy_id}", notice=notice, kind="good" if item.changed else "warn")
+    undo = Offer(f"{_PATH}/{policy_id}/enable") if action == "disable" and item.changed else None
+    kind = "good" if item.changed else "warn"
+    return redirect(request, f"{_PATH}/{policy_id}", notice=notice, kind=kind, offer=undo)
 
 
 def refused(form: Form, entered: FormValues, error: FormInvalid | BadInput | AlreadyThere) -> Form:

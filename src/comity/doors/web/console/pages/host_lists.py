@@ -13,7 +13,6 @@ from comity.doors.web.console import components, plots
 from comity.doors.web.console.page import PageRouter, url
 from comity.doors.web.console.pages.hosts import (
     bad,
-    cut,
     every,
     host_page,
     http_status,
@@ -146,7 +145,7 @@ FETCHES: Final = Table(
         Column("page_url", "URL", _url_cell, _url_text, is_wide=True),
         Column("outcome", "Outcome", lambda row: components.words(row.outcome)),
         Column("status", "Status", lambda row: http_status(row.status), is_number=True),
-        Column("error", "Error", lambda row: bad(cut(row.error, 60)) if row.error else None),
+        Column("error", "Error", lambda row: bad(components.shortened(row.error, 60)) if row.error else None),
         Column("content_type", "Type", lambda row: (row.content_type or "").partition(";")[0], is_minor=True),
         Column(
             "bytes_received", "Size", lambda row: components.size(row.bytes_received), is_number=True, is_minor=True

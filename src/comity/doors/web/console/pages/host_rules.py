@@ -8,9 +8,10 @@ from urllib.parse import quote
 from fastapi import Query, Request
 from fastapi.responses import Response
 
+from comity.doors.web.console import components
 from comity.doors.web.console.forms import Field, Form, FormInvalid, PostedForm
 from comity.doors.web.console.page import PageRouter, redirect
-from comity.doors.web.console.pages.hosts import cut, host_page
+from comity.doors.web.console.pages.hosts import host_page
 from comity.doors.web.requests import HostName, PolicyChanges
 from comity.doors.web.routes.hosts import canonical_name
 from comity.doors.web.services import Services, WebServices
@@ -82,44 +83,34 @@ def _marked_lines(text: str, verdict: Any) -> list[tuple[int, str, str]]:
         marks[verdict.agent_line_number] = "is-agent"
         marks[verdict.line_number] = "is-allow" if verdict.allowed else "is-deny"
     return [
-        (number, cut(line, _LONGEST_LINE), marks.get(number, ""))
+        (number, components.cut(line, _LONGEST_LINE), marks.get(number, ""))
         for number, line in enumerate(plain.split("\n")[:_MOST_LINES], 1)
     ]
 
 
+def _limit(name: str, label: str, least: int, most: int, hint: str = "") -> Field:
+    return Field(name, label, "number", help=hint, required=True, attributes={"min": least, "max": most})
+
+
+# S0's policy editor; the drawer of a source has the same fields.
+LIMITS: Final = (
+    _limit(
+        "min_request_interval_ms",
+        "Milliseconds between requests",
+        0,
+        604_800_000,
+        "For every kind of crawl. robots.txt can only lengthen it.",
+    ),
+    _limit("max_concurrency", "Requests at once", 1, 1000),
+    _limit("max_pages", "Pages per source run", 0, 1_000_000_000),
+    _limit("max_kb_per_page", "Kilobytes per page", 1, 1_000_000),
+    Field("allow_js", "Run the scripts of pages", "check", help="Stored only: scripts are not run yet."),
+)
 POLICY: Final = Form(
     (
-        Field(
-            "min_request_interval_ms",
-            "Milliseconds between requests",
-            "number",
-            help="A floor under every door; robots.txt can only lengthen it.",
-            required=True,
-            attributes={"min": 0, "max": 604_800_000},
-        ),
-        Field(
-            "max_concurrency",
-            "Requests at once",
-            "number",
-            required=True,
-            attributes={"min": 1, "max": 1000},
-        ),
-        Field(
-            "max_pages",
-            "Pages per source run",
-            "number",
-            required=True,
-            attributes={"min": 0, "max": 1_000_000_000},
-        ),
-        Field(
-            "max_kb_per_page",
-            "Kilobytes per page",
-            "number",
-            required=True,
-            attributes={"min": 1, "max": 1_000_000},
-        ),
-        Field("include", "Crawl only", "area", help="Patterns of URLs, one a line; empty: all.", is_code=True),
-        Field("exclude", "Leave out", "area", help="Patterns of URLs, one a line.", is_code=True),
+        *LIMITS,
+        Field("include", "Crawl only", "area", help="Patterns of URLs, one per line. Empty: all.", is_code=True),
+        Field("exclude", "Leave out", "area", help="Patterns of URLs, one per line.", is_code=True),
     )
 )
 
@@ -144,10 +135,8 @@ def change_policy(request: Request, services: Services, host: HostName, entered:
     """Set the limits of a host."""
     name, state = canonical_name(services, host), services.state
     try:
-        body = entered.parse(PolicyChanges, lists=["include", "exclude"])
-        changes = body.model_dump(exclude_unset=True)
-        changes.pop("allow_js", None)
-        set_policy(state.database, state.clock, name, **changes)
+        body = entered.parse(PolicyChanges, boxes=["allow_js"], lists=["include", "exclude"])
+        set_policy(state.database, state.clock, name, **body.model_dump(exclude_unset=True))
     except (FormInvalid, BadInput) as error:
         return _policy_page(request, services, name, POLICY.refused(entered, error), status=422)
     path = f"/domain_policies/{quote(name, safe='')}"

@@ -22,7 +22,7 @@ from comity.doors.web.routes.hosts import canonical_name
 from comity.doors.web.services import Services, WebServices
 from comity.model.errors import BadInput, NotFound
 from comity.model.host import HostStatus
-from comity.operate.hosts import cool_down_host, reset_host
+from comity.operate.hosts import cool_down_host, reset_host, resume_host
 from comity.reports.host_lists import (
     MOST_COUNTED,
     HostOverview,
@@ -53,11 +53,6 @@ _CSV_ROWS: Final = 1_000
 _GAP_S: Final = 60.0  # between two requests: longer ones begin a plot of their own
 _MOST_PLOTS: Final = 3
 _HOURS: Final = (("1", "1 hour"), ("24", "1 day"), ("168", "7 days"), ("336", "14 days"), ("720", "30 days"))
-
-
-def cut(text: str, most: int) -> str:
-    """A text of a bounded length."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def figure(text: object) -> Markup:
@@ -96,7 +91,14 @@ def _pages(row: Any) -> Markup:
 HOSTS: Final = Table(
     "hosts",
     [
-        Column("domain", "Host", lambda row: figure(cut(row.host, 60)), lambda row: row.host, sorts=True, is_wide=True),
+        Column(
+            "domain",
+            "Host",
+            lambda row: figure(components.shortened(row.host, 60)),
+            lambda row: row.host,
+            sorts=True,
+            is_wide=True,
+        ),
         Column("status", "Status", lambda row: status_badge(row.status)),
         Column("reason", "Reason or holder", _reason, lambda row: row.reason_code or row.reason, is_minor=True),
         Column("pages_crawled", "Pages", _pages, is_number=True, is_minor=True),
@@ -347,7 +349,7 @@ def _request_plot(group: list[HostRequest]) -> Markup:
     closed, sent, pauses = [], [], []
     before: HostRequest | None = None
     for each in group:
-        path = cut(each.url, 80)
+        path = components.cut(each.url, 80)
         answer = each.status if each.status is not None else "no answer"
         tone = "bad" if each.is_early else "warn" if each.status is None or each.status >= 400 else "1"
         sent.append(plots.Mark(each.started_at, f"{path} · {answer} · {_took(each):.2f} s", tone, each.ended_at))
@@ -406,6 +408,14 @@ def ask_reset(request: Request, services: Services, host: HostName) -> Response:
     name = canonical_name(services, host)
     counts = host_url_counts(services.state.database, name)
     return host_page(request, services, name, "reset", counts=counts)
+
+
+@router.post("/{host}/resume")
+def resume(request: Request, services: Services, host: HostName) -> Response:
+    """Let workers crawl a host again that was left to a person."""
+    name = canonical_name(services, host)
+    resume_host(services.state.database, name)
+    return redirect(request, f"/hosts/{quote(name, safe='')}", notice="Workers may crawl this host again.")
 
 
 @router.post("/{host}/reset")

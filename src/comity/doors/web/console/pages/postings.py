@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlencode
-from uuid import UUID
 
 from fastapi import Request
 from fastapi.responses import Response
@@ -17,6 +16,7 @@ from comity.doors.web.console.tables import Column, Table
 from comity.doors.web.services import Services, WebServices
 from comity.model.errors import BadInput, NotFound
 from comity.model.search import FACETS, FILTERS, MOST_HITS, MOST_SKIPPED, MOST_VALUES, SearchQuery, SearchSort
+from comity.reports.queue import identity_of
 from comity.rules.search.filters import checked_filter
 
 router = PageRouter("/admin/postings")
@@ -111,7 +111,7 @@ def _query(request: Request) -> tuple[SearchQuery, list[str]]:
             values[name] = checked_filter(name, given)
         except BadInput:
             ignored.append(name)
-    values["source_id"] = tuple(filter(None, map(_uuid, sent.getlist("source_id")[:MOST_VALUES])))
+    values["source_id"] = tuple(filter(None, map(identity_of, sent.getlist("source_id")[:MOST_VALUES])))
     eligible = sent.get("international_eligible")
     values["international_eligible"] = {"true": True, "false": False}.get(eligible) if eligible else None
     sort, offset = sent.get("sort", ""), sent.get("offset", "")
@@ -153,10 +153,3 @@ def _toggled(request: Request, name: str, value: str) -> str:
     else:
         sent = [each for each in sent if name != "international_eligible" or each[0] != name] + [(name, value)]
     return f"?{urlencode(sent)}"
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

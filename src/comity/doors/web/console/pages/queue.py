@@ -19,6 +19,8 @@ from comity.doors.web.console.forms import FormValues
 from comity.doors.web.console.live import view
 from comity.doors.web.console.page import PageRouter, fragment, redirect, render
 from comity.doors.web.console.tables import TableQuery
+from comity.doors.web.notices import Offer
+from comity.doors.web.routes.queue import HOURS_SHOWN
 from comity.doors.web.services import Services, WebServices
 from comity.model.bot import BOT_ID_PATTERN, BotStatus
 from comity.model.errors import BadInput
@@ -30,7 +32,6 @@ from comity.rules import job_transitions
 from comity.rules.canonical import canonical_host, resolve_link
 
 router = PageRouter("/admin/queue")
-_HOURS: Final = 24
 _PARTS: Final = (
     ("Overview", "/queue"),
     ("Policies", "/crawl_policies"),
@@ -59,7 +60,7 @@ _REASONS_SHOWN: Final = 3
 def overview(request: Request, services: Services) -> HTMLResponse:
     """Show how the queue stands."""
     state = services.state
-    hours = finished_by_hour(state.database, state.clock, _HOURS)
+    hours = finished_by_hour(state.database, state.clock, HOURS_SHOWN)
     series = [
         plots.Series("done", [each.done for each in hours], "good"),
         plots.Series("failed", [each.failed for each in hours], "bad"),
@@ -140,13 +141,21 @@ def ticked(entered: FormValues) -> list[UUID]:
     return found
 
 
-def report_on(request: Request, report: BulkReport, done: str, one: str, many: str, path: str) -> Response:
+def report_on(
+    request: Request, report: BulkReport, done: str, one: str, many: str, path: str, undo: Offer | None = None
+) -> Response:
     """Answer a bulk action: how many rows were changed, and why others were not."""
     sentence = f"{done} {components.plural(report.changed, one, many)}."
     reasons = Counter(item.reason for item in report.items if item.reason)
     for reason, count in reasons.most_common(_REASONS_SHOWN):
         sentence += f" {count:,} not changed: {reason}."
-    return redirect(request, path, notice=sentence, kind="good" if report.changed else "warn")
+    return redirect(
+        request,
+        path,
+        notice=sentence,
+        kind="good" if report.changed else "warn",
+        offer=undo if report.changed else None,
+    )
 
 
 def confirmation(

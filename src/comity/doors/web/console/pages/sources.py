@@ -28,8 +28,10 @@ from comity.doors.web.console.page import (
     render_fragment,
     url,
 )
+from comity.doors.web.console.pages.host_rules import LIMITS
 from comity.doors.web.console.tables import Bulk, Column, Table, TableQuery, choice, search
 from comity.doors.web.errors import ApiError
+from comity.doors.web.notices import Offer
 from comity.doors.web.requests import PolicyChanges, SourceChanges, SourceId, SourceRequest
 from comity.doors.web.routes.crawl import queue_run
 from comity.doors.web.routes.sources import act_on_many
@@ -56,6 +58,7 @@ from comity.operate.sources import (
     test_fetch,
 )
 from comity.reports.hosts import known_robots
+from comity.reports.queue import identity_of
 from comity.reports.sources import (
     LoggedRun,
     count_sources,
@@ -214,21 +217,7 @@ NEW_FORM: Final = Form(
     ),
     {**FORM.values, "approved": "on"},
 )
-POLICY_FORM: Final = Form(
-    (
-        Field(
-            "min_request_interval_ms",
-            "Milliseconds between requests",
-            "number",
-            required=True,
-            attributes={"min": 0, "max": 604_800_000},
-        ),
-        Field("max_concurrency", "Requests at once", "number", required=True, attributes={"min": 1, "max": 1000}),
-        Field("max_pages", "Pages of a source run", "number", required=True, attributes={"min": 0}),
-        Field("max_kb_per_page", "Kilobytes of a page", "number", required=True, attributes={"min": 1}),
-        Field("allow_js", "Run scripts of pages", "check", help="Stored, but scripts are not run yet."),
-    )
-)
+POLICY_FORM: Final = Form(LIMITS)
 IMPORT_FORM: Final = Form(
     (
         Field(
@@ -306,7 +295,9 @@ def add(request: Request, services: Services, entered: PostedForm) -> Response:
         body = entered.parse(SourceRequest, boxes=["approved"])
         source = add_source(state.database, state.clock, body.careers_url, approved=body.approved, **body.columns())
     except (FormInvalid, BadInput) as error:
-        return _form(request, _refused(NEW_FORM, entered, error), "/sources", "Add a source", "Add", status=422)
+        return _form(
+            request, NEW_FORM.refused(entered, error, at="careers_url"), "/sources", "Add a source", "Add", status=422
+        )
     said = "Added: due now." if source.status is SourceStatus.ACTIVE else "Added: paused until it is approved."
     return redirect(request, f"/sources/{source.id}", notice=_with_notes(services, source, said))
 
@@ -314,7 +305,10 @@ def add(request: Request, services: Services, entered: PostedForm) -> Response:
 @router.post("/bulk")
 async def bulk(request: Request, services: Services, entered: PostedForm) -> Response:
     """Run, pause, resume or delete the ticked sources."""
-    action, ids = entered.get("action"), _uuids(entered.all("id"))
+    action, ids = (
+        entered.get("action"),
+        [found for each in entered.all("id")[:200] if (found := identity_of(each)) is not None],
+    )
     if action not in ("run", "pause", "resume", "delete") or not ids:
         return redirect(request, "/sources", notice="Tick some sources first.", kind="warn")
     done = await act_on_many(services, action, ids)
@@ -399,7 +393,7 @@ def edit(request: Request, services: Services, source_id: SourceId, entered: Pos
         changes = entered.parse(SourceChanges, keep_empty=True).model_dump(exclude_unset=True)
         saved = edit_source(services.state.database, services.state.clock, source_id, **changes)
     except (FormInvalid, BadInput) as error:
-        form, path = _refused(FORM, entered, error), f"/sources/{source_id}/edit"
+        form, path = FORM.refused(entered, error, at="careers_url"), f"/sources/{source_id}/edit"
         return _form(request, form, path, "Edit", "Save", source=source, status=422)
     return redirect(request, f"/sources/{source_id}", notice=_with_notes(services, saved, "Saved."))
 
@@ -450,7 +444,8 @@ def change_status(request: Request, services: Services, source_id: SourceId, ent
         _ACTIONS[action](services.state.database, services.state.clock, source_id)
     except BadInput as error:  # taken down
         return redirect(request, _back(entered, source_id), notice=str(error), kind="bad")
-    return redirect(request, _back(entered, source_id), notice=_DONE[action])
+    undo = Offer(f"/sources/{source_id}/resume", (("back", _back(entered, source_id)),), "Resume")
+    return redirect(request, _back(entered, source_id), notice=_DONE[action], offer=undo if action == "pause" else None)
 
 
 @router.post("/{source_id}/policy")
@@ -629,13 +624,6 @@ def _form(
     )
 
 
-def _refused(form: Form, entered: FormValues, error: FormInvalid | BadInput) -> Form:
-    """The form as entered; an address that cannot be used is reported at its field."""
-    if isinstance(error, BadInput) and error.field is None:
-        error = FormInvalid({"careers_url": error.reason})
-    return form.refused(entered, error)
-
-
 def _with_notes(services: WebServices, source: Source, said: str) -> str:
     return " ".join([said, *(f"Note: {note}." for note in ignored_settings(services.state.database, source))])
 
@@ -648,13 +636,3 @@ def _back(entered: FormValues, source_id: UUID) -> str:
     """Where an action leads back to: the list as it was, or the source."""
     back = entered.get("back")
     return back[:1000] if back.startswith(("/sources?", "/crawl")) and back.isprintable() else f"/sources/{source_id}"
-
-
-def _uuids(texts: list[str]) -> list[UUID]:
-    found = []
-    for text in texts[:200]:
-        try:
-            found.append(UUID(text))
-        except ValueError:
-            continue
-    return found

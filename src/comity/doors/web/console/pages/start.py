@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fastapi import Request, Response
 
 from comity.doors.web.console.page import PageRouter, redirect
-from comity.doors.web.routes.demonstration import worker_of
+from comity.doors.web.routes.console import worker_of
 from comity.doors.web.services import Services, WebServices
 
 router = PageRouter("/admin/demonstration")

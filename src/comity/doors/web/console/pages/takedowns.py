@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse
 from comity.doors.web.console.forms import Field, Form, FormInvalid, PostedForm
 from comity.doors.web.console.page import PageRouter, redirect, render
 from comity.doors.web.console.tables import Column, Table
+from comity.doors.web.notices import Offer
 from comity.doors.web.requests import TakedownsRequest
 from comity.doors.web.services import Services, WebServices
 from comity.model.errors import BadInput, NotFound
@@ -71,12 +72,11 @@ def add(request: Request, services: Services, entered: PostedForm) -> Response:
         body = entered.parse(TakedownsRequest, lists=["entries"])
         reports = add_takedowns(state.database, body.entries, reason=body.reason or None, frontier=state.frontier)
     except (FormInvalid, BadInput) as error:
-        if isinstance(error, BadInput) and error.field is None:
-            error = FormInvalid({"entries": str(error)[:1].upper() + str(error)[1:]})
-        return _form(request, FORM.refused(entered, error), 422)
+        return _form(request, FORM.refused(entered, error, at="entries"), 422)
     services.notify_search()
     names = ", ".join(report.entry for report in reports[:3]) + (" …" if len(reports) > 3 else "")
-    return redirect(request, "/takedowns", notice=f"Taken down: {names}.")
+    undo = Offer("/takedowns/remove", (("entry", reports[0].entry),)) if len(reports) == 1 else None
+    return redirect(request, "/takedowns", notice=f"Taken down: {names}.", offer=undo)
 
 
 @router.get("/remove")
@@ -94,7 +94,8 @@ def remove(request: Request, services: Services, entered: PostedForm) -> Respons
     """Remove a takedown, and queue the URLs again that it dropped."""
     (removed,) = remove_takedowns(services.state.database, [entered.get("entry")], frontier=services.state.frontier)
     services.notify_search()
-    return redirect(request, "/takedowns", notice=f"{removed} may be crawled again.")
+    undo = Offer("/takedowns", (("entries", removed),))
+    return redirect(request, "/takedowns", notice=f"{removed} may be crawled again.", offer=undo)
 
 
 def _form(request: Request, form: Form, status: int = 200) -> HTMLResponse:

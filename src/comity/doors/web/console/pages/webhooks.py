@@ -15,6 +15,7 @@ from comity.doors.web.console.forms import Field, Form, FormInvalid, FormValues,
 from comity.doors.web.console.page import PageRouter, redirect, url
 from comity.doors.web.console.pages import queue
 from comity.doors.web.console.tables import Column, Filter, Table, TableQuery, choice
+from comity.doors.web.notices import Offer
 from comity.doors.web.services import Services, WebServices
 from comity.model.errors import BadInput, ComityError
 from comity.model.queue import WebhookEvent
@@ -272,7 +273,12 @@ def enable(request: Request, services: Services, webhook_id: queue.RowId) -> Res
 def disable(request: Request, services: Services, webhook_id: queue.RowId) -> Response:
     """Disable a webhook; deliveries that wait are kept."""
     disable_webhook(services.state.database, services.state.clock, webhook_id)
-    return redirect(request, f"{_PATH}/{webhook_id}", notice="Disabled. Deliveries that wait are kept.")
+    return redirect(
+        request,
+        f"{_PATH}/{webhook_id}",
+        notice="Disabled. Deliveries that wait are kept.",
+        offer=Offer(f"{_PATH}/{webhook_id}/enable"),
+    )
 
 
 @router.post("/{webhook_id}/test")

@@ -1,0 +1,139 @@
+"""What must hold of every page, which its route names: looks, keyboard, scripts off, roles; and of every write."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser
+
+from comity.clock import SystemClock
+from comity.model.console import Role
+from comity.operate import console_users
+from comity.operate.console_users import add_user
+from tests.console.conftest import folders
+from tests.console.looks import PHONE, WIDE, check_page, open_page
+from tests.console.page_paths import page_paths, page_routes, routes_without_path, seed_audits
+from tests.console.seeding import seed
+from tests.doors.web.served import PASSWORD, PASSWORD_HASH, Served, served
+
+BROWSER = {"Accept": "text/html"}
+PARTS = 6
+# A viewer may do these: they read, or end the viewer's own session.
+_HARMLESS = ("/account", "/components", "/login")
+
+
+@pytest.fixture(scope="module")
+def audited(console: Served) -> Served:
+    """The console with demonstration data, and two audits."""
+    seed_audits(console)
+    return console
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite_file: Path) -> Iterator[Served]:
+    """A console with demonstration data and a login, a viewer and an operator."""
+    folder = tmp_path_factory.mktemp("guarded")
+    shutil.copy(migrated_sqlite_file, folder / "comity.sqlite")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(console_users, "hash_password", lambda _password: PASSWORD_HASH)
+        console_users.decoy_hash.cache_clear()
+        place = f"sqlite:///{folder / 'comity.sqlite'}"
+        with served(place, env="dev", admin_password_hash=PASSWORD_HASH, **folders(folder)) as running:
+            seed(running.state)
+            for name, role in (("vera", Role.VIEWER), ("otto", Role.OPERATOR)):
+                add_user(running.state.database, SystemClock(), name, PASSWORD, role)
+            yield running
+
+
+def log_in(client: httpx.Client, user: str) -> str:
+    """Log in; gives the token of the session's forms."""
+    token = _token(client.get("/admin/login").text)
+    fields = {"csrf_token": token, "user": user, "password": PASSWORD}
+    assert client.post("/admin/login", data=fields).status_code == 303
+    return _token(client.get("/admin/account").text)
+
+
+def _token(page: str) -> str:
+    return page.partition('name="csrf_token" value="')[2].partition('"')[0]
+
+
+def test_every_route_of_a_page_has_a_path_to_look_at(audited: Served) -> None:
+    assert routes_without_path(page_paths(audited.state)) == []
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_page_is_accessible_in_every_look(browser: Browser, audited: Served, part: int) -> None:
+    """One load for each page: light, dark and phone differ by the stylesheet alone."""
+    paths = page_paths(audited.state)[part::PARTS]
+    with open_page(browser, audited.url, paths[0]) as page:
+        for path in paths:
+            page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+            page.emulate_media(color_scheme="light")
+            page.goto(f"{audited.url}/admin{path if path != '/' else ''}")
+            check_page(page)
+            page.emulate_media(color_scheme="dark")
+            check_page(page)
+            page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+            check_page(page, axe=False)
+
+
+def test_every_page_can_be_read_without_scripts(audited: Served) -> None:
+    """What a page says is in its HTML: only live regions and the zone of times need a script."""
+    with audited.client(headers=BROWSER) as client:
+        for path in page_paths(audited.state):
+            answer = client.get(f"/admin{path if path != '/' else ''}")
+            assert answer.status_code == 200, path
+            assert re.search(r"<h1>.*?\S.*?</h1>", answer.text, re.DOTALL), path
+            content = answer.text.partition("<main")[2].partition("</main>")[0]
+            assert len(re.sub(r"<[^>]+>|\s", "", content)) > 20, f"{path} is empty without scripts"
+            assert not re.search(r'<script(?! src="/admin/assets/)|\son[a-z]+="| style="', answer.text), path
+
+
+def test_a_viewer_sees_every_page_without_anything_that_writes(guarded: Served) -> None:
+    with guarded.client(headers=BROWSER) as client:
+        log_in(client, "vera")
+        for path in page_paths(guarded.state):
+            if path.startswith(_HARMLESS):
+                continue
+            answer = client.get(f"/admin{path if path != '/' else ''}")
+            content = answer.text.partition("<main")[2].partition("</main>")[0]
+            actions = answer.text.partition('<div class="actions">')[2].partition("</header>")[0]
+            if answer.status_code == 403:  # a form, or a question before a write
+                assert "an operator may do this" in answer.text, path
+                continue
+            assert answer.status_code == 200, path
+            assert 'method="post"' not in content + actions, path
+
+
+def test_every_write_is_refused_to_a_viewer_and_not_to_an_operator(guarded: Served) -> None:
+    known = page_paths(guarded.state)
+    with guarded.client(headers=BROWSER) as viewer, guarded.client(headers=BROWSER) as operator:
+        tokens = log_in(viewer, "vera"), log_in(operator, "otto")
+        routes = [route for route in page_routes("POST") if not route.startswith((*_HARMLESS, "/logout"))]
+        assert len(routes) > 40
+        for route in routes:
+            path = _some_path(route, known)
+            refused = viewer.post(f"/admin{path}", data={"csrf_token": tokens[0]})
+            assert refused.status_code == 403, route
+            assert "an operator may do this" in refused.text, route
+            forged = operator.post(f"/admin{path}", data={"csrf_token": "forged"})
+            assert (forged.status_code, "CSRF" in forged.text) == (403, True), route
+        # The operator's own forms are admitted: what they lack is told at their fields, or they are done.
+        for route in routes:
+            if "{" not in route:
+                answer = operator.post(f"/admin{route}", data={"csrf_token": tokens[1]})
+                assert answer.status_code in (200, 303, 409, 422), (route, answer.status_code)
+
+
+def _some_path(route: str, known: list[str]) -> str:
+    """A path of a route whose parameter is that of a page that exists."""
+    if "{" not in route:
+        return route
+    start = route.partition("{")[0]
+    name = next(path for path in known if re.match(re.escape(start) + r"[^/?]{8,}", path))
+    return re.sub(r"\{[^}]+\}", name.removeprefix(start).partition("/")[0].partition("?")[0], route, count=1)
