@@ -25,7 +25,7 @@ expect.set_options(timeout=30_000)  # the machine may be busy; what is there is 
 def browser() -> Iterator[Browser]:
     """Chromium without a window."""
     with sync_playwright() as playwright:
-        flags = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+        flags = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--in-process-gpu"]
         launched = playwright.chromium.launch(executable_path=installed(), args=flags)
         LOOPS.append(asyncio.get_running_loop())
         asyncio._set_running_loop(None)
