@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import quantiles
@@ -172,7 +173,8 @@ def direct(url: str) -> Callable[[list[str]], int]:
     reports: list[GrantReport] = []
 
     def exchange(urls: list[str]) -> int:
-        answers = granter._grant("bench", urls, None, reports).answers
+        work = partial(granter._grant, "bench", urls, None, reports)
+        answers = granter._thread.commit([work])[0].answers
         given = [each for each in answers if each.grant_id is not None and each.slot is not None]
         reports[:] = [GrantReport(each.grant_id, 200, 0.05, None, each.slot.not_before) for each in given]
         return len(given)

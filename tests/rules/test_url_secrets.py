@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.rules.url_secrets import masked_url
+from comity.rules.url_secrets import masked_url, only_origin
 
 WORD = st.text("abcdefghijklmnopqrstuvwxyzABCXYZ0123456789-._~%", min_size=8, max_size=20)
 NAMES = (
@@ -53,3 +53,27 @@ def test_no_user_or_password_is_left(user: str, password: str) -> None:
 @given(st.text(max_size=200))
 def test_any_text_can_be_masked_twice(text: str) -> None:
     assert masked_url(masked_url(text)) == masked_url(text)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://hooks.example/services/T0/B0/x4Kd9", "https://hooks.example/…"),
+        ("https://hooks.example/?token=abc", "https://hooks.example/…"),
+        ("https://hooks.example?abc", "https://hooks.example/…"),
+        ("https://hooks.example:8443/#abc", "https://hooks.example:8443/…"),
+        ("https://hooks.example/", "https://hooks.example/"),
+        ("https://hooks.example", "https://hooks.example/"),
+        ("https://ana:s3cret@hooks.example/", "https://hooks.example/"),
+        ("http:\\\\hooks.example\\secret", "…"),
+        ("hooks.example/secret", "…"),
+    ],
+)
+def test_only_the_host_of_a_webhook_is_shown(url: str, shown: str) -> None:
+    assert only_origin(url) == shown
+
+
+@given(secret=WORD)
+def test_nothing_after_the_host_is_shown(secret: str) -> None:
+    for url in (f"https://h.example/{secret}", f"https://h.example/?{secret}", f"https://h.example#{secret}"):
+        assert only_origin(url) == "https://h.example/…"

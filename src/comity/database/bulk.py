@@ -70,6 +70,9 @@ class Encoding:
         self.moment: Moment = _aware_moment if native else _text_moment
         self.json: Callable[[Any], Any] = _json
 
+        # For statements about many hosts at once: what happens to them in one transaction has few different times.
+        self.common_time: Callable[[float | None], Any] = _common_aware if native else _common_text_time
+
     def time_or_none(self, seconds: float | None) -> Any:
         """An instant that may be missing."""
         return None if seconds is None else self.time(seconds)
@@ -119,6 +122,16 @@ def _text_time(seconds: float) -> str:
 
 
 @lru_cache(maxsize=1024)
+def _common_text_time(seconds: float | None) -> str | None:
+    return None if seconds is None else _text_time(seconds)
+
+
+@lru_cache(maxsize=1024)
+def _common_aware(seconds: float | None) -> datetime | None:
+    return None if seconds is None else _aware(seconds)
+
+
+@lru_cache(maxsize=1024)
 def _second(whole: float) -> tuple[str, str]:
     return datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%d %H:%M:%S."), str(int(whole))
 
@@ -160,6 +173,7 @@ class Decoding:
         native = connection.dialect.name == "postgresql"
         self.uuid: Callable[[Any], UUID] = _same if native else UUID
         self.seconds: Callable[[Any], float | None] = _timestamp if native else _text_timestamp
+        self.common_seconds: Callable[[Any], float | None] = _timestamp if native else _common_text_timestamp
         self.json: Callable[[Any], Any] = _same if native else _text_json
 
     def uuid_or_none(self, value: Any) -> UUID | None:
@@ -178,6 +192,11 @@ def _text_timestamp(value: str | None) -> float | None:
     if len(value) == _LENGTH_OF_TIME:
         return (_whole_seconds(value[:19]) * 1_000_000 + int(value[20:])) / 1_000_000
     return datetime.fromisoformat(value).replace(tzinfo=UTC).timestamp()
+
+
+@lru_cache(maxsize=1024)
+def _common_text_timestamp(value: str | None) -> float | None:
+    return _text_timestamp(value)
 
 
 @lru_cache(maxsize=1024)

@@ -188,6 +188,7 @@ class Throughput:
 class QueueStats:
     """The crawl service at a glance."""
 
+    counted_at: datetime
     jobs: dict[str, int]
     policies: dict[str, int]
     oldest_pending_at: datetime | None
@@ -378,8 +379,9 @@ def queue_stats(database: Database, clock: Clock) -> QueueStats:
         hosts = listing.busiest_hosts(connection)
         bots = listing.bot_figures(connection, _MOST_BOTS)
     return QueueStats(
+        counted_at=now,
         jobs={str(status): counted.get(str(status), 0) for status in JobStatus},
-        policies={name: int(getattr(policies, name)) for name in ("total", "enabled", "due", "failing")},
+        policies=policies,
         oldest_pending_at=oldest,
         oldest_pending_seconds=None if oldest is None else max(0.0, round((now - oldest).total_seconds(), 3)),
         throughput=tuple(Throughput(hours, *counts) for hours, counts in done.items()),

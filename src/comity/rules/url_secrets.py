@@ -1,4 +1,8 @@
-"""URLs for logs: user names, passwords, and values of parameters whose names say that they are secret, are masked."""
+"""URLs for logs and for viewers: what is secret in them, or may be, is masked.
+
+In most URLs that is a user name, a password, or the value of a parameter whose name says so. In the URL of a webhook
+it may be anything after the host: many receivers know their callers by a path that only they know.
+"""
 
 from __future__ import annotations
 
@@ -31,4 +35,16 @@ def masked_url(url: str) -> str:
     return path + mark + _IN_QUERY.sub(_MASKED, query)
 
 
+def only_origin(url: str) -> str:
+    """A URL without anything after its host and port."""
+    scheme, mark, rest = url.partition("://")
+    if not mark:
+        return _REST
+    authority = _AFTER_AUTHORITY.split(rest, maxsplit=1)[0]
+    is_all = rest in (authority, f"{authority}/")
+    return f"{scheme}://{authority.rpartition('@')[2]}/{'' if is_all else _REST}"
+
+
+_REST: Final = "…"
+_AFTER_AUTHORITY: Final = re.compile(r"[/?#\\]")
 _MASKED: Final = rf"\1\2={_MASK}"

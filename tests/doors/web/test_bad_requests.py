@@ -155,6 +155,9 @@ def test_a_405_names_the_methods_of_the_path(shared_api: httpx.Client) -> None:
     for method in ("PUT", "DELETE", "OPTIONS", "TRACE"):
         answer = shared_api.request(method, "/admin/sources")
         assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD, POST")
+    # Not those of `/admin/crawl_policies/{policy_id}`, which the path fits, too.
+    assert shared_api.options("/admin/crawl_policies/actions").headers["allow"] == "POST"
+    assert shared_api.options("/admin/webhooks/deliveries").headers["allow"] == "GET, HEAD"
     refused(shared_api.post("/healthz"), 405, "method_not_allowed")
 
 

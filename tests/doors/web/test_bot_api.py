@@ -11,7 +11,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from comity.doors.web.routes import bot_admin
+from comity.doors.web import services
 from tests.doors.web.queueing import Queue, queue_on
 from tests.doors.web.served import TOKEN_HASH, Served, served
 
@@ -316,8 +316,9 @@ def test_metrics_count_pulls_submits_and_jobs(one: Queue) -> None:
 
 def test_metrics_count_the_rows_of_a_large_state_seldom(one: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if counting took long: a second scrape shows the same figures, and does not count again."""
-    monkeypatch.setattr(bot_admin, "_LONG_COUNT_S", 0.0)
-    monkeypatch.setattr(bot_admin, "_SELDOM", 1e9)
+    monkeypatch.setattr(services, "_LONG_COUNT_S", 0.0)
+    monkeypatch.setattr(services, "_SELDOM", 1e9)
+    stats = one.admin.get("/admin/crawl_jobs/stats").json()
     counted = 'comity_queue_jobs{status="pending"}'
     first, second = (one.admin.get("/admin/metrics").text for _ in range(2))
     assert one.pulled()
@@ -325,3 +326,4 @@ def test_metrics_count_the_rows_of_a_large_state_seldom(one: Queue, monkeypatch:
     shown = [[line for line in text.splitlines() if line.startswith(counted)] for text in (first, second, third)]
     assert shown[0] == shown[1] == shown[2]
     assert "comity_queue_jobs_handed_total 1.0" in third
+    assert one.admin.get("/admin/crawl_jobs/stats").json() == stats

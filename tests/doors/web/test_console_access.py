@@ -91,6 +91,30 @@ def test_log_out_everywhere_ends_the_sessions_of_this_user_alone(kept: Served) -
         assert admin.get("/admin/session").status_code == 200
 
 
+def test_a_viewer_sees_only_the_host_of_a_webhook(kept: Served) -> None:
+    """Many receivers know their callers by a path that only they know."""
+    hidden = "T0/B0/x4Kd9"
+    with kept.client(headers=WITH_TOKEN) as program:
+        body = {"url": f"https://hooks.example/services/{hidden}", "events": ["job.done"]}
+        webhook = program.post("/admin/webhooks", json=body).json()["id"]
+        program.patch(f"/admin/webhooks/{webhook}", json={"url": f"{body['url']}?a=b"})
+        assert hidden in program.get(f"/admin/webhooks/{webhook}").text
+        assert hidden in program.get("/admin/webhooks").text
+    paths = ("", f"/{webhook}", f"/{webhook}/edit", f"/{webhook}/delete", "?format=csv", "/deliveries")
+    with logged_in(kept, "vera") as (viewer, _), logged_in(kept, "otto") as (operator, _):
+        assert viewer.get(f"/admin/webhooks/{webhook}").json()["url"] == "https://hooks.example/…"
+        for path in paths:
+            for accepted in ("application/json", "text/html"):
+                answer = viewer.get(f"/admin/webhooks{path}", headers={"Accept": accepted})
+                assert hidden not in answer.text, path
+        for path in paths[:2]:
+            shown = viewer.get(f"/admin/webhooks{path}", headers={"Accept": "text/html"})
+            assert "https://hooks.example/…" in shown.text
+            assert hidden in operator.get(f"/admin/webhooks{path}", headers={"Accept": "text/html"}).text
+        assert hidden not in viewer.get("/admin/activity").text
+        assert "url: https://hooks.example/…" in viewer.get("/admin/activity").text
+
+
 def test_a_user_who_is_removed_or_changed_is_noticed_within_a_second(kept: Served) -> None:
     database = kept.state.database
     with logged_in(kept, "vera") as (browser, token):

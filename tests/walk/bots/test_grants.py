@@ -443,7 +443,7 @@ def test_a_loop_that_fails_is_reported_and_starts_again(
         async with granter:
             async with asyncio.timeout(60):
                 while not again.is_set():
-                    granter._written += 1
+                    granter._thread.committed += 1
                     await asyncio.sleep(0.01)
 
     asyncio.run(run())

@@ -67,7 +67,7 @@ def add(connection: Connection, client: str, rows: Sequence[NewGrant], now: floa
     if not rows:
         return
     encode = Encoding(connection)
-    uuid, time, moment = encode.uuid, encode.time, encode.time(now)
+    uuid, time, moment = encode.uuid, encode.common_time, encode.time(now)
     values = [
         (
             uuid(grant_id),
@@ -131,7 +131,7 @@ WHERE g.id {listed} {"ORDER BY d.id FOR NO KEY UPDATE OF d, g" if native else ""
 
 
 def _read(decode: Decoding, grant_id: UUID, row: Sequence[Any]) -> GrantRow:
-    seconds = decode.seconds
+    seconds = decode.common_seconds
     return GrantRow(
         grant_id,
         row[0],

@@ -16,7 +16,6 @@ from sqlalchemy import (
     Integer,
     Row,
     Select,
-    and_,
     case,
     cast,
     func,
@@ -235,22 +234,18 @@ def count_by_status(connection: Connection) -> dict[str, int]:
     return {row[0]: row[1] for row in connection.execute(counted)}
 
 
-def policy_counts(connection: Connection, now: datetime) -> Any:
-    """How many policies there are, are enabled, are due, and fail."""
+def policy_counts(connection: Connection, now: datetime) -> dict[str, int]:
+    """How many policies there are, are enabled, are due, and fail; each is counted in an index."""
     table = crawl_policies
-
-    def number(condition: ColumnElement[bool]) -> ColumnElement[int]:
-        return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
-
-    is_due = and_(table.c.enabled, _at(table.c.next_run_at) <= now)
-    return connection.execute(
-        select(
-            func.count().label("total"),
-            number(table.c.enabled).label("enabled"),
-            number(is_due).label("due"),
-            number(table.c.failure_count > 0).label("failing"),
-        ).select_from(table)
-    ).one()
+    is_due = or_(table.c.next_run_at.is_(None), table.c.next_run_at <= now)
+    wanted: dict[str, Conditions] = {
+        "total": [],
+        "enabled": [table.c.enabled],
+        "due": [table.c.enabled, is_due],
+        "failing": [_literally(FAILING)],
+    }
+    statements = {name: select(func.count()).select_from(table).where(*each) for name, each in wanted.items()}
+    return {name: int(connection.execute(each).scalar_one()) for name, each in statements.items()}
 
 
 def busiest_hosts(connection: Connection, limit: int = _BUSIEST) -> list[Row[Any]]:

@@ -177,7 +177,7 @@ WHERE d.{column} {listed} ORDER BY d.id
 
 def host_row(decode: Decoding, row: Sequence[Any]) -> HostRow:
     """A row of `COLUMNS`, or one that begins with them."""
-    seconds = decode.seconds
+    seconds = decode.common_seconds
     memory = GateMemory(
         seconds(row[10]),
         seconds(row[11]),
@@ -259,7 +259,8 @@ _HOLD_ONE: Final = (
 
 def hold_values(encode: Encoding, holds: Sequence[Hold], holder: str, now: float) -> list[tuple[Any, ...]]:
     """What is written into the rows of hosts to hold them; the id of each comes last."""
-    moment = encode.time(now)
+    time = encode.common_time
+    moment = time(now)
     values: list[tuple[Any, ...]] = []
     for each in holds:
         row = each.row
@@ -268,11 +269,11 @@ def hold_values(encode: Encoding, holds: Sequence[Hold], holder: str, now: float
         values.append(
             (
                 holder,
-                encode.time(until),
+                time(until),
                 row.token_for(holder, now),
-                moment if is_new else encode.time_or_none(row.held_since),
-                encode.time_or_none(row.held_since if is_new and row.holder is not None else row.unclean_since),
-                encode.time_or_none(each.queue_ready_at),
+                moment if is_new else time(row.held_since),
+                time(row.held_since if is_new and row.holder is not None else row.unclean_since),
+                time(each.queue_ready_at),
                 row.number_after(holder, now) + each.slots,
                 *_encoded(encode, each.memory),
                 moment,
@@ -313,15 +314,16 @@ def _gap(row: HostRow, token: int, now: float, unclean_since: float | None) -> l
 
 
 def _encoded(encode: Encoding, memory: GateMemory) -> tuple[Any, ...]:
+    time = encode.common_time
     return (
-        encode.time_or_none(memory.next_fetch_at),
-        encode.time_or_none(memory.blocked_until),
+        time(memory.next_fetch_at),
+        time(memory.blocked_until),
         memory.backoff_step,
         memory.adaptive_delay_s,
         memory.latency_baseline_s,
         memory.latency_recent_s,
-        encode.time_or_none(memory.unclean_end_at),
-        encode.time_or_none(memory.last_start_at),
+        time(memory.unclean_end_at),
+        time(memory.last_start_at),
     )
 
 
@@ -425,7 +427,7 @@ def release_idle(connection: Connection, returned: Sequence[Returned], holder: s
     values = [
         (
             *_encoded(encode, each.memory),
-            encode.time_or_none(each.queue_ready_at),
+            encode.common_time(each.queue_ready_at),
             encode.uuid(each.host_id),
             each.token,
             moment,

@@ -302,6 +302,7 @@ class QueueGlanceView(Schema):
 class QueueStatsView(Schema):
     """The crawl service at a glance."""
 
+    counted_at: Instant
     jobs: dict[str, int] = Field(description="Jobs by status.")
     policies: dict[str, int] = Field(description="total, enabled, due and failing.")
     oldest_pending_at: Instant | None

@@ -17,7 +17,7 @@ from comity.doors.web.errors import LOG
 from comity.doors.web.negotiation import FORM
 from comity.model.console import Activity, Role
 from comity.model.errors import ComityError
-from comity.rules.url_secrets import masked_url
+from comity.rules.url_secrets import masked_url, only_origin
 
 _LARGEST_BODY: Final = 65_536
 _MOST_FIELDS: Final = 500
@@ -26,6 +26,7 @@ _NAMED: Final = (  # in the order in which they are shown
     "action", "name", "user", "role", "bot_id", "org_name", "careers_url", "url", "host", "domain", "domain_or_url",
     "entry", "entries", "seeds", "urls", "ids", "id", "source_id", "sources", "reason", "status", "enabled",
 )  # fmt: skip
+_WEBHOOKS: Final = "/admin/webhooks"
 Record = Callable[[Activity], None]
 
 
@@ -71,13 +72,17 @@ class ActivityLog:
             action=self._match.action or f"{self._head.method} {self._head.path}",
             path=self._head.path,
             # What was entered as a name may be a password.
-            subject="" if is_login else subject_of(self._head.content_type, self._query, self.body),
+            subject="" if is_login else self._subject(),
             status=status,
         )
 
+    def _subject(self) -> str:
+        is_of_webhooks = self._head.path.startswith(_WEBHOOKS)
+        return subject_of(self._head.content_type, self._query, self.body, hides_paths=is_of_webhooks)
 
-def subject_of(content_type: str, query: str, body: bytes) -> str:
-    """What a change is about, in one line."""
+
+def subject_of(content_type: str, query: str, body: bytes, *, hides_paths: bool = False) -> str:
+    """What a change is about, in one line. `hides_paths` leaves only the host of a URL: the rest may be a secret."""
     found = dict(_fields(query.encode("latin-1", "replace")))
     if len(body) > _LARGEST_BODY:
         return f"{len(body):,} bytes"
@@ -92,6 +97,8 @@ def subject_of(content_type: str, query: str, body: bytes) -> str:
             found |= document
     elif body:
         return f"{len(body):,} bytes"
+    if hides_paths and isinstance(found.get("url"), str) and found["url"]:
+        found["url"] = only_origin(found["url"])
     return "; ".join(f"{name}: {_shown(found[name])}" for name in _NAMED if _is_telling(found.get(name)))
 
 

@@ -187,6 +187,8 @@ class RouteTable:
                 action = self._actions.get((method, entry.path), f"{method} {entry.path}")
                 return RouteMatch(entry.rules, is_found=True, action=action)
         if with_path:
+            # A path that is declared by itself is not one of those that a parameter stands for.
+            with_path = [entry for entry in with_path if entry.path == path] or with_path
             methods = frozenset(name for entry in with_path for name in entry.methods)
             return RouteMatch(_strictest(entry.rules for entry in with_path), methods=methods)
         # Beside closed routes, strangers do not learn which paths exist.

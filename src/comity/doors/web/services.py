@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Annotated, Final, TypeVar, cast
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Final, Generic, TypeVar, cast
 from uuid import UUID
 
 import anyio
@@ -37,6 +38,7 @@ from comity.telemetry.metrics import WEB_FAULTS, WEBHOOK_ATTEMPTS, WEBHOOKS_DISA
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.operate.console_sessions import ConsoleSessions
+    from comity.reports.queue import QueueStats
     from comity.run.serve import CrawlThread
     from comity.search_engine.job_search import JobSearch
     from comity.upkeep.due_sources import Result
@@ -56,7 +58,32 @@ MAX_SUBMITS: Final = 8  # pages of bots that are compressed and stored at once
 MAX_WAITING_SEARCHES: Final = 64
 TRIAL_TIMEOUT_S: Final = 120.0
 
+_LONG_COUNT_S: Final = 0.5
+_SELDOM: Final = 20
+
 Value = TypeVar("Value")
+
+
+class CountedSeldom(Generic[Value]):
+    """Figures of whole tables. The more there is to count, the less often: for a twentieth of the time, one at a time.
+
+    So a large state is not busy counting, however often it is asked; a small one is always up to date.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._found: tuple[Value, float] | None = None
+
+    def get(self, count: Callable[[], Value]) -> Value:
+        """What was counted last, or what `count` finds now."""
+        with self._lock:
+            started = monotonic()
+            if self._found is not None and started < self._found[1]:
+                return self._found[0]
+            found = count()
+            took_s = monotonic() - started
+            self._found = (found, monotonic() + _SELDOM * took_s) if took_s >= _LONG_COUNT_S else None
+            return found
 
 
 @dataclass(slots=True)
@@ -94,9 +121,8 @@ class WebServices:
     past: FetchHistory = field(default_factory=FetchHistory)
     meter: Meter = field(default_factory=lambda: Meter(Origin.WEB))
     submits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_SUBMITS))
-    counting: Lock = field(default_factory=Lock)
-    count_again_at: float = 0.0
-    """When metrics count the rows of the tables again, on the monotonic clock."""
+    queue_figures: CountedSeldom[tuple[dict[str, int], float, dict[str, int]]] = field(default_factory=CountedSeldom)
+    queue_stats: CountedSeldom[QueueStats] = field(default_factory=CountedSeldom)
     throttle: LoginThrottle = field(default_factory=LoginThrottle)
     trials: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TRIALS))
     logins: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_LOGINS))

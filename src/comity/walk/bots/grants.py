@@ -5,6 +5,7 @@ grants of the host. So workers, bots and clients that use the same state keep on
 answered was committed before; a server that dies loses no grant and no report.
 
 One transaction answers a whole request: the reports in it first, then its URLs. It never waits for robots.txt.
+Requests that wait together are committed together (`TransactionThread`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 from uuid import UUID
@@ -53,8 +55,8 @@ from comity.rules.user_agent import agent_token
 from comity.telemetry.loops import Loops
 from comity.walk.bots.robots import ClientRobots, ReadsRobots, RobotsBook
 from comity.walk.bots.takedowns import TakedownsInForce
+from comity.walk.bots.threads import TransactionThread
 from comity.walk.robots.record import ClientLease
-from comity.walk.session.database_thread import DatabaseThread
 
 EXPIRE_EVERY_S: Final = 2.0
 _COPY_EVERY_S: Final = 0.2
@@ -144,10 +146,9 @@ class Granter:
         self._reader = reader
         self._terms = terms
         self._loops = loops
-        self._thread = DatabaseThread("comity-grants")
+        self._thread = TransactionThread("comity-grants", database, clock)
         self._takedowns = TakedownsInForce()
         self._limits_of: dict[tuple[int | None, int | None, float | None], GateLimits] = {}
-        self._written = 0
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
@@ -170,7 +171,7 @@ class Granter:
 
         If nothing can be granted only because robots.txt is unknown, it is waited for, outside of any transaction.
         """
-        granted = await self._thread.run(self._grant, client, list(urls), user_agent, list(reports))
+        granted = await self._thread.transact(partial(self._grant, client, list(urls), user_agent, list(reports)))
         unknown = self._unknown(granted)
         if not unknown:
             return granted
@@ -179,7 +180,7 @@ class Granter:
         await self._reader.known(origins, _ROBOTS_WAIT_S if is_idle else 0.0)
         if not is_idle:
             return granted
-        again = await self._thread.run(self._grant, client, list(unknown.values()), user_agent, [])
+        again = await self._thread.transact(partial(self._grant, client, list(unknown.values()), user_agent, []))
         answers = list(granted.answers)
         for at, answer in zip(unknown, again.answers, strict=True):
             answers[at] = self._explained(answer)
@@ -187,11 +188,11 @@ class Granter:
 
     async def report(self, client: str, reports: Sequence[GrantReport]) -> Granted:
         """End grants with what the client says of their requests."""
-        return await self._thread.run(self._grant, client, [], None, list(reports))
+        return await self._thread.transact(partial(self._grant, client, [], None, list(reports)))
 
     async def release(self, client: str, grant_ids: Sequence[UUID]) -> Granted:
         """End grants that the client did not use."""
-        return await self._thread.run(self._release, client, list(grant_ids))
+        return await self._thread.transact(partial(self._release, client, list(grant_ids)))
 
     def expire(self) -> int:
         """End grants that ran out, and free the hosts whose last grant did; gives how many."""
@@ -226,11 +227,11 @@ class Granter:
 
     async def _copy_regularly(self) -> None:
         """Keep the log of a busy embedded state short, beside the thread that writes."""
-        copied = self._written
+        copied = self._thread.committed
         while not self._database.is_shared:
             await asyncio.sleep(_COPY_EVERY_S)
-            if copied != self._written:
-                copied = self._written
+            if copied != self._thread.committed:
+                copied = self._thread.committed
                 with suppress(ComityError):
                     await asyncio.to_thread(self._database.copy_log)
 
@@ -251,12 +252,17 @@ class Granter:
 
     # Everything below runs in the thread of the database.
 
-    def _grant(self, client: str, urls: list[str], user_agent: str | None, reports: list[GrantReport]) -> Granted:
-        with self._database.write() as connection:
-            now = seconds_of(connection, self._database.now(self._clock))
-            reported = self._report(connection, client, reports, now) if reports else ()
-            answers = self._decide(connection, client, urls, user_agent, now) if urls else ()
-        self._written += 1
+    def _grant(
+        self,
+        client: str,
+        urls: list[str],
+        user_agent: str | None,
+        reports: list[GrantReport],
+        connection: Connection,
+        now: float,
+    ) -> Granted:
+        reported = self._report(connection, client, reports, now) if reports else ()
+        answers = self._decide(connection, client, urls, user_agent, now) if urls else ()
         return Granted(now, tuple(answers), tuple(reported))
 
     def _decide(
@@ -525,36 +531,34 @@ class Granter:
         self._give_back(connection, client, memories, now)
         return [answers[report.grant_id] for report in reports]
 
-    def _release(self, client: str, grant_ids: list[UUID]) -> Granted:
-        with self._database.write() as connection:
-            now = seconds_of(connection, self._database.now(self._clock))
-            taken = grants_table.take(connection, grant_ids)
-            memories: dict[UUID, tuple[HostRow, GateMemory]] = {}
-            notes: list[LedgerNote] = []
-            answers: list[ReportAnswer] = []
-            mine: list[tuple[GrantRow, HostRow]] = []
-            for grant_id in dict.fromkeys(grant_ids):
-                found = taken.get(grant_id)
-                if found is None or found[0].client != client:
-                    answers.append(ReportAnswer(grant_id, ReportResult.UNKNOWN))
-                elif found[0].is_open:
-                    mine.append(found)
-                    answers.append(ReportAnswer(grant_id, ReportResult.RELEASED))
-                else:
-                    answers.append(ReportAnswer(grant_id, _earlier(found[0])))
-            # Those that begin last first: then the time that is given back adds up.
-            for row, host in sorted(mine, key=lambda each: each[0].not_before, reverse=True):
-                ended = _ended(row, host)
-                known = memories.get(host.id)
-                memory = host.memory_at(now) if known is None else known[1]
-                limits = self._limits(host, ended.terms.crawl_delay_s)
-                ending = slots.end(memory, limits, ended.slot, now, observation=None, chance=self._chance())
-                memories[host.id] = host, ending
-                notes.append(slot_terms.note(ended, NoteKind.UNUSED))
-            grants_table.end(connection, [row.id for row, _host in mine], "released", now)
-            ledger.append_notes(connection, notes)
-            self._give_back(connection, client, memories, now)
-            return Granted(now, (), tuple(answers))
+    def _release(self, client: str, grant_ids: list[UUID], connection: Connection, now: float) -> Granted:
+        taken = grants_table.take(connection, grant_ids)
+        memories: dict[UUID, tuple[HostRow, GateMemory]] = {}
+        notes: list[LedgerNote] = []
+        answers: list[ReportAnswer] = []
+        mine: list[tuple[GrantRow, HostRow]] = []
+        for grant_id in dict.fromkeys(grant_ids):
+            found = taken.get(grant_id)
+            if found is None or found[0].client != client:
+                answers.append(ReportAnswer(grant_id, ReportResult.UNKNOWN))
+            elif found[0].is_open:
+                mine.append(found)
+                answers.append(ReportAnswer(grant_id, ReportResult.RELEASED))
+            else:
+                answers.append(ReportAnswer(grant_id, _earlier(found[0])))
+        # Those that begin last first: then the time that is given back adds up.
+        for row, host in sorted(mine, key=lambda each: each[0].not_before, reverse=True):
+            ended = _ended(row, host)
+            known = memories.get(host.id)
+            memory = host.memory_at(now) if known is None else known[1]
+            limits = self._limits(host, ended.terms.crawl_delay_s)
+            ending = slots.end(memory, limits, ended.slot, now, observation=None, chance=self._chance())
+            memories[host.id] = host, ending
+            notes.append(slot_terms.note(ended, NoteKind.UNUSED))
+        grants_table.end(connection, [row.id for row, _host in mine], "released", now)
+        ledger.append_notes(connection, notes)
+        self._give_back(connection, client, memories, now)
+        return Granted(now, (), tuple(answers))
 
     def _give_back(
         self, connection: Connection, client: str, memories: dict[UUID, tuple[HostRow, GateMemory]], now: float

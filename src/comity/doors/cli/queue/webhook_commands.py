@@ -31,8 +31,9 @@ from comity.doors.cli.queue.rendering import write_exact
 from comity.model.errors import BadInput, ComityError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from comity.assemble import State
     from comity.doors.cli.options import Invocation
     from comity.model.webhook import Webhook, WebhookDelivery
 
@@ -184,58 +185,56 @@ def list_all(
         write_line("No webhook matches.", Cell("  Add one: comity queue webhooks add URL", "dim"))
 
 
-@command(app, "show", examples=("comity queue webhooks show ID",))
-def show(
-    context: typer.Context, webhook: WebhookArgument, state: StateOption = None, as_json: JsonOption = False
-) -> None:
-    """Show one webhook."""
-    invocation = read_invocation(context, state, as_json)
+def _show_one(opened: State, webhook_id: UUID) -> Webhook:
     from comity.operate.webhooks import get_webhook
 
-    with invocation.open_existing() as opened:
-        found = get_webhook(opened.database, _id(webhook))
-    _show(invocation, found, None)
+    return get_webhook(opened.database, webhook_id)
 
 
-def _add_switch(name: str, about: str) -> None:
-    """A command that enables or disables a webhook."""
+def _enable(opened: State, webhook_id: UUID) -> Webhook:
+    from comity.operate.webhooks import enable_webhook
 
-    def switch(
+    return enable_webhook(opened.database, opened.clock, webhook_id)
+
+
+def _disable(opened: State, webhook_id: UUID) -> Webhook:
+    from comity.operate.webhooks import disable_webhook
+
+    return disable_webhook(opened.database, opened.clock, webhook_id)
+
+
+def _delete(opened: State, webhook_id: UUID) -> Webhook:
+    from comity.operate.webhooks import delete_webhook
+
+    return delete_webhook(opened.database, webhook_id)
+
+
+def _add_command(name: str, about: str, act: Callable[[State, UUID], Webhook], became: str | None) -> None:
+    """A command that does something with one webhook, and shows it."""
+
+    def act_on_one(
         context: typer.Context, webhook: WebhookArgument, state: StateOption = None, as_json: JsonOption = False
     ) -> None:
         invocation = read_invocation(context, state, as_json)
-        from comity.operate.webhooks import disable_webhook, enable_webhook
-
-        act = {"enable": enable_webhook, "disable": disable_webhook}[name]
         with invocation.open_existing() as opened:
-            changed = act(opened.database, opened.clock, _id(webhook))
-        _show(invocation, changed, f"is {name}d")
+            found = act(opened, _id(webhook))
+        _show(invocation, found, became)
 
-    switch.__doc__ = about
-    command(app, name, examples=(f"comity queue webhooks {name} ID",))(switch)
+    act_on_one.__doc__ = about
+    command(app, name, examples=(f"comity queue webhooks {name} ID",))(act_on_one)
 
 
-_add_switch("enable", "Enable a webhook and forget its failures. Deliveries that wait are sent.")
-_add_switch(
+_add_command("show", "Show one webhook.", _show_one, None)
+_add_command(
+    "enable", "Enable a webhook and forget its failures. Deliveries that wait are sent.", _enable, "is enabled"
+)
+_add_command(
     "disable",
     "Disable a webhook: events are no longer noted for it. Deliveries that wait are kept until it is enabled.",
+    _disable,
+    "is disabled",
 )
-
-
-@command(app, "delete", examples=("comity queue webhooks delete ID",))
-def delete(
-    context: typer.Context, webhook: WebhookArgument, state: StateOption = None, as_json: JsonOption = False
-) -> None:
-    """Delete a webhook with its deliveries."""
-    invocation = read_invocation(context, state, as_json)
-    from comity.operate.webhooks import delete_webhook
-
-    with invocation.open_existing() as opened:
-        deleted = delete_webhook(opened.database, _id(webhook))
-    if invocation.as_json:
-        write_json(_document(deleted))
-    else:
-        write_line(Cell(deleted.url, "bold"), " was deleted.")
+_add_command("delete", "Delete a webhook with its deliveries, and show what it was.", _delete, "was deleted")
 
 
 @command(app, "test", examples=("comity queue webhooks test ID",))

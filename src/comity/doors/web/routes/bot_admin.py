@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import monotonic
+from functools import partial
 from typing import Annotated, Any, Final
 
 from fastapi import Path, Query, Request, Response
@@ -108,8 +108,6 @@ def _with_key(bot: Bot, key: str) -> NewBot:
     return NewBot(**BotView.model_validate(bot).model_dump(), key=key)
 
 
-_LONG_COUNT_S: Final = 0.5
-_SELDOM: Final = 20.0
 _METRICS: Final[dict[int | str, dict[str, Any]]] = {
     200: {
         "description": "Metrics as Prometheus reads them.",
@@ -124,25 +122,16 @@ _METRICS: Final[dict[int | str, dict[str, Any]]] = {
 @metrics_router.get("/metrics", operation_id="get_metrics", response_class=Response, responses=_METRICS)
 def metrics(services: Services, request: Request) -> Response:
     """Metrics of the crawl service, for Prometheus: pulls, submits, errors, jobs by status, webhooks."""
-    with services.counting:  # one at a time
-        if monotonic() >= services.count_again_at:
-            _count_rows(services)
+    jobs, oldest_s, deliveries = services.queue_figures.get(partial(_count_rows, services))
+    for status, number in jobs.items():
+        services.meter.set(QUEUE_JOBS, number, status)
+    services.meter.set(QUEUE_OLDEST, oldest_s)
+    for status, number in deliveries.items():
+        services.meter.set(WEBHOOK_DELIVERIES, number, status)
     text, media_type = render_readings([services.meter.read()], request.headers.get("accept", ""))
     return Response(text, headers={"Content-Type": media_type})
 
 
-def _count_rows(services: WebServices) -> None:
-    """Bring the figures of the tables up to date. The more there is to count, the less often: a twentieth of the time.
-
-    So a large state is not busy counting, however often it is scraped; a small one is always up to date.
-    """
-    started = monotonic()
-    jobs, oldest_s = queue_figures(services.state.database, services.state.clock)
-    for status, number in jobs.items():
-        services.meter.set(QUEUE_JOBS, number, status)
-    services.meter.set(QUEUE_OLDEST, oldest_s)
-    for status, number in delivery_counts(services.state.database).items():
-        services.meter.set(WEBHOOK_DELIVERIES, number, status)
-    took_s = monotonic() - started
-    if took_s >= _LONG_COUNT_S:
-        services.count_again_at = monotonic() + _SELDOM * took_s
+def _count_rows(services: WebServices) -> tuple[dict[str, int], float, dict[str, int]]:
+    database = services.state.database
+    return *queue_figures(database, services.state.clock), delivery_counts(database)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
@@ -16,11 +17,12 @@ from comity.doors.schemas.webhooks import (
     WebhookList,
     WebhookView,
 )
+from comity.doors.web.access import Caller
 from comity.doors.web.audiences import Audience, Router
 from comity.doors.web.errors import error_responses
 from comity.doors.web.exports import EXPORTED, ExportFormat, stream
 from comity.doors.web.requests import Limit, Line, RequestBody, Text
-from comity.doors.web.services import Services
+from comity.doors.web.services import CurrentCaller, Services
 from comity.model.queue import WebhookEvent
 from comity.model.webhook import DeliveryStatus, Webhook
 from comity.operate.webhooks import (
@@ -41,6 +43,7 @@ from comity.operate.webhooks import (
     renew_secret,
     send_again,
 )
+from comity.rules.url_secrets import only_origin
 
 router = Router(Audience.ADMIN, prefix="/admin/webhooks", tags=["webhooks"])
 
@@ -70,6 +73,11 @@ _Secret = Annotated[
     ),
 ]
 _Note = Annotated[Line, Field(max_length=LONGEST_NOTE)]
+
+
+def visible_to(caller: Caller, webhook: Webhook) -> Webhook:
+    """A webhook as a caller may see it: a URL may hold a secret, and a viewer can do nothing that needs it."""
+    return webhook if caller.may_write else replace(webhook, url=only_origin(webhook.url))
 
 
 class WebhookRequest(RequestBody):
@@ -112,10 +120,12 @@ class WebhookChanges(RequestBody):
 @router.get("", operation_id="list_webhooks", response_model=WebhookList)
 def list_all(
     services: Services,
+    caller: CurrentCaller,
     enabled: Annotated[bool | None, Query(description="Only enabled ones, or only disabled ones.")] = None,
 ) -> WebhookList:
-    """List the webhooks, the oldest first. There are at most 100."""
-    return WebhookList(webhooks=WebhookView.list_of(list_webhooks(services.state.database, enabled=enabled)))
+    """List the webhooks, the oldest first. There are at most 100. Viewers see only the host of a URL."""
+    found = list_webhooks(services.state.database, enabled=enabled)
+    return WebhookList(webhooks=WebhookView.list_of(visible_to(caller, webhook) for webhook in found))
 
 
 @router.post(
@@ -194,9 +204,9 @@ def resend_delivery(services: Services, delivery_id: DeliveryId) -> WebhookDeliv
 
 
 @router.get("/{webhook_id}", operation_id="get_webhook", response_model=WebhookView, responses=error_responses(404))
-def show(services: Services, webhook_id: WebhookId) -> WebhookView:
-    """Show one webhook."""
-    return WebhookView.model_validate(get_webhook(services.state.database, webhook_id))
+def show(services: Services, caller: CurrentCaller, webhook_id: WebhookId) -> WebhookView:
+    """Show one webhook. Viewers see only the host of its URL."""
+    return WebhookView.model_validate(visible_to(caller, get_webhook(services.state.database, webhook_id)))
 
 
 @router.patch(

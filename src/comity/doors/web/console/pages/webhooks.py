@@ -16,7 +16,8 @@ from comity.doors.web.console.page import PageRouter, redirect, url
 from comity.doors.web.console.pages import queue
 from comity.doors.web.console.tables import Column, Filter, Table, TableQuery, choice
 from comity.doors.web.notices import Offer
-from comity.doors.web.services import Services, WebServices
+from comity.doors.web.routes.webhooks import visible_to
+from comity.doors.web.services import CurrentCaller, Services, WebServices
 from comity.model.errors import BadInput, ComityError
 from comity.model.queue import WebhookEvent
 from comity.model.webhook import DeliveryStatus, Webhook
@@ -133,10 +134,10 @@ def _events(entered: FormValues) -> list[str]:
 
 
 @router.get("")
-def listed(request: Request, services: Services) -> Response:
+def listed(request: Request, services: Services, caller: CurrentCaller) -> Response:
     """List the webhooks, the oldest first; there are at most 100."""
     query = TABLE.read(request)
-    rows = list_webhooks(services.state.database)
+    rows = [visible_to(caller, webhook) for webhook in list_webhooks(services.state.database)]
     if query.wants_csv:
         return TABLE.csv(rows)
     shown = rows[query.offset : query.offset + query.limit + 1]
@@ -186,7 +187,9 @@ def listed_deliveries(request: Request, services: Services) -> Response:
 
 
 @router.get("/deliveries/{delivery_id}")
-def show_delivery(request: Request, services: Services, delivery_id: queue.RowId) -> HTMLResponse:
+def show_delivery(
+    request: Request, services: Services, caller: CurrentCaller, delivery_id: queue.RowId
+) -> HTMLResponse:
     """Show one delivery: what is sent, and what came of it."""
     database = services.state.database
     delivery = get_delivery(database, delivery_id)
@@ -197,7 +200,7 @@ def show_delivery(request: Request, services: Services, delivery_id: queue.RowId
         part=_PATH,
         trail=[("Webhooks", _PATH), ("Deliveries", f"{_PATH}/deliveries")],
         delivery=delivery,
-        webhook=get_webhook(database, delivery.webhook_id),
+        webhook=visible_to(caller, get_webhook(database, delivery.webhook_id)),
         status_badge=queue.delivery_badge(delivery.status),
         payload=json.dumps(delivery.payload, indent=2, ensure_ascii=False),
     )
@@ -216,9 +219,9 @@ def resend(request: Request, services: Services, delivery_id: queue.RowId) -> Re
 
 
 @router.get("/{webhook_id}")
-def show(request: Request, services: Services, webhook_id: queue.RowId) -> Response:
+def show(request: Request, services: Services, caller: CurrentCaller, webhook_id: queue.RowId) -> Response:
     """Show one webhook with its deliveries."""
-    webhook = get_webhook(services.state.database, webhook_id)
+    webhook = visible_to(caller, get_webhook(services.state.database, webhook_id))
     query = OWN_DELIVERIES.read(request)
     wanted = {"webhook_id": webhook_id, "status": query.get("status")}
     return _deliveries(
@@ -235,9 +238,9 @@ def show(request: Request, services: Services, webhook_id: queue.RowId) -> Respo
 
 
 @router.get("/{webhook_id}/edit")
-def edit(request: Request, services: Services, webhook_id: queue.RowId) -> HTMLResponse:
+def edit(request: Request, services: Services, caller: CurrentCaller, webhook_id: queue.RowId) -> HTMLResponse:
     """Show the form with what the webhook has."""
-    webhook = get_webhook(services.state.database, webhook_id)
+    webhook = visible_to(caller, get_webhook(services.state.database, webhook_id))
     values = {"url": webhook.url, "note": webhook.note or "", **dict.fromkeys(webhook.events, "on")}
     path = f"{_PATH}/{webhook_id}"
     return _form_page(request, Form(EDIT.fields, values), "Edit webhook", path, "Save", path)
@@ -318,9 +321,9 @@ def new_secret(request: Request, services: Services, webhook_id: queue.RowId) ->
 
 
 @router.get("/{webhook_id}/delete")
-def ask_delete(request: Request, services: Services, webhook_id: queue.RowId) -> HTMLResponse:
+def ask_delete(request: Request, services: Services, caller: CurrentCaller, webhook_id: queue.RowId) -> HTMLResponse:
     """Ask before a webhook is deleted."""
-    webhook = get_webhook(services.state.database, webhook_id)
+    webhook = visible_to(caller, get_webhook(services.state.database, webhook_id))
     return queue.confirmation(
         request,
         _PATH,

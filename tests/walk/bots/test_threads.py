@@ -1,0 +1,84 @@
+"""Work that waits together is committed together, and stays apart where one piece is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from threading import Event
+
+import pytest
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import IntegrityError
+
+from comity.clock import SystemClock
+from comity.database.connection import Database
+from comity.model.queue import BotError, BotRefused
+from comity.walk.bots.threads import TransactionThread
+
+
+def _bots(database: Database) -> list[str]:
+    with database.read() as connection:
+        return list(connection.execute(text("SELECT bot_id FROM bots ORDER BY bot_id")).scalars())
+
+
+def _add(connection: Connection, name: str) -> str:
+    connection.execute(text("INSERT INTO bots (bot_id) VALUES (:name)"), {"name": name})
+    return name
+
+
+def test_what_waits_together_is_committed_together(database: Database) -> None:
+    """A shared state commits each piece by itself: two in one transaction would lock rows in any order."""
+
+    def refuse(connection: Connection, _now: float) -> str:
+        _add(connection, "refused")
+        raise BotRefused(BotError.NOT_ASSIGNED, "no")
+
+    async def run() -> None:
+        thread, busy, goes_on = TransactionThread("test", database, SystemClock()), Event(), Event()
+
+        def keep_busy() -> None:
+            busy.set()
+            goes_on.wait(30)
+
+        first = asyncio.create_task(thread.run(keep_busy))
+        await asyncio.to_thread(busy.wait, 30)
+        works = [lambda connection, _now, name=name: _add(connection, name) for name in ("a", "b")]
+        waiting = [asyncio.create_task(thread.transact(work)) for work in (*works, refuse)]
+        await asyncio.sleep(0)  # each is in the queue
+        goes_on.set()
+        assert await asyncio.gather(*waiting[:2]) == ["a", "b"]
+        with pytest.raises(BotRefused, match="no"):
+            await waiting[2]
+        await first
+        assert thread.committed == (2 if database.is_shared else 1)
+        thread.close()
+
+    asyncio.run(run())
+    assert _bots(database) == ["a", "b"]
+
+
+def test_a_fault_of_one_does_not_touch_the_others(embedded_database: Database) -> None:
+    """Neither one of ours nor one of the database, after which the transaction cannot go on."""
+
+    def fail(connection: Connection, _now: float) -> str:
+        _add(connection, "failed")
+        raise RuntimeError("a fault")
+
+    def break_the_rules(connection: Connection, _now: float) -> str:
+        return _add(connection, "a")  # which is there
+
+    async def run() -> list[object]:
+        thread, goes_on = TransactionThread("test", embedded_database, SystemClock()), Event()
+        first = asyncio.create_task(thread.run(lambda: goes_on.wait(30)))
+        await asyncio.sleep(0)
+        works = [lambda connection, _now, name=name: _add(connection, name) for name in ("a", "b")]
+        waiting = [asyncio.create_task(thread.transact(work)) for work in (works[0], fail, break_the_rules, works[1])]
+        await asyncio.sleep(0)
+        goes_on.set()
+        found = await asyncio.gather(*waiting, return_exceptions=True)
+        await first
+        thread.close()
+        return list(found)
+
+    done, fault, refused, also = asyncio.run(run())
+    assert (done, str(fault), type(refused), also) == ("a", "a fault", IntegrityError, "b")
+    assert _bots(embedded_database) == ["a", "b"]
