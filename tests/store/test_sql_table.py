@@ -8,6 +8,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from comity.store import sql_table
+from comity.store.formats.columns import COLUMNS
 from comity.store.sql_table import RefusedRow, SqlTable
 
 NAMES = ("memory_limit", "checkpoint_threshold")
@@ -30,8 +32,8 @@ def test_memory_is_bounded_while_a_table_is_filled_and_the_users_settings_return
         for _time in range(3):
             with table.filling():
                 memory, threshold = said()
-                assert memory == ("384.0 MiB" if chosen != "100MB" else before[0])
-                assert threshold == ("128.0 MiB" if chosen != "2.5GB" else before[1])
+                assert memory == ("128.0 MiB" if chosen != "100MB" else before[0])
+                assert threshold == ("64.0 MiB" if chosen is None else before[1])
             assert said() == before
 
 
@@ -68,3 +70,24 @@ def test_a_refusal_does_not_replace_a_page_that_the_same_statement_stored() -> N
         found = connection.execute("SELECT url, http_status FROM pages ORDER BY url").fetchall()
         assert found == [("a", 200), ("b", -1), ("c", -1)]
         assert table.put_refused([], 0.0) == 0
+
+
+def test_pages_that_need_more_memory_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A statement takes little memory; where that is not enough for its pages, more, and none is lost."""
+    monkeypatch.setattr(sql_table, "_MEMORY_BYTES", 24 * 1024 * 1024)
+    columns = [
+        f"NULL::{column.kind.value} AS {column.name}" for column in COLUMNS if column.name not in ("url", "body")
+    ]
+    with closing(duckdb.connect(str(tmp_path / "a.duckdb"))) as connection:
+        connection.execute(
+            f"COPY (SELECT 'u' || i AS url, repeat(md5('b' || i), 100_000) AS body, {', '.join(columns)} "
+            f"FROM range(8) t(i)) TO '{tmp_path}/part.parquet' (FORMAT parquet)"
+        )
+        table = SqlTable(connection, "pages")
+        table.prepare()
+        before = connection.execute("SELECT current_setting('memory_limit')").fetchall()
+        with table.filling():
+            assert table.load(tmp_path / "part.parquet", lambda _urls: {}) == 8
+            assert connection.execute("SELECT current_setting('memory_limit')").fetchall() != [("24.0 MiB",)]
+        assert connection.execute("SELECT count(*), min(length(body)) FROM pages").fetchall() == [(8, 3_200_000)]
+        assert connection.execute("SELECT current_setting('memory_limit')").fetchall() == before

@@ -9,12 +9,14 @@ import json
 import re
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
+from urllib.parse import urljoin
 
 from turbohtml import Element
 
 from comity.extract.expressions.budget import Budget
 from comity.extract.expressions.javascript import assigned_values
 from comity.extract.fetched_page import FetchedPage
+from comity.extract.html_tables import HtmlTable
 from comity.extract.lenient_json import read_lenient
 from comity.extract.structured_items import types_of
 
@@ -23,9 +25,14 @@ MOST_VARIABLES: Final = 200
 _PAGES_KEPT: Final = 8  # a row's functions mostly ask about one page
 _STEPS: Final = 1 << 22
 _WANTED: Final = re.compile(
-    r"(?P<selector>.*)@(?P<wanted>[\w-]+)(?P<path>(?:\.[^.\[\]]*+|\[\d{1,9}\]|\[\*\])*+)\s*", re.DOTALL
+    r"(?P<selector>.*)@(?P<wanted>[\w-]+|\$[\w$]+)(?P<path>(?:\.[^.\[\]]*+|\[\d{1,9}\]|\[\*\])*+)\s*", re.DOTALL
 )
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\[(\*)\]")
+_SPEC: Final = re.compile(
+    r"""\s*(?P<name>[\w-]+)\s*:=\s*\$\(\s*(?P<quote>["'])(?P<css>.*?)(?P=quote)\s*\)"""
+    r"""(?:\s*\.\s*(?P<what>text|html|attr)(?:\s*[\[(]\s*["'](?P<attribute>[^"']+)["']\s*[\])]|\(\))?)?\s*""",
+    re.DOTALL,
+)
 _VARIABLE: Final = re.compile(
     r"(?<![\w$.])(?:(?:var|let|const)\s{1,4}([\w$]{1,80})|(?:window|self|globalThis)\s?\.\s?([\w$]{1,80}))\s{0,20}=(?![=>])"
 )
@@ -56,11 +63,63 @@ def select_attribute(html: str | None, css: str | None, attribute: str | None) -
     return None if found is None or attribute is None else found.attr.get(attribute.lower())
 
 
+def select_text(html: str | None, css: str | None, what: str | None) -> str | None:
+    """The text (`text`), what is inside (`html`) or an attribute of the first element that a selector matches."""
+    found = select_element(html, css)
+    if found is None or what is None:
+        return None
+    return found.text if what == "text" else found.html if what == "html" else found.attr.get(what.lower())
+
+
+def extracted(html: str | None, specs: list[str] | None) -> str | None:
+    """Values of a page by name, as JSON: `title := $("h1")`, also with `.text`, `.html` or `.attr("href")` behind it.
+
+    `ValueError` if one cannot be read.
+    """
+    if html is None or not specs:
+        return None
+    values: dict[str, str | None] = {}
+    for spec in specs:
+        found = _SPEC.fullmatch(spec)
+        if found is None:
+            raise ValueError(f'{spec!r} cannot be read; write name := $("selector")')
+        values[found["name"]] = select_text(html, found["css"], found["attribute"] or found["what"] or "text")
+    return as_json(values)
+
+
+def linked(html: str, css: str, url: str) -> list[str]:
+    """Where the links lead that a selector matches, or that are in what it matches; `url` is that of the page."""
+    page = _page(html, url)
+    elements = (element if element.tag == "a" else element.select_one("a[href]") for element in page.select(css))
+    found = (element.attr("href") for element in elements if element is not None)
+    return [urljoin(url, href).partition("#")[0] for href in found if href][:MOST_ELEMENTS]
+
+
+def variable_table(html: str, name: str) -> HtmlTable | None:
+    """A variable of a script as rows: one for each object of a list, or for each member of an object."""
+    value = variables(html).get(name.strip())
+    if value is None:
+        return None
+    members = value if isinstance(value, list) else [value]
+    if isinstance(value, dict):
+        return HtmlTable(("key", "value"), tuple((key, _cell(each)) for key, each in value.items()))
+    names = tuple(dict.fromkeys(key for member in members if isinstance(member, dict) for key in member))
+    if not names:
+        return HtmlTable(("value",), tuple((_cell(member),) for member in members))
+    rows = (tuple(_cell(member.get(key)) for key in names) for member in members if isinstance(member, dict))
+    return HtmlTable(names, tuple(rows))
+
+
+def _cell(value: object) -> str | None:
+    return None if value is None else value if isinstance(value, str) else as_json(value)
+
+
 def value_at(html: str | None, path: str | None) -> str | None:
     """A value as JSON: `selector@text`, `selector@attribute`, with a path into JSON behind it; `[*]` for every element.
 
     `script[type="application/ld+json"]@text.offers.price` reads the text as JSON and goes on in it; the first step may
-    be the `@type` of an object. `ValueError` if the path cannot be read.
+    be the `@type` of an object. `@$jobs[0].title` goes into a variable of a script. `ValueError` if the path cannot be
+    read.
     """
     if html is None or path is None:
         return None
@@ -68,6 +127,9 @@ def value_at(html: str | None, path: str | None) -> str | None:
     if found is None:
         raise ValueError(f"{path!r} is not a path; write selector@text or selector@attribute")
     steps = [step if step else int(place) if place else "*" for step, place, _every in _STEP.findall(found["path"])]
+    if found["wanted"].startswith("$"):  # a variable of a script: `@$jobs[0].title`
+        value = variables(html).get(found["wanted"][1:])
+        return None if (reached := _walk(value, steps)) is None else as_json(reached)
     takes_all = bool(steps) and steps[-1] == "*" and len(steps) == 1
     elements = _page(html).select(found["selector"].strip())[:MOST_ELEMENTS]
     values = (_wanted(element, found["wanted"]) for element in elements)
@@ -128,8 +190,12 @@ def variables(html: str) -> dict[str, Any]:
 
 
 def embedded_state(html: str) -> dict[str, Any]:
-    """The state that frameworks embed in a page: blocks of JSON by their id, and variables such as `__NUXT__`."""
-    found = {name: value for name, value in variables(html).items() if name.startswith("__")}
+    """The state that frameworks embed in a page: blocks of JSON by their id, variables such as `__NUXT__`, and what
+    is assigned to `window`.
+    """
+    scripts = [script.text for script in _page(html).select("script:not([type*=json i])")]
+    of_window = {found[2] for script in scripts for found in _VARIABLE.finditer(script)}
+    found = {name: value for name, value in variables(html).items() if name.startswith("__") or name in of_window}
     for script in _page(html).select('script[type="application/json" i][id]')[:MOST_VARIABLES]:
         value = read_lenient(script.text)
         if value is not None:

@@ -37,8 +37,11 @@ _COLUMNS: Final[Mapping[str, str]] = {
 # Text of pages in DuckDB's own choice of compression takes eight times the processor time of zstd, and three times the
 # space, and every checkpoint compresses the newest 122,880 rows again.
 _COMPRESSED: Final = " USING COMPRESSION zstd"
-_CHECKPOINT_BYTES: Final = 128 * 1024 * 1024  # of the log, while a statement fills a table; DuckDB's default is 16 MiB
-_MEMORY_BYTES: Final = 384 * 1024 * 1024  # for DuckDB, while a statement fills a table of a file
+# While a statement fills a table of a file. What is in the log is in memory, too, until a checkpoint writes it, and a
+# checkpoint takes about as much as the limit lets it; so these two bound the memory of a statement, however many pages
+# it has. DuckDB's defaults are 16 MiB and four fifths of the machine.
+_CHECKPOINT_BYTES: Final = 64 * 1024 * 1024
+_MEMORY_BYTES: Final = 128 * 1024 * 1024
 _GROUPS: Final = (
     "SELECT row_group_id, any_value(row_group_num_rows) FROM parquet_metadata(?) GROUP BY ALL ORDER BY row_group_id"
 )
@@ -76,6 +79,7 @@ class SqlTable:
         self._shown = shown or name
         self._extra = tuple(extra)
         self._has_key = False
+        self._memory_bytes = self._memory_most_bytes = 0  # while a statement fills it
         self.had_pages = True
 
     def prepare(self) -> None:
@@ -118,7 +122,7 @@ class SqlTable:
     def filling(self) -> Iterator[None]:
         """While a statement fills the table: fewer checkpoints, and bounded memory where the table is in a file.
 
-        Every checkpoint writes the table's newest rows again; and DuckDB would use four fifths of the machine's memory.
+        Every checkpoint writes the table's newest rows again.
         """
         changed: dict[str, str] = {}
         is_in_file = bool(self._connection.execute(_IS_IN_FILE).fetchall())
@@ -132,9 +136,12 @@ class SqlTable:
                 if before is not None and choose(before, number) != before:
                     self._connection.execute(f"SET {name} = '{number}B'")
                     changed[name] = said
+                    if name == "memory_limit":
+                        self._memory_bytes, self._memory_most_bytes = number, before
         try:
             yield
         finally:
+            self._memory_bytes = self._memory_most_bytes = 0
             for name, said in changed.items():
                 with suppress(duckdb.Error):
                     self._connection.execute(f"RESET {name}")
@@ -180,10 +187,24 @@ class SqlTable:
                 "ON took.url = part.url"
             )
             values = {"kinds": _map(kinds), "urls": list(took), "times": list(took.values())}
-            with self._transaction():
-                self._put(rows_of_part, values, [*columns, "elapsed_ms", "error_type"])
+            self._load_group(rows_of_part, values, [*columns, "elapsed_ms", "error_type"])
             first += rows
         return first
+
+    def _load_group(self, rows: str, values: dict[str, Any], columns: Sequence[str]) -> None:
+        """Upsert rows in one transaction; very large pages get more memory, up to what the user's setting allows."""
+        while True:
+            try:
+                with self._transaction():
+                    self._put(rows, values, columns)
+            except duckdb.OutOfMemoryException:
+                more = min(2 * self._memory_bytes, self._memory_most_bytes)
+                if more <= self._memory_bytes:
+                    raise
+                self._connection.execute(f"SET memory_limit = '{more}B'")
+                self._memory_bytes = more
+            else:
+                return
 
     def confirm(self, times: Mapping[str, float]) -> None:
         """Pages that have not changed since their rows were written, and when they were requested again."""

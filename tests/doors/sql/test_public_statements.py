@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import duckdb
@@ -10,6 +9,7 @@ import pytest
 
 import comity
 from comity.doors.sql import SqlConnection
+from comity.model.errors import BadInput
 from tests.walk.site import Answer, Site, Web, page
 
 JOB = (
@@ -33,7 +33,8 @@ def site() -> Iterator[Site]:
                 ),
                 "/state": page(
                     body='<script id="__NEXT_DATA__" type="application/json">{"props":{"a":1}}</script>'
-                    "<script>var jobs = [{id: 1}];</script>"
+                    "<script>var jobs = [{id: 1}, {id: 2, name: 'b'}]; const config = {url: '/x'};"
+                    "let sizes = [1.5, 2]; window.layer = [{page: 7}];</script>"
                 ),
             }
         )
@@ -81,10 +82,18 @@ def connection() -> Iterator[SqlConnection]:
         ("SELECT json_array_length(json_keys(page_info('<h1>x</h1>', 'http://example.com')))", [(7,)]),
         ("SELECT page_info('', 'http://example.com')::VARCHAR", [("{}",)]),
         ("SELECT * FROM read_html('{}/two', 'table.w')", [(1, 2)]),
-        ("SELECT * FROM read_html('{}/two', 'table.w', 1)", [("x", 4)]),
+        ("SELECT * FROM read_html('{}/two', 'table.w', 1)", [(1, 2)]),
+        ("SELECT * FROM read_html('{}/two', 'table.w', 2)", [("x", 4)]),
+        ("SELECT * FROM read_html('{}/two', 'table.w', 2, timeout := 30, user_agent = 'Bot/1.0')", [("x", 4)]),
+        (
+            "SELECT id, typeof(id), name FROM read_html('{}/state', 'js=jobs')",
+            [(1, "BIGINT", None), (2, "BIGINT", "b")],
+        ),
+        ("SELECT * FROM read_html('{}/state', 'script@js=config')", [("url", "/x")]),
+        ("SELECT * FROM read_html('{}/state', 'js=sizes')", [(1.5,), (2.0,)]),
         (
             "SELECT count(column_name) = count(DISTINCT column_name) FROM "
-            "(DESCRIBE SELECT * FROM read_html('{}/two', 'table.w', 1))",
+            "(DESCRIBE SELECT * FROM read_html('{}/two', 'table.w', 2))",
             [(True,)],
         ),
         (
@@ -92,7 +101,35 @@ def connection() -> Iterator[SqlConnection]:
             "jq(c.html.document, '[data-job-id]', 'data-job-id') FROM crawl(['{}/jobs/1']) AS c WHERE c.status = 200",
             [("Acme", "7")],
         ),
-        ("SELECT map_keys(html.hydration) FROM crawl(['{}/state'])", [(["__NEXT_DATA__"],)]),
+        ("SELECT map_keys(html.hydration) FROM crawl(['{}/state'])", [(["layer", "__NEXT_DATA__"],)]),
+        ("SELECT c.html.js['jobs'][1]->>'name' FROM crawl_url('{}/state') c", [("b",)]),
+        ("SELECT htmlpath(html.document, '@$jobs[*].id')::VARCHAR FROM crawl('{}/state')", [("[1, 2]",)]),
+        ("SELECT html.js IS NULL, html.opengraph IS NULL FROM crawl('{}/jobs/2')", [(True, True)]),
+        ("SELECT response_time_ms >= 0, depth, extract FROM crawl('{}/')", [(True, 1, None)]),
+        ("SELECT status FROM crawl(['{}/'], user_agent = 'Bot/1.0', timeout=5)", [(200,)]),
+        ("SELECT count(*) FROM crawl_stream(['{}/', '{}/jobs'], user_agent := 'Bot/1.0', crawl_delay := 0)", [(2,)]),
+        (
+            "SELECT status_code, content_length > 0, jsonld::JSON->'JobPosting'->>'title' "
+            "FROM crawl_stream(['{}/jobs/1'])",
+            [(200, True, "Engineer")],
+        ),
+        (
+            "SELECT css_select('<a href=/x>y</a>', 'a', 'text'), css_select('<a href=/x>y</a>', 'a', 'href')",
+            [("y", "/x")],
+        ),
+        (
+            "SELECT extract->>'t', extract->>'id' FROM crawl('{}/jobs/1', extract := "
+            '[\'t := $("h1.job-title")\', \'id := $("[data-job-id]").attr("data-job-id")\'])',
+            [("Engineer", "7")],
+        ),
+        (
+            "SELECT url[-5:], depth FROM crawl('{}/jobs', follow := 'a.job-link', max_depth := 2) ORDER BY depth, url",
+            [("/jobs", 1), ("obs/1", 2), ("obs/2", 2)],
+        ),
+        ("SELECT count(*) FROM crawl('{}/jobs', follow = 'a.job-link', max_depth = 2, max_results = 2)", [(2,)]),
+        ("SELECT count(*) FROM crawl('{}/jobs', follow := 'a.job-link')", [(1,)]),
+        ("SELECT status, error_type FROM crawl('no url at all')", [(-1, "not_requested")]),
+        ("SELECT count(*) FROM crawl([NULL, '{}/'])", [(1,)]),
         ("SELECT html.hydration['__NEXT_DATA__']->'props'->>'a' FROM crawl(['{}/state'])", [("1",)]),
         ("SELECT html.js->'jobs'->0->>'id' FROM crawl(['{}/state'])", [("1",)]),
         (
@@ -105,21 +142,53 @@ def test_functions(site: Site, connection: SqlConnection, query: str, expected: 
     assert connection.execute(query.replace("{}", site.url(""))).fetchall() == expected
 
 
-@pytest.mark.parametrize(
-    ("arguments", "instead"),
-    [
-        ("follow := 'a[href]', max_depth := 2", "WITH (follow_links true)"),
-        ("extract := ['t := $(\"h1\")']", "EXTRACT"),
-        ("state_table := 'crawl_state'", "resumes by itself"),
-        ("delay := 100", "crawler_default_delay"),
-        ("respect_robots := false", "always obeys robots.txt"),
-    ],
-)
-def test_arguments_that_are_refused(site: Site, connection: SqlConnection, arguments: str, instead: str) -> None:
+def test_a_limit_of_the_query_is_one_of_the_requests(site: Site, connection: SqlConnection) -> None:
     site.log.clear()
-    with pytest.raises(duckdb.Error, match=re.escape(instead)):
-        connection.execute(f"SELECT * FROM crawl('{site.url('/')}', {arguments})")
+    urls = ", ".join(f"'{site.url(path)}'" for path in ("/jobs/1", "/jobs/2", "/jobs", "/"))
+    assert connection.execute(f"SELECT url, status FROM crawl([{urls}]) LIMIT 2").fetchall() == [
+        (site.url("/jobs/1"), 200),
+        (site.url("/jobs/2"), 200),
+    ]
+    assert site.pages() == ["/jobs/1", "/jobs/2"]
+
+
+def test_a_delay_in_milliseconds(site: Site, connection: SqlConnection) -> None:
+    """Of the call, not that of `SET`, with which this test would take an hour."""
+    connection.execute("SET crawler_default_delay = 3600")
+    assert connection.execute(f"SELECT count(*) FROM crawl('{site.url('/')}', delay := 10)").fetchall() == [(1,)]
+    connection.execute("SET crawler_default_delay = 0")
+
+
+def test_robots_txt_of_ones_own_addresses(connection: SqlConnection) -> None:
+    with Web() as web:
+        site = web.site({"/x": page()}, robots="User-agent: *\nDisallow: /")
+        asked = f"SELECT status FROM crawl('{site.url('/x')}'"
+        assert connection.execute(f"{asked})").fetchall() == [(-1,)]
+        assert connection.execute(f"{asked}, respect_robots := false)").fetchall() == [(200,)]
+        connection.execute("SET crawler_respect_robots = false")
+        assert connection.execute(f"{asked})").fetchall() == [(200,)]
+        assert connection.execute(f"{asked}, respect_robots := true)").fetchall() == [(-1,)]
+        connection.execute("RESET crawler_respect_robots")
+        with pytest.raises(BadInput, match="is always obeyed"):
+            connection.execute("SELECT * FROM crawl('https://shop.example/', respect_robots := false)")
+
+
+def test_a_state_table_is_refused(site: Site, connection: SqlConnection) -> None:
+    site.log.clear()
+    with pytest.raises(duckdb.Error, match="resumes by itself"):
+        connection.execute(f"SELECT * FROM crawl('{site.url('/')}', state_table := 'crawl_state')")
     assert site.log == []
+
+
+@pytest.mark.parametrize("limit", ["", " LIMIT 1"])
+def test_merge_by_a_call(site: Site, connection: SqlConnection, limit: str) -> None:
+    connection.execute("CREATE OR REPLACE TABLE merged (url VARCHAR PRIMARY KEY, status INTEGER)")
+    connection.execute(
+        f"CRAWLING MERGE INTO merged USING crawl(['{site.url('/jobs')}', '{site.url('/')}']) AS src "
+        "ON (src.url = merged.url) WHEN MATCHED THEN UPDATE SET status = src.status "
+        f"WHEN NOT MATCHED THEN INSERT (url, status) VALUES (src.url, src.status){limit};"
+    )
+    assert connection.execute("SELECT count(*) FROM merged").fetchall() == [(1 if limit else 2,)]
 
 
 @pytest.mark.parametrize(

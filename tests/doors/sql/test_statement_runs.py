@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import sqlite3
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from comity.doors.python.options import settings_for
+from comity.leases.leases import Leases
 from comity.model.frontier import FrontierEntry
 from comity.rules.sql.seeds import read_query_seed
 from comity.run.sql.statement import StatementPlan, StatementRun
-from tests.walk.site import Site, Web, tree
+from tests.servers.waiting import wait_until
+from tests.walk.site import Answer, Site, Web, page, tree
 
 LIMIT_S = 60.0
 
@@ -26,16 +31,16 @@ def admit_all(entries: Sequence[FrontierEntry]) -> Sequence[bool]:
     return [True] * len(entries)
 
 
-def plan_of(site: Site, folder: Path, most_pages: int) -> StatementPlan:
+def plan_of(site: Site, folder: Path, most_pages: int, start: str = "/p1", name: str = "test") -> StatementPlan:
     settings = settings_for(
         folder / "s.comity.db",
-        pages=str(folder / "pages"),
+        pages=str(folder / "pages" / name),
         allow_networks=("127.0.0.0/8",),
         user_agent="TestBot/1.0",
         delay_s=0,
         follow_links=True,
     )
-    return StatementPlan(settings, "test", (read_query_seed(site.url("/p1")),), admit_all, most_pages)
+    return StatementPlan(settings, name, (read_query_seed(site.url(start)),), admit_all, most_pages)
 
 
 def run(plan: StatementPlan, *, stops: bool = False, ends: bool = False) -> StatementRun:
@@ -63,3 +68,36 @@ def test_a_run_that_was_stopped_before_it_began_is_not_complete(site: Site, tmp_
     assert site.log == []
     assert run(plan, ends=True).is_complete
     assert len(site.pages()) == 12
+
+
+@pytest.mark.parametrize("start", ["/p2", "/map.xml"])
+def test_a_statement_that_waits_for_a_host_makes_no_runs_in_vain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str
+) -> None:
+    looks: list[bool] = []
+    any_free = Leases.any_free
+    monkeypatch.setattr(Leases, "any_free", lambda self, hosts: looks.append(any_free(self, hosts)) or looks[-1])
+    held = threading.Event()
+    with Web() as web:
+        site = web.site({"/p1": Answer(body=page(), held=held), "/p2": page()})
+        listed = f"<urlset><url><loc>{site.url('/p2')}</loc></url></urlset>"
+        site.routes["/map.xml"] = Answer(body=listed, type="application/xml")
+        first = StatementRun(plan_of(site, tmp_path, 0))
+        second = StatementRun(plan_of(site, tmp_path, 0, start, "second"))
+        try:
+            first.start()
+            wait_until(lambda: "/p1" in site.pages(), LIMIT_S, "the page that is held")
+            second.start()
+            wait_until(lambda: second.waits_for == (site.host,) and len(looks) > 2, LIMIT_S, "some looks")
+            held.set()
+            assert second.wait(LIMIT_S)
+            assert first.wait(LIMIT_S)
+        finally:
+            held.set()
+            for each in (first, second):
+                each.stop()
+                each.close()
+        assert looks[:2] == [False, False]
+        assert (second.summary.pages, second.is_complete, second.waits_for) == (1, True, ())
+    with closing(sqlite3.connect(tmp_path / "s.comity.db")) as state:
+        assert state.execute("SELECT count(*) FROM crawl_runs").fetchone() == (3,)  # one of them to look

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
 
 class ProgressBars:
@@ -23,23 +23,28 @@ class ProgressBars:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Take all bars away: what they show has ended, and a prompt may follow."""
         if self._progress is not None:
             self._progress.stop()
+            self._progress = None
 
     def bar(self, title: str, total: int | None) -> Callable[[int], None]:
         """A function that takes how much is done; `total` is None if the end is unknown."""
         if sys.stderr is None or not sys.stderr.isatty():
             return _show_nothing
-        task = None
+        task: tuple[Progress, TaskID] | None = None
 
         def show(done: int) -> None:
             nonlocal task
             if task is None and total is not None and done >= total:
                 return  # done before it could be shown
             progress = self._started()
-            if task is None:
-                task = progress.add_task(title, total=total)
-            progress.update(task, completed=done)
+            if task is None or task[0] is not progress:
+                task = (progress, progress.add_task(title, total=total))
+            progress.update(task[1], completed=done, description=title if total is not None else f"{title} {done:,}")
 
         return show
 

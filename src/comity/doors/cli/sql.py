@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +17,7 @@ import typer
 from comity.doors.cli.csv_output import check_one_format
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import EVERYWHERE, JsonOption, read_invocation
-from comity.doors.cli.output import Cell, Column, Row, note, write_as_is, write_json, write_line, write_table
+from comity.doors.cli.output import Cell, Column, Row, counted, note, write_as_is, write_json, write_line, write_table
 from comity.doors.cli.progress_bars import ProgressBars
 from comity.model.errors import BadInput, ComityError
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _MOST_ROWS: Final = 40
 _WIDEST: Final = 60
 _PROMPT, _GOES_ON = "comity> ", "   ...> "
+_HOLDER: Final = re.compile(r"PID (\d+)")
+_COMMANDS: Final = (".read", ".tables", ".help", ".quit")
 _TABLES: Final = "SELECT table_name, estimated_size AS rows FROM duckdb_tables() ORDER BY table_name"
 _KEYWORDS: Final = ("CRAWL (SELECT", "INTO", "EXTRACT (", "WHERE url", "WITH (", "LIMIT", "SELECT", "FROM", "SET")
 _HELP: Final = """\
@@ -96,19 +99,19 @@ def sql(
         raise BadInput(f"{database} looks like a script; run it with --read {database}")
     text = _script(read)
     networks = (*map(str, settings.allow_networks), *(allow_network or ()))
-    with ProgressBars() as bars, warnings.catch_warnings():
+    with warnings.catch_warnings(), _readable_errors(database):
         warnings.simplefilter("always")
         warnings.showwarning = lambda message, *_rest, **_more: note(str(message))
         connection = connect(
             database if database is not None else MEMORY,
             state=state,
             allow_networks=networks or None,
-            on_progress=_progress(bars),
+            on_progress=_shown.show,
         )
         with connection:
-            for each in (text, *(statements or ())):
+            for each, place in ((text, str(read)), *((each, "") for each in statements or ())):
                 if each:
-                    _run(connection, each, as_csv=as_csv, as_json=as_json)
+                    _run(connection, each, place, as_csv=as_csv, as_json=as_json)
             if not text and not statements:
                 _converse(connection, database)
             if connection.is_in_vain and (text or statements or not sys.stdin.isatty()):
@@ -124,22 +127,41 @@ def _script(read: Path | None) -> str:
         raise BadInput("read", f"{read} cannot be read: {problem}") from None
 
 
-def _progress(bars: ProgressBars) -> Callable[[Any, Any], None]:
-    """A bar that shows how much of what is known is done."""
-    shown: dict[str, Any] = {}
+class _ShownProgress:
+    """A bar with the pages of the statement that runs, and a remark if it has to wait."""
 
-    def show(progress: Any, _summary: Any) -> None:
-        if "bar" not in shown:
-            shown["bar"] = bars.bar("pages", None)
-        shown["bar"](progress.pages)
+    def __init__(self) -> None:
+        self._bars = ProgressBars()
+        self._bar: Callable[[int], None] | None = None
+        self._has_noted = False
 
-    return show
+    def show(self, progress: Any, summary: Any) -> None:
+        """Called several times a second."""
+        if summary.waits_for and not self._has_noted:
+            self._has_noted = True
+            note(f"waiting for another process that is crawling {', '.join(summary.waits_for[:3])}")
+        if self._bar is None:
+            self._bar = self._bars.bar("pages", None)
+        self._bar(progress.pages)
+
+    def clear(self) -> None:
+        """Take the bar away; the next statement gets its own."""
+        self._bars.clear()
+        self._bar, self._has_noted = None, False
 
 
-def _run(connection: SqlConnection, text: str, *, as_csv: bool = False, as_json: bool = False) -> None:
-    """Run statements and print the result of the last one."""
+_shown: Final = _ShownProgress()
+
+
+def _run(connection: SqlConnection, text: str, place: str = "", *, as_csv: bool = False, as_json: bool = False) -> None:
+    """Run statements and print the result of the last one; `place` is the file that has them."""
     with _readable_errors():
-        connection.execute(text)
+        try:
+            connection.execute(text)
+        except Exception as problem:
+            raise _with_line(problem, connection, text, place) from None
+        finally:
+            _shown.clear()
         description = connection.description
         if not description:
             return
@@ -185,16 +207,38 @@ def _cell(value: object) -> str:
 
 
 @contextmanager
-def _readable_errors() -> Iterator[None]:
-    """DuckDB's own errors, as one of ours: one sentence, and exit code 1."""
+def _readable_errors(database: Path | None = None) -> Iterator[None]:
+    """DuckDB's own errors, as one of ours: one sentence, and exit code 1. `database` is the file that is opened."""
     import duckdb
 
     from comity.store.parts.duckdb_table import one_line
 
     try:
         yield
+    except duckdb.IOException as problem:
+        if database is None or "lock" not in str(problem):
+            raise ComityError(one_line(problem)) from None
+        holder = _HOLDER.search(str(problem))
+        where = f"process {holder[1]}" if holder is not None else "another process"
+        raise ComityError(f"{database} is open in {where}; close it there, or wait for its end") from None
     except duckdb.Error as problem:
         raise ComityError(one_line(problem)) from None
+
+
+def _with_line(problem: Exception, connection: SqlConnection, text: str, place: str) -> Exception:
+    """An error with the line of its statement, if the text has several of them."""
+    import duckdb
+
+    from comity.rules.sql.statements import first_lines
+    from comity.store.parts.duckdb_table import one_line
+
+    lines, done = first_lines(text), connection.statements_done
+    if not isinstance(problem, duckdb.Error) or len(lines) < 2 or done >= len(lines):
+        return problem
+    if isinstance(problem, duckdb.ParserException) and not done:
+        return problem  # which one is wrong is not known: DuckDB parses a script as a whole, before it runs any
+    before = f"; the {counted(done, 'statement')} before it ran" if done else ""
+    return ComityError(f"line {lines[done]}{f' of {place}' if place else ''}: {one_line(problem)}{before}")
 
 
 def _converse(connection: SqlConnection, database: Path | None) -> None:
@@ -241,10 +285,10 @@ def _read_statements(connection: SqlConnection, lines: Any, *, is_terminal: bool
         _answer(connection, typed, stops=not is_terminal)
 
 
-def _answer(connection: SqlConnection, text: str, *, stops: bool) -> None:
+def _answer(connection: SqlConnection, text: str, place: str = "", *, stops: bool) -> None:
     """Run what was typed; at a prompt, an error or an interruption does not end it."""
     try:
-        _run(connection, text)
+        _run(connection, text, place)
     except KeyboardInterrupt:
         if stops:
             raise
@@ -274,7 +318,7 @@ def _command(connection: SqlConnection, line: str, *, stops: bool) -> bool:
                     raise
                 note(str(problem))
             else:
-                _answer(connection, text, stops=stops)
+                _answer(connection, text, rest.strip(), stops=stops)
         case _:
             note(f"{name} is not known; .help lists the commands")
     return True
@@ -294,7 +338,7 @@ def _use_history(connection: SqlConnection, database: Path | None) -> Any:
 
         def complete(text: str, number: int) -> str | None:
             tables = connection.cursor().execute(_TABLES).fetchall()
-            known = [*_KEYWORDS, *OPTIONS, *(name for name, _rows in tables)]
+            known = [*_COMMANDS, *_KEYWORDS, *OPTIONS, *(name for name, _rows in tables)]
             found = [word for word in known if text and word.lower().startswith(text.lower())]
             return found[number] if number < len(found) else None
 

@@ -5,7 +5,7 @@ Only what is certainly a call is touched; strings, comments and names stay as th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -54,6 +54,43 @@ def replaced(text: str, name: str, replacement: Callable[[str], str | None]) -> 
         if by is not None:
             text = text[: call.start] + by + text[call.end :]
     return text
+
+
+def arguments_of(arguments: str) -> tuple[list[str], dict[str, str]]:
+    """The arguments of a call as text: those by position, and those by name (`name := value`, `=` or `=>`)."""
+    pieces = list(tokens(arguments))
+    parts: list[list[Token]] = [[]]
+    depth = 0
+    for piece in pieces:
+        if piece.kind is TokenKind.SYMBOL and piece.text in _CLOSING:
+            depth += 1
+        elif piece.kind is TokenKind.SYMBOL and piece.text in _CLOSING.values():
+            depth -= 1
+        if piece.is_symbol(",") and depth == 0:
+            parts.append([])
+        else:
+            parts[-1].append(piece)
+    by_position: list[str] = []
+    by_name: dict[str, str] = {}
+    for part in filter(None, parts):
+        value = _named_value(part)
+        if value is None:
+            by_position.append(arguments[part[0].start : part[-1].end])
+        else:
+            by_name[part[0].text.lower()] = arguments[value.start : part[-1].end]
+    return by_position, by_name
+
+
+def _named_value(part: Sequence[Token]) -> Token | None:
+    """The first token of the value of an argument that has a name."""
+    if len(part) < 3 or part[0].kind is not TokenKind.WORD:
+        return None
+    if part[1].is_symbol(":="):
+        return part[2]
+    if not part[1].is_symbol("="):
+        return None
+    has_arrow = part[2].is_symbol(">") and part[2].start == part[1].end
+    return part[3] if has_arrow and len(part) > 3 else None if part[2].is_symbol("=") else part[2]
 
 
 def tables_named(text: str, schema: str, names: Collection[str]) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -24,9 +25,16 @@ from xxhash import xxh3_128_hexdigest
 from comity.assemble import open_existing_state
 from comity.clock import SystemClock
 from comity.doors.python.options import Place, settings_for
-from comity.doors.sql.calls import calls_of, loads_crawler, replaced, tables_named, with_settings
+from comity.doors.sql.calls import arguments_of, calls_of, loads_crawler, replaced, tables_named, with_settings
 from comity.doors.sql.functions import add_functions
-from comity.doors.sql.network import NetworkFunctions, is_in_transaction, is_query, names_any, page_row
+from comity.doors.sql.network import (
+    NetworkFunctions,
+    as_calls_of_macros,
+    is_in_transaction,
+    is_query,
+    names_any,
+    page_row,
+)
 from comity.model.errors import BadAddress, BadInput, ComityError
 from comity.model.expression import Coalesce, DataPath, Expression, ExpressionProblem, ExtractColumn, PathRoot
 from comity.model.frontier import FrontierEntry, SeenPage
@@ -144,6 +152,8 @@ class SqlConnection:
         self._has_functions: bool | None = None  # not added yet
         self._summary_row: list[Any] = []
         self._has_unread_summary = False
+        self.statements_done = 0
+        """How many statements of the last script ran; an error is that of the next one."""
         self.summary: StatementSummary | None = None
         """How the last CRAWL statement ended."""
         self.is_in_vain = False
@@ -185,13 +195,28 @@ class SqlConnection:
             self._duck.execute(query, parameters)
             return self
         statements = self._read(query)
-        if len(statements) != 1 and not any(map(_is_ours, statements)):
+        self.statements_done = 0
+        if len(statements) == 1 and isinstance(statements[0], PlainSql):
+            self._execute(query, parameters)  # with its semicolon and blanks: DuckDB's errors name lines
+            return self
+        if not any(map(_is_ours, statements)):
             self._add_functions()
-            self._duck.execute(query, parameters)  # as it was written: DuckDB parses all of it before it runs any
+            self._run_plain(query, parameters, len(statements))
             return self
         for number, statement in enumerate(statements, 1):
             self._run(statement, parameters if number == len(statements) else None)
+            self.statements_done = number
         return self
+
+    def _run_plain(self, script: str, parameters: object, count: int) -> None:
+        """Run a script that is all DuckDB's, as it was written: it parses all of it before it runs any."""
+        parsed = self._duck.extract_statements(script)
+        if len(parsed) != count:  # PIVOT, for example, becomes several
+            self._duck.execute(script, parameters)
+            return
+        for number, statement in enumerate(parsed, 1):
+            self._duck.execute(statement, parameters if number == count else None)
+            self.statements_done = number
 
     def sql(self, query: Any, **options: Any) -> Any:
         """Run statements; gives the relation of the last one, or None if it has none."""
@@ -309,7 +334,8 @@ class SqlConnection:
         """A statement as DuckDB can read it, with the tables of the state that it names."""
         for name in tables_named(text, _STATE, STATE_TABLES):
             self._show_state(name)
-        return replaced(with_settings(text, self._shown_settings()), "READ_HTML", self._table_of)
+        text = replaced(with_settings(text, self._shown_settings()), "READ_HTML", self._table_of)
+        return as_calls_of_macros(text)
 
     def _show_state(self, name: str) -> None:
         """Bring a table of the state up to date in the database `comity`, which is in memory.
@@ -347,27 +373,40 @@ class SqlConnection:
 
     def _table_of(self, arguments: str) -> str:
         """A table of a page, as a temporary table whose types DuckDB infers; gives its name."""
-        found = self._duck.execute(f"SELECT {arguments}").fetchall()  # the user's own arguments
-        row: Sequence[Any] = found[0] if len(found) == 1 else ()
-        url, css, number = (*row, 0, 0, 0)[:3] if len(row) in (2, 3) else (None, None, 0)
-        if not isinstance(url, str) or not isinstance(css, str) or not isinstance(number, int) or number < 0:
+        by_position, by_name = arguments_of(arguments)
+        given = {"timeout": "NULL", "user_agent": "NULL"} | by_name
+        wanted = ", ".join((*by_position, given["timeout"], given["user_agent"]))
+        (row,) = self._duck.execute(f"SELECT {wanted}").fetchall()  # the user's own arguments
+        *row, timeout_s, user_agent = row
+        url, css, number = (*row, 1)[:3] if len(row) in (2, 3) and len(given) == 2 else (None, None, 1)
+        if not isinstance(url, str) or not isinstance(css, str) or not isinstance(number, int) or number < 1:
             raise BadInput(
                 "read_html",
-                "it takes a URL, a selector and optionally the number of the table among those that match, from 0: "
-                "read_html('https://example.com/', 'table')",
+                "it takes a URL, a selector and optionally the number of the table among those that match, from 1: "
+                "read_html('https://example.com/', 'table'); by name, timeout in seconds and user_agent",
             )
         name = f"html_table_{uuid4().hex}"
-        with self._pages.html_table(url, css, number) as path:
+        with self._pages.html_table(url, css, number - 1, PageTerms(timeout_s, user_agent)) as path:
             columns = "all_varchar = false, header = true, delim = ',', quote = '\"', escape = '\"', sample_size = -1"
             self._duck.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM read_csv({quoted(path)}, {columns})")  # noqa: S608
         return name
 
-    def _pages_of(self, urls: Sequence[str], terms: PageTerms) -> list[dict[str, Any] | None]:
-        return [None if row is None else page_row(row) for row in self._pages.rows(urls, terms)]
+    def _pages_of(self, urls: Sequence[str], terms: PageTerms) -> list[dict[str, Any]]:
+        rows = self._pages.rows(urls, self._with_robots(terms))
+        return [page_row(url, row) for url, row in zip(urls, rows, strict=True)]
+
+    def _with_robots(self, terms: PageTerms) -> PageTerms:
+        """What `SET crawler_respect_robots` says holds where the call does not say otherwise."""
+        if terms.respects_robots is not None:
+            return terms
+        return terms._replace(respects_robots=self._settings.get("respect_robots", True))
 
     def _settings_of_functions(self, name: str, terms: PageTerms, seeds: Sequence[QuerySeed]) -> Any:
         options = SqlCrawlOptions(user_agent=terms.user_agent, timeout_seconds=terms.timeout_s)
-        named = ("timeout_seconds",) if terms.timeout_s is not None else ()
+        named = ["timeout_seconds"] if terms.timeout_s is not None else []
+        if terms.delay_ms is not None:
+            options = replace(options, default_crawl_delay=terms.delay_ms / 1000)
+            named.append("default_crawl_delay")
         return self._settings_of(options, named, name, seeds)
 
     def _keep_secret(self, secret: SecretStatement, values: Mapping[str, str], parameters: object) -> None:
@@ -422,7 +461,7 @@ class SqlConnection:
         settings = self._settings_of(options, named, name, seeds, statement.extract or "")
         ignores_robots = not (options.respect_robots_txt and self._settings.get("respect_robots", True))
         if ignores_robots:
-            check_robots_ignored(seeds, settings.allow_networks)
+            check_robots_ignored("respect_robots_txt", seeds, settings.allow_networks)
         table.prepare()
         plan = StatementPlan(
             settings=settings,

@@ -1,4 +1,4 @@
-"""SQL functions on HTML: `jq`, `htmlpath` and `page_info`, on every connection.
+"""SQL functions on HTML: `jq`, `css_select`, `htmlpath` and `page_info`, on every connection.
 
 DuckDB needs numpy to call Python. Without numpy a connection has none of these functions; everything else works.
 """
@@ -12,7 +12,14 @@ from typing import Any, Final
 import duckdb
 
 from comity.doors.sql.network import NetworkFunctions
-from comity.extract.html_functions import page_info, select_attribute, select_element, value_at
+from comity.extract.html_functions import (
+    extracted,
+    page_info,
+    select_attribute,
+    select_element,
+    select_text,
+    value_at,
+)
 
 _ELEMENT: Final = "STRUCT(text VARCHAR, html VARCHAR, attr MAP(VARCHAR, VARCHAR))"
 # One name with two and with three arguments: DuckDB has that for macros.
@@ -21,6 +28,7 @@ _MACROS: Final = (
     "(html, selector, attribute) AS comity_attribute(html, selector, attribute)",
     "CREATE OR REPLACE TEMP MACRO htmlpath(html, path) AS comity_value(html, path)::JSON",
     "CREATE OR REPLACE TEMP MACRO page_info(html, url) AS comity_page_info(html, url)::JSON",
+    "CREATE OR REPLACE TEMP MACRO css_select(html, selector, accessor) AS comity_text(html, selector, accessor)",
 )
 
 
@@ -30,13 +38,15 @@ def add_functions(connection: Any, network: NetworkFunctions | None = None) -> b
         return False
     text = "VARCHAR"
     for name, function, takes, gives in (
-        ("comity_element", _element, 2, _ELEMENT),
-        ("comity_attribute", select_attribute, 3, text),
-        ("comity_value", value_at, 2, text),
-        ("comity_page_info", page_info, 2, text),
+        ("comity_element", _element, [text] * 2, _ELEMENT),
+        ("comity_attribute", select_attribute, [text] * 3, text),
+        ("comity_text", select_text, [text] * 3, text),
+        ("comity_value", value_at, [text] * 2, text),
+        ("comity_extracted", extracted, [text, f"{text}[]"], text),
+        ("comity_page_info", page_info, [text] * 2, text),
     ):
         with suppress(duckdb.CatalogException):  # another connection of this process to the same database added them
-            connection.create_function(name, function, [text] * takes, gives, null_handling="special")
+            connection.create_function(name, function, takes, gives, null_handling="special")
     for macro in _MACROS:
         connection.execute(macro)
     if network is not None:

@@ -1,4 +1,4 @@
-"""Functions of SQL that request pages: `crawl`, `crawl_url` and `sitemap` in any statement, lateral joins included.
+"""Functions of SQL that request pages: `crawl`, `crawl_url`, `sitemap` and others in any statement, also in joins.
 
 DuckDB calls a function row by row and cannot wait for a crawl in between. So a statement that calls one of these runs
 several times: a trial collects the URLs and is rolled back, their pages are crawled together as a CRAWL statement would
@@ -14,13 +14,14 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import duckdb
 
-from comity.extract.html_functions import as_json, embedded_state, page_info, variables
+from comity.doors.sql.calls import arguments_of, replaced
+from comity.extract.html_functions import as_json, embedded_state, linked, page_info, variables
 from comity.model.errors import ComityError
 from comity.rules.sql.tokens import TokenKind, tokens
 from comity.run.sql.function_pages import PageTerms
 
-NAMES: Final = ("CRAWL", "CRAWL_URL", "SITEMAP")
-MOST_ROUNDS: Final = 10  # lateral joins that feed each other
+NAMES: Final = ("CRAWL", "CRAWL_URL", "CRAWL_STREAM", "SITEMAP")
+MOST_ROUNDS: Final = 10  # lateral joins that feed each other, and links that are followed
 MOST_PAGES: Final = 100_000
 
 _READABLE: Final = "STRUCT(title VARCHAR, excerpt VARCHAR, text_content VARCHAR, content VARCHAR)"
@@ -41,51 +42,51 @@ _COLUMNS: Final[Mapping[str, str]] = {
     "final_url": "VARCHAR",
     "redirect_count": "INTEGER",
 }
-_PAGE: Final = f"STRUCT({', '.join(f'{name} {kind}' for name, kind in _COLUMNS.items())}, html {_HTML})"
+_PAGE: Final = (
+    f"STRUCT({', '.join(f'{name} {kind}' for name, kind in _COLUMNS.items())}, html {_HTML}, "
+    "response_time_ms BIGINT, depth INTEGER)"
+)
 _LISTED: Final = "STRUCT(url VARCHAR, lastmod TIMESTAMP WITH TIME ZONE, changefreq VARCHAR, priority DOUBLE)[]"
 # One URL or a list of them.
-_EACH: Final = (
-    "unnest(from_json(CASE WHEN json_type(to_json(wanted)) = 'ARRAY' THEN to_json(wanted) "
-    "ELSE json_array(wanted) END, '[\"VARCHAR\"]'))"
+_LIST: Final = (
+    "from_json(CASE WHEN json_type(to_json(wanted)) = 'ARRAY' THEN to_json(wanted) ELSE json_array(wanted) END, "
+    "'[\"VARCHAR\"]')"
 )
-_TERMS: Final = "timeout, user_agent"
-# Arguments that the crawler extension has. Those that only make it faster are accepted and not needed; the others are
-# refused with what to use instead.
+_TERM_TYPES: Final = ["DOUBLE", "VARCHAR", "DOUBLE", "BOOLEAN"]
+_TERMS: Final = "timeout, user_agent, delay, respect_robots"
+_NAMED_TERMS: Final = "timeout := NULL, user_agent := NULL, respect_robots := NULL, extract := NULL"
+# Arguments that only make the crawler extension faster are accepted, and not needed.
 _UNNEEDED: Final = "workers := NULL, batch_size := NULL, cache := NULL, cache_ttl := NULL"
-_REFUSED: Final = {
-    "follow": "follows no links; use CRAWL (SELECT …) INTO table WITH (follow_links true)",
-    "extract": "has no extract; use EXTRACT (…) of CRAWL, or jq() and htmlpath() on the body",
-    "state_table": "has no state_table; CRAWL (SELECT …) INTO table resumes by itself",
-    "delay": "has no delay; SET crawler_default_delay, in seconds",
-}
-_ROBOTS: Final = "always obeys robots.txt; leave out respect_robots"
-
-
-def _unless_refused(function: str, value: str, *names: str) -> str:
-    """A value, or an error that says what an argument cannot do: before anything is requested."""
-    cases = [f"WHEN {name} IS NOT NULL THEN error('{function}() {_REFUSED[name]}')" for name in names]
-    robots = f"WHEN NOT respect_robots THEN error('{function}() {_ROBOTS}')"
-    return f"CASE {' '.join([*cases, robots])} ELSE {value} END"
-
-
-_EACH_URL: Final = _unless_refused("crawl", "each_url", *_REFUSED)
-_ONE_URL: Final = _unless_refused("crawl_url", "wanted", "extract")
-_PAGES: Final = f"SELECT comity_page({_EACH_URL}, {_TERMS}) AS page FROM (SELECT {_EACH} AS each_url LIMIT max_results)"  # noqa: S608
-# `comity_page` and `comity_sitemap` become functions of one connection. Macros are its own already (TEMP).
-_MACROS: Final = (
-    "CREATE OR REPLACE TEMP MACRO crawl_url(wanted, max_results := NULL, timeout := NULL, user_agent := NULL, "  # noqa: S608
-    f"respect_robots := true, extract := NULL, {_UNNEEDED}) AS TABLE "
-    f"SELECT page.* FROM (SELECT comity_page({_ONE_URL}, {_TERMS}) AS page) WHERE page IS NOT NULL",
-    f"CREATE OR REPLACE TEMP MACRO crawl(wanted, max_results := {MOST_PAGES}, timeout := NULL, user_agent := NULL, "  # noqa: S608
-    "respect_robots := true, follow := NULL, extract := NULL, state_table := NULL, delay := NULL, max_depth := NULL, "
-    f"{_UNNEEDED}) AS TABLE SELECT page.* FROM ({_PAGES}) WHERE page IS NOT NULL",
-    "CREATE OR REPLACE TEMP MACRO sitemap(wanted, recursive := true, timeout := NULL, user_agent := NULL, "  # noqa: S608
-    "discover := NULL, filter := NULL, max_depth := NULL) AS TABLE SELECT listed.* FROM "
-    f"(SELECT unnest(comity_sitemap(wanted, {_TERMS}, recursive AND coalesce(max_depth > 0, true))) AS listed) "
-    "WHERE filter IS NULL OR listed.url LIKE filter",
+_MOST_RESULTS: Final = f"max_results := {MOST_PAGES}, state_table := NULL, delay := NULL, {_UNNEEDED}, {_NAMED_TERMS}"
+_NO_STATE: Final = "crawl() has no state_table; CRAWL (SELECT …) INTO table resumes by itself"
+_FIRST: Final = f"CASE WHEN state_table IS NOT NULL THEN error('{_NO_STATE}') ELSE"
+_URLS: Final = f"(SELECT each_url FROM (SELECT unnest({_LIST}) AS each_url) WHERE each_url IS NOT NULL"  # noqa: S608
+_SELECTED: Final = "SELECT page.*, comity_extracted(page.body, extract) AS extract FROM"
+_STREAMED: Final = (
+    "SELECT page.url, page.status AS status_code, page.content_type, page.body, page.error, page.response_time_ms, "
+    'strlen(page.body) AS content_length, to_json(page.html."schema")::VARCHAR AS jsonld, '
+    "page.html.opengraph::VARCHAR AS opengraph, page.html.meta::VARCHAR AS meta FROM"
 )
+# Only projections stand above the requests: DuckDB moves a LIMIT below them, and then fewer pages are requested.
+# The functions of Python belong to one connection by their names, the macros because they are temporary.
+_MACROS: Final = (
+    f"crawl_url(wanted, max_results := NULL, delay := NULL, {_UNNEEDED}, {_NAMED_TERMS}) AS TABLE {_SELECTED} "
+    f"(SELECT comity_page(wanted, {_TERMS}) AS page WHERE wanted IS NOT NULL)",
+    f"crawl(wanted, {_MOST_RESULTS}, max_depth := NULL) AS TABLE {_SELECTED} "  # noqa: S608
+    f"(SELECT comity_page({_FIRST} each_url END, {_TERMS}) AS page FROM {_URLS} LIMIT max_results))",
+    f"crawl_following(wanted, {_MOST_RESULTS}, max_depth := 1, follow := NULL) AS TABLE {_SELECTED} "
+    f"(SELECT unnest(comity_linked({_FIRST} {_LIST} END, follow, max_depth, max_results, {_TERMS})) AS page)",
+    "crawl_stream(wanted, user_agent := NULL, crawl_delay := NULL, timeout := NULL, respect_robots_txt := NULL) "  # noqa: S608
+    f"AS TABLE {_STREAMED} (SELECT comity_page(each_url, timeout, user_agent, 1000 * crawl_delay, respect_robots_txt) "
+    f"AS page FROM {_URLS}))",
+    "sitemap(wanted, recursive := true, timeout := NULL, user_agent := NULL, discover := NULL, filter := NULL, "
+    "max_depth := NULL) AS TABLE SELECT listed.* FROM (SELECT unnest(comity_sitemap(wanted, timeout, user_agent, "
+    "recursive AND coalesce(max_depth > 0, true))) AS listed) WHERE filter IS NULL OR listed.url LIKE filter",
+)
+_OWN: Final = ("comity_page", "comity_linked", "comity_sitemap")
 _NUMBERS: Final = count(1)  # DuckDB shares functions between all connections of a process to one database
 _READING: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
+_NOT_ASKED: Final = "not_requested: it is not a URL, or its host could not be crawled now"
 
 Row = dict[str, Any]
 
@@ -122,6 +123,24 @@ def is_query(connection: Any, text: str) -> bool:
     return all(statement.type in _READING for statement in connection.extract_statements(text))
 
 
+def as_calls_of_macros(text: str) -> str:
+    """A statement with its calls as DuckDB reads those of macros: it takes `name = value` only for functions."""
+    for name in NAMES:
+        text = replaced(text, name, lambda arguments, name=name: _call_of_macro(name, arguments))  # type: ignore[misc]
+    return text
+
+
+def _call_of_macro(name: str, arguments: str) -> str | None:
+    by_position, by_name = arguments_of(arguments)
+    if not by_name:
+        return None
+    follows = name == "CRAWL" and by_name.get("follow", "NULL").upper() != "NULL"
+    if not follows:
+        by_name.pop("follow", None)
+    given = [*by_position, *(f"{key} := {value}" for key, value in by_name.items())]
+    return f"{'crawl_following' if follows else name.lower()}({', '.join(given)})"
+
+
 def names_any(text: str) -> bool:
     """Whether a statement calls one of these functions; a table or column may have such a name."""
     pieces = list(tokens(text))
@@ -136,12 +155,12 @@ class NetworkFunctions:
 
     def __init__(
         self,
-        crawl: Callable[[Sequence[str], PageTerms], Iterable[Row | None]],
+        crawl: Callable[[Sequence[str], PageTerms], Iterable[Row]],
         read_sitemap: ReadsSitemap,
     ) -> None:
         self._crawl = crawl
         self._read_sitemap = read_sitemap
-        self._pages: dict[_Page, Row | None] = {}
+        self._pages: dict[_Page, Row] = {}
         self._sitemaps: dict[_Sitemap, list[Row]] = {}
         self._wanted_pages: dict[_Page, None] = {}
         self._wanted_sitemaps: dict[_Sitemap, None] = {}
@@ -152,17 +171,19 @@ class NetworkFunctions:
     def add_to(self, connection: Any) -> None:
         """Put the functions on a connection that can call Python."""
         number = next(_NUMBERS)
-        terms = ["VARCHAR", "DOUBLE", "VARCHAR"]
+        linked_takes = ["VARCHAR[]", "VARCHAR", "INTEGER", "BIGINT", *_TERM_TYPES]
         for name, function, takes, gives in (
-            ("comity_page", self._page, terms, _PAGE),
-            ("comity_sitemap", self._sitemap, [*terms, "BOOLEAN"], _LISTED),
+            ("comity_page", self._page, ["VARCHAR", *_TERM_TYPES], _PAGE),
+            ("comity_linked", self._linked, linked_takes, f"{_PAGE}[]"),
+            ("comity_sitemap", self._sitemap, ["VARCHAR", "DOUBLE", "VARCHAR", "BOOLEAN"], _LISTED),
         ):
             connection.create_function(
                 f"{name}_{number}", function, takes, gives, null_handling="special", side_effects=True
             )
         for macro in _MACROS:
-            mine = macro.replace("comity_page(", f"comity_page_{number}(")
-            connection.execute(mine.replace("comity_sitemap(", f"comity_sitemap_{number}("))
+            for name in _OWN:
+                macro = macro.replace(f"{name}(", f"{name}_{number}(")
+            connection.execute(f"CREATE OR REPLACE TEMP MACRO {macro}")
 
     def run(self, connection: Any, text: str, parameters: object) -> None:
         """Run a statement once every page that it asks for is known."""
@@ -210,14 +231,52 @@ class NetworkFunctions:
             for page, row in zip(pages, self._crawl([page.url for page in pages], terms), strict=True):
                 self._pages[page] = row
 
-    def _page(self, address: str | None, timeout_s: float | None, user_agent: str | None) -> Row | None:
-        if address is None:
-            return None
-        page = _Page(address, PageTerms(timeout_s, user_agent))
+    def _page(
+        self,
+        address: str | None,
+        timeout_s: float | None,
+        user_agent: str | None,
+        delay_ms: float | None,
+        respects_robots: bool | None,
+    ) -> Row | None:
+        terms = PageTerms(timeout_s, user_agent, delay_ms, respects_robots)
+        return None if address is None else self._known(address, terms)
+
+    def _known(self, address: str, terms: PageTerms) -> Row | None:
+        page = _Page(address, terms)
         if page not in self._pages:
             self._note(self._wanted_pages, page)
             return None
         return self._pages[page]
+
+    def _linked(
+        self,
+        addresses: list[str] | None,
+        css: str | None,
+        deepest: int | None,
+        most: int | None,
+        timeout_s: float | None,
+        user_agent: str | None,
+        delay_ms: float | None,
+        respects_robots: bool | None,
+    ) -> list[Row]:
+        """Pages, and those that their links lead to, each once; a page of the call itself has depth 1."""
+        terms = PageTerms(timeout_s, user_agent, delay_ms, respects_robots)
+        found: list[Row] = []
+        queue = [(address, 1) for address in addresses or () if address]
+        seen = {address for address, _depth in queue}
+        for address, depth in queue:  # it grows meanwhile
+            if len(found) >= (MOST_PAGES if most is None else most):
+                break
+            row = self._known(address, terms)
+            if row is None:
+                continue
+            found.append(row | {"depth": depth})
+            if css is not None and depth < (deepest or 1) and row["body"]:
+                new = [url for url in linked(row["body"], css, row["final_url"] or address) if url not in seen]
+                seen.update(new)
+                queue += [(url, depth + 1) for url in dict.fromkeys(new)]
+        return found
 
     def _sitemap(
         self, address: str | None, timeout_s: float | None, user_agent: str | None, is_recursive: bool | None
@@ -238,10 +297,14 @@ class NetworkFunctions:
         wanted[asked] = None
 
 
-def page_row(stored: Mapping[str, Any]) -> Row:
+def page_row(url: str, stored: Mapping[str, Any] | None) -> Row:
     """A row of the functions from a row of a crawled table."""
+    if stored is None:
+        nothing: Row = dict.fromkeys((*_COLUMNS, "html", "response_time_ms", "depth"))
+        return nothing | {"url": url, "status": -1, "error": _NOT_ASKED, "error_type": "not_requested", "depth": 1}
     row = {name: stored["http_status" if name == "status" else name] for name in _COLUMNS}
-    return row | {"html": _html(stored["body"], stored["final_url"] or stored["url"])}
+    html = _html(stored["body"], stored["final_url"] or stored["url"])
+    return row | {"html": html, "response_time_ms": stored["elapsed_ms"], "depth": 1}
 
 
 def _html(body: str | None, url: str) -> Row | None:
@@ -266,8 +329,8 @@ def _html(body: str | None, url: str) -> Row | None:
             "content": page.markdown,
         },
         "schema": schema,
-        "opengraph": as_json(page.opengraph),
-        "meta": as_json(page.meta),
-        "js": as_json(variables(body)),
+        "opengraph": as_json(page.opengraph) if page.opengraph else None,
+        "meta": as_json(page.meta) if page.meta else None,
+        "js": as_json(found) if (found := variables(body)) else None,
         "hydration": {name: as_json(value) for name, value in embedded_state(body).items()},
     }

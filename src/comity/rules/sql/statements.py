@@ -60,6 +60,11 @@ def read_script(text: str) -> Iterator[Statement | StatementProblem]:
             yield StatementProblem(str(wrong), position(text, wrong.at))
 
 
+def first_lines(text: str) -> list[int]:
+    """The line on which each statement of a script begins."""
+    return [position(text, pieces[0].start).line for _whole, pieces in _split(text)]
+
+
 def is_complete(text: str) -> bool:
     """Whether a prompt may run what was typed: the last statement ends with a semicolon, and nothing is left open."""
     last: Token | None = None
@@ -200,15 +205,29 @@ class _Reader:
         self._at = len(self._pieces) - 1
         limit = self._limit()
         self._at = next((at for at, piece in enumerate(self._pieces) if piece.is_word("USING")), len(self._pieces)) + 1
-        opening = self._peek()
-        if opening is None or not opening.is_symbol("("):
-            self._fail("LIMIT needs a query in parentheses after USING", self._pieces[-2])
-        self._at += 1
-        closing = self._closing(opening)
-        query = self._text[opening.end : closing.start].strip()
-        rest = self._text[closing.start : self._pieces[-3].end]
-        limited = f"SELECT * FROM ({query}\n) LIMIT {limit}"  # noqa: S608  # the user's own query
-        return CrawlingMerge(f"{self._text[first.start : opening.end]}{limited}\n{rest}")
+        start, end = self._source()
+        source = self._text[start.start : end.end]
+        query = source[1:-1].strip() if start.is_symbol("(") else f"FROM {source}"
+        limited = f"(SELECT * FROM ({query}\n) LIMIT {limit}\n)"  # noqa: S608  # the user's own query
+        return CrawlingMerge(
+            f"{self._text[first.start : start.start]}{limited}{self._text[end.end : self._pieces[-3].end]}"
+        )
+
+    def _source(self) -> tuple[Token, Token]:
+        """The first and the last token of what follows USING: a query in parentheses, a call or a table."""
+        first = self._take("a query in parentheses or a table after USING")
+        if first.is_symbol("("):
+            return first, self._closing(first)
+        last = first
+        while (token := self._peek()) is not None and not token.is_word("AS", "ON") and not token.is_symbol("("):
+            following = self._pieces[self._at - 1]
+            if not token.is_symbol(".") and not following.is_symbol("."):
+                break  # an alias without AS
+            last = self._take("a table")
+        if token is not None and token.is_symbol("("):
+            self._at += 1
+            last = self._closing(token)
+        return first, last
 
     def stop(self) -> StopCrawl:
         """`STOP CRAWL INTO name`."""

@@ -47,15 +47,21 @@ class Token(NamedTuple):
         return self.kind is TokenKind.SYMBOL and self.text == symbol
 
 
-_BLANK: Final = re.compile(r"(?:\s++|--[^\r\n]*+)++")
+# DuckDB reads these as spaces, too: some of no width, and the mark with which files begin.
+_INVISIBLE: Final = "\u200b-\u200d\u2060\ufeff"
+_BLANK: Final = re.compile(rf"(?:[\s{_INVISIBLE}]++|--[^\r\n]*+)++")
 _COMMENT_MARK: Final = re.compile(r"/\*|\*/")
 _STRING: Final = re.compile(r"'(?:[^']|'')*+('?)")
 _ESCAPED_STRING: Final = re.compile(r"[eE]'(?:[^'\\]|\\.|'')*+('?)", re.DOTALL)
 _QUOTED_NAME: Final = re.compile(r'"(?:[^"]|"")*+("?)')
-_DOLLAR_QUOTE: Final = re.compile(r"\$(?:[^\W\d]\w*+)?\$")
-_PARAMETER: Final = re.compile(r"\?[0-9]*+|\$\w++")
+# Names and tags have every character beyond ASCII that is not a space.
+_FOREIGN: Final = rf"(?![\s{_INVISIBLE}])[^\x00-\x7f]"
+_NAME: Final = rf"(?:[A-Za-z_]|{_FOREIGN})(?:[A-Za-z0-9_]|{_FOREIGN})*+"
+_DOLLAR_QUOTE: Final = re.compile(rf"\$(?:{_NAME})?\$")
+_BACKTICKS: Final = re.compile(r"`(?:[^`]|``)*+`")  # names, in newer versions of DuckDB
+_PARAMETER: Final = re.compile(rf"\?[0-9]*+|\$(?:[0-9]++|{_NAME})")
 _NUMBER: Final = re.compile(r"(?:[0-9][0-9_]*+(?:\.[0-9_]*+)?|\.[0-9][0-9_]*+)(?:[eE][+-]?[0-9]++)?")
-_WORD: Final = re.compile(r"[^\W\d][\w$]*+")
+_WORD: Final = re.compile(rf"(?:[A-Za-z_]|{_FOREIGN})(?:[A-Za-z0-9_$]|{_FOREIGN})*+")
 
 
 def tokens(text: str) -> Iterator[Token]:
@@ -120,6 +126,7 @@ _SIMPLE: Final = (
     (TokenKind.WORD, _WORD),
     (TokenKind.NUMBER, _NUMBER),
     (TokenKind.PARAMETER, _PARAMETER),
+    (TokenKind.QUOTED_NAME, _BACKTICKS),
 )
 
 _ESCAPE: Final = re.compile(
@@ -141,7 +148,10 @@ def string_value(token: Token) -> str:
 
 def name_value(token: Token) -> str:
     """The name that a word or a quoted name says."""
-    return token.text[1:-1].replace('""', '"') if token.kind is TokenKind.QUOTED_NAME else token.text
+    if token.kind is not TokenKind.QUOTED_NAME:
+        return token.text
+    mark = token.text[0]
+    return token.text[1:-1].replace(mark * 2, mark)
 
 
 def _unescaped(found: re.Match[str]) -> str:

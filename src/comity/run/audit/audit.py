@@ -6,22 +6,20 @@ itself or by a budget, the next one of the same site is a new audit.
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from threading import Event, Thread
 from time import monotonic
 from typing import Any, Final, TextIO
 from uuid import UUID
 
-from comity.assemble import State, open_state
+from comity.assemble import State
 from comity.model.audit import AuditInfo, ListedUrl, Warned
 from comity.model.errors import ComityError
 from comity.model.gate import SLOT_TIMEOUT_MESSAGE, Door
@@ -34,14 +32,13 @@ from comity.rules.budget import WARN_AT, limit_reached, limit_warning
 from comity.rules.canonical import WebAddress, web_address
 from comity.rules.first_contact import without_tls
 from comity.rules.takedown import Takedowns
-from comity.run.runtime import event_loop_runner
+from comity.run.crawl_thread import WAIT_FOR_HOSTS_S, CrawlThread, is_held
 from comity.settings import Settings
 from comity.store.formats.parquet_reader import read_rows
 from comity.store.parts.manifest import note_path
 from comity.store.target import Target
-from comity.walk.crawl.crawl import Crawl
 from comity.walk.crawl.hooks import CrawlHooks
-from comity.walk.crawl.progress import Progress, RunSummary
+from comity.walk.crawl.progress import RunSummary
 from comity.walk.visit_list import (
     VisitList,
     add_visits,
@@ -59,9 +56,6 @@ LOCK: Final = ".lock"
 MAX_PAGES: Final = 200
 MAX_MINUTES: Final = 60.0
 """S2's budgets."""
-WAIT_FOR_HOST_S: Final = 1800.0  # for a host that another worker holds
-_LOOK_EVERY_S: Final = 1.0
-_STOP_S: Final = 40.0
 _LONGEST_NAME: Final = 250
 _MOST_ROUNDS: Final = 10_000
 _MOST_ENDED: Final = 5  # times that another process may end an audit just before this one goes on with it
@@ -114,45 +108,21 @@ def plan_audit(settings: Settings, site: str) -> AuditPlan:
     )
 
 
-class AuditRun:
+class AuditRun(CrawlThread):
     """One run of an audit: `start`, then `wait` until it is over, then `close`."""
 
     def __init__(self, plan: AuditPlan) -> None:
+        super().__init__(plan.settings, "comity-audit")
         self.plan = plan
-        self.progress = Progress(0.0)
-        """Counters of this process; `pages_before` is what earlier ones fetched."""
         self.pages_before = 0
+        """Pages that earlier processes fetched; `progress` counts those of this one."""
         self.is_resumed = False
-        self.waits_for: tuple[str, ...] = ()
-        """Hosts that another process is crawling; the audit goes on when it has ended."""
         self.info: AuditInfo | None = None
         """Known as soon as the audit has begun."""
         self.folder: Path | None = None
-        self._thread = Thread(target=self._run, name="comity-audit", daemon=True)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._crawl: Crawl | None = None
-        self._is_stopping = Event()
-        self._is_done = Event()
-        self._failure: BaseException | None = None
         self._run_ids: list[UUID] = []
         self._moved_to: str | None = None
         self._seconds_before = 0.0
-
-    def start(self) -> None:
-        """Begin, or go on."""
-        self._thread.start()
-
-    def wait(self, timeout_s: float) -> bool:
-        """Wait for the end, at most so long."""
-        return self._is_done.wait(timeout_s)
-
-    def stop(self) -> None:
-        """Start no more requests; what is in flight is finished and kept."""
-        self._is_stopping.set()
-        loop, crawl = self._loop, self._crawl
-        if loop is not None and crawl is not None:
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(crawl.stop)
 
     def near_limits(self, now: float) -> list[Warned]:
         """Budgets of which 80 % are used by now (S2); `now` by the clock of the progress."""
@@ -161,24 +131,12 @@ class AuditRun:
 
     def close(self) -> StoredAudit:
         """The audit as it is stored; raises what made it fail."""
-        self._thread.join(_STOP_S)
-        if self._failure is not None:
-            raise self._failure
+        self._join()
         if self.folder is None or not self._is_done.is_set():
             raise ComityError("the audit did not end in time; run the same command to continue it")
         return StoredAudit(self.folder)
 
-    def _run(self) -> None:
-        try:
-            with open_state(self.plan.settings) as state, event_loop_runner() as runner:
-                runner.run(self._audit(state))
-        except BaseException as problem:
-            self._failure = problem
-        finally:
-            self._is_done.set()
-
-    async def _audit(self, state: State) -> None:
-        self._loop = asyncio.get_running_loop()
+    async def _work(self, state: State) -> None:
         with self._own_list(state) as visits:
             await self._audit_list(state, visits)
 
@@ -249,10 +207,10 @@ class AuditRun:
     async def _crawl_until_done(self, state: State, visits: VisitList) -> tuple[EndReason, str]:
         """Crawl the site until it is done, a budget is spent or `stop` is called; gives how it ended."""
         hosts = {self.plan.start.host} | set(hosts_to_visit(state.database, visits))
-        gives_up_at = monotonic() + WAIT_FOR_HOST_S
+        gives_up_at = monotonic() + WAIT_FOR_HOSTS_S
         for _round in range(_MOST_ROUNDS):
             spent = self._spent(state, visits)
-            summary = await self._crawl_hosts(state, visits, set() if spent else hosts)
+            summary = await self._crawl_once(state, visits, set() if spent else hosts)
             if spent is not None:  # a killed process reached the limit: only what it left was saved
                 return spent, ""
             reason = EndReason(summary.code)
@@ -266,25 +224,12 @@ class AuditRun:
                 continue
             if not left:
                 return reason, summary.reason
-            if not _is_held(summary, left):
+            if not is_held(summary, left):
                 return reason, summary.reason
             hosts = left
-            self.waits_for = tuple(sorted(left))
             if not await self._wait_for_any(state, left, gives_up_at):
                 return reason, summary.reason
         return EndReason.PUT_OFF, EndReason.PUT_OFF.sentence
-
-    async def _wait_for_any(self, state: State, hosts: set[str], gives_up_at: float) -> bool:
-        """Wait until one of these hosts can be leased, or the audit is stopped; False if that takes too long.
-
-        A crawl that is started in vain would be a run of its own in the state.
-        """
-        leases = state.leases()
-        while monotonic() < gives_up_at:
-            await asyncio.sleep(_LOOK_EVERY_S)
-            if self._is_stopping.is_set() or await asyncio.to_thread(leases.any_free, hosts):
-                return True
-        return False
 
     def _spent(self, state: State, visits: VisitList) -> EndReason | None:
         """The budget that earlier processes spent, if they did."""
@@ -295,7 +240,7 @@ class AuditRun:
         seconds = self._seconds_before = list_state(state.database, visits, self._run_ids).seconds
         return EndReason.TIME_LIMIT if plan.max_minutes and seconds >= 60.0 * plan.max_minutes else None
 
-    async def _crawl_hosts(self, state: State, visits: VisitList, hosts: set[str]) -> RunSummary:
+    async def _crawl_once(self, state: State, visits: VisitList, hosts: set[str]) -> RunSummary:
         plan, seconds = self.plan, self._seconds_before
         settings = state.settings.model_copy(
             update={
@@ -303,19 +248,13 @@ class AuditRun:
                 "max_minutes": max(0.01, plan.max_minutes - seconds / 60.0) if plan.max_minutes else 0.0,
             }
         )
-        limited = State(state.database, state.clock, settings)
-        hooks = CrawlHooks(on_listed=self._note_listed)
-        async with limited.fetcher() as fetcher:
-            self._crawl = crawl = limited.crawl(fetcher, sorted(hosts), hooks, visits=visits)
-            self.progress = crawl.progress
-            self._run_ids.append(crawl.run_id)
+
+        def note_run(run_id: UUID) -> None:
+            self._run_ids.append(run_id)
             self._write_info(visits)  # before its first page: what the run decides is found by its id
-            if self._is_stopping.is_set():
-                crawl.stop()
-            try:
-                return await crawl.run()
-            finally:
-                self._crawl = None
+
+        limited, hooks = State(state.database, state.clock, settings), CrawlHooks(on_listed=self._note_listed)
+        return await self._crawl_hosts(limited, hosts, hooks, note_run, visits=visits)
 
     def _note_listed(self, listed: Sequence[ListedUrl]) -> None:
         """Note what a sitemap lists; it is on disk before the sitemap counts as read."""
@@ -447,10 +386,3 @@ def _sentence(reason: EndReason, plan: AuditPlan) -> str | None:
 
 def _is_taken_down(state: State, start: WebAddress) -> bool:
     return Takedowns.of(stored.entry for stored in list_takedowns(state.database)).covering(start) is not None
-
-
-def _is_held(summary: RunSummary, left: set[str]) -> bool:
-    """Whether other workers hold the hosts that are left."""
-    lost = {line.host for line in summary.hosts if line.code in (EndReason.HELD_ELSEWHERE, EndReason.LEASE_LOST)}
-    taken = {line.host for line in summary.hosts}
-    return bool(left & lost) or bool(left - taken)

@@ -106,6 +106,7 @@ def _follow(run: StatementRun, filling: Filling, ctrl_c: CtrlC) -> None:
             is_stopped = True
         if filling.table is not None:
             _load(run, filling.table, filling.lock)
+        run.summary.waits_for = run.waits_for
         if filling.on_progress is not None:
             filling.on_progress(run.progress, run.summary)
 

@@ -14,12 +14,14 @@ from uuid import uuid4
 
 import duckdb
 
+from comity.extract.html_functions import variable_table
 from comity.extract.html_tables import read_table
 from comity.model.errors import BadAddress, BadInput, ComityError
 from comity.model.frontier import FrontierEntry
 from comity.model.sitemap import PageHints
 from comity.rules.sql.seeds import QuerySeed, SeedKind, read_query_seed
 from comity.run.sql.filling import Filling, fill
+from comity.run.sql.options import check_robots_ignored
 from comity.run.sql.statement import StatementPlan
 from comity.settings import Settings
 from comity.store.sql_table import SqlTable
@@ -28,10 +30,12 @@ Row = dict[str, Any]
 
 
 class PageTerms(NamedTuple):
-    """How a call requests its pages, where it says so itself. `timeout_s` and `user_agent` replace those of `SET`."""
+    """How a call requests its pages, where it says so itself; these replace what `SET` said."""
 
     timeout_s: float | None = None
     user_agent: str | None = None
+    delay_ms: float | None = None
+    respects_robots: bool | None = None
 
 
 class FunctionPages:
@@ -83,21 +87,27 @@ class FunctionPages:
         admits: Callable[[Sequence[FrontierEntry]], Sequence[bool]],
     ) -> StatementPlan:
         name = f"functions_{uuid4().hex}"
-        return StatementPlan(self._settings_of(name, terms, seeds), name, seeds, admits, is_forgotten=True)
+        settings = self._settings_of(name, terms, seeds)
+        ignores_robots = terms.respects_robots is False
+        if ignores_robots:
+            check_robots_ignored("respect_robots", seeds, settings.allow_networks)
+        return StatementPlan(settings, name, seeds, admits, is_forgotten=True, ignores_own_robots=ignores_robots)
 
     @contextmanager
-    def html_table(self, url: str, css: str, number: int) -> Iterator[Path]:
+    def html_table(self, url: str, css: str, number: int, terms: PageTerms) -> Iterator[Path]:
         """A table of a page as a CSV file, which is deleted at the end; `ComityError` if there is none."""
-        (page,) = self.rows([url], PageTerms())
+        (page,) = self.rows([url], terms)
         if page is None or page["error"] is not None or not page["body"]:
             why = page["error"] if page is not None else "it is not a URL, or it was not requested"
             raise ComityError(f"{url} could not be read: {why}")
         try:
-            table = read_table(page["body"], css, number)
+            _script, is_variable, variable = css.partition("js=")
+            table = variable_table(page["body"], variable) if is_variable else read_table(page["body"], css, number)
         except ValueError as problem:  # of the selector
             raise BadInput("read_html", str(problem)) from None
         if table is None or not table.names:
-            raise ComityError(f"{url} has no table that {css!r} matches")
+            what = f"variable {variable}" if is_variable else f"table that {css!r} matches"
+            raise ComityError(f"{url} has no {what}")
         with TemporaryDirectory(prefix="comity-sql-") as folder:
             path = Path(folder) / "table.csv"
             with path.open("w", encoding="utf-8", newline="") as file:

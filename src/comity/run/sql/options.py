@@ -54,12 +54,12 @@ def crawl_settings(options: SqlCrawlOptions, named: Collection[str], connection:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def check_robots_ignored(seeds: Sequence[QuerySeed], networks: Sequence[Network]) -> None:
-    """Refuse `respect_robots_txt false` for hosts that are not the user's own: only allowed networks are."""
+def check_robots_ignored(option: str, seeds: Sequence[QuerySeed], networks: Sequence[Network]) -> None:
+    """Refuse to ignore robots.txt of hosts that are not the user's own: only allowed networks are."""
     for seed in seeds:
         if not is_in_networks(seed.address.origin, networks):
             raise BadInput(
-                "respect_robots_txt",
+                option,
                 f"robots.txt of {seed.address.host} is always obeyed; false is only for addresses in networks that you "
                 "allow (allow_networks), and elsewhere the owner of a site can allow your bot by its name",
             )

@@ -6,16 +6,14 @@ the same words starts afresh.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from time import monotonic
 from typing import Any, Final
 
-from comity.assemble import State, open_state
+from comity.assemble import State
 from comity.frontier.store import Validators
 from comity.model.frontier import FrontierEntry
 from comity.model.outcome import Fetched, NotModified, Outcome
@@ -23,7 +21,7 @@ from comity.model.run import EndReason
 from comity.rules.canonical import web_address
 from comity.rules.sql.seeds import QuerySeed, SeedKind
 from comity.rules.surt import surt_key
-from comity.run.runtime import event_loop_runner
+from comity.run.crawl_thread import WAIT_FOR_HOSTS_S, CrawlThread, held_hosts, is_held
 from comity.settings import Settings
 from comity.store.pages import PageStore, PartPace
 from comity.store.parts.manifest import note_path
@@ -31,9 +29,8 @@ from comity.store.sink import PageSink
 from comity.store.sitemap_files import SitemapFiles
 from comity.store.sql_table import RefusedRow
 from comity.store.target import Target
-from comity.walk.crawl.crawl import Crawl
 from comity.walk.crawl.hooks import CrawlHooks
-from comity.walk.crawl.progress import Progress, RunSummary
+from comity.walk.crawl.progress import RunSummary
 from comity.walk.visit_list import (
     VisitList,
     add_visits,
@@ -50,12 +47,9 @@ from comity.walk.visit_list import (
 )
 
 DOOR: Final = "sql"
-WAIT_FOR_HOSTS_S: Final = 1800.0  # for hosts that other workers hold
-_LOOK_EVERY_S: Final = 1.0
 _LISTED: Final = 1000
 _WARNED_MOST: Final = 5
 _ALLOW: Final = "; to crawl a private network, name it in allow_networks (--allow-network on the command line)"
-_STOP_S: Final = 40.0
 
 _PART_BYTES: Final = 64 * 1024 * 1024  # of bodies
 _PART_AGE_S: Final = 0.5  # so many parts a second are more than a table can take
@@ -115,6 +109,8 @@ class StatementSummary:
     refused: list[RefusedRow] = field(default_factory=list)
     unreachable: dict[str, str] = field(default_factory=dict)
     """Hosts that could not be crawled at all, and why."""
+    waits_for: tuple[str, ...] = ()
+    """Hosts that another process is crawling; the statement goes on when that has ended."""
 
     @property
     def brought_nothing(self) -> bool:
@@ -135,19 +131,14 @@ class StatementSummary:
         return found
 
 
-class StatementRun:
-    """One run of a statement."""
+class StatementRun(CrawlThread):
+    """One run of a statement: `start`, then `wait`; the state is open until `close`."""
 
     def __init__(self, plan: StatementPlan) -> None:
+        super().__init__(plan.settings, "comity-sql")
         self.plan = self._plan = plan
-        self._thread = Thread(target=self._run, name="comity-sql", daemon=True)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._crawl: Crawl | None = None
-        self._is_stopping = Event()
-        self._failure: BaseException | None = None
         self._state: State | None = None
         self._may_close = Event()
-        self._is_done = Event()
         self._opened: list[VisitList] = []
         self._visited: list[VisitList] = []  # lists of which nothing is left to do
         self._elapsed_ms: dict[str, int] = {}  # of pages whose parts are not in the table yet
@@ -156,23 +147,6 @@ class StatementRun:
         self.is_complete = False
         """Whether nothing is left for the same statement to go on with."""
         self.summary = StatementSummary()
-        self.progress = Progress(0.0)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def wait(self, timeout_s: float) -> bool:
-        """Wait for the end of the crawl, at most so long; the state is open until `close`."""
-        return self._is_done.wait(timeout_s)
-
-    def stop(self) -> None:
-        """Start no more requests; what is in flight is finished and kept."""
-        self._is_stopping.set()
-        loop, crawl = self._loop, self._crawl
-        if loop is not None and crawl is not None:
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(crawl.stop)
 
     def end(self) -> None:
         """Everything that came is in its table: the next statement of the same words starts afresh."""
@@ -187,9 +161,7 @@ class StatementRun:
     def close(self) -> StatementSummary:
         """Close the state; raises what made the statement fail."""
         self._may_close.set()
-        self._thread.join(_STOP_S)
-        if self._failure is not None:
-            raise self._failure
+        self._join()
         return self.summary
 
     def finished_parts(self) -> Iterator[Path]:
@@ -227,25 +199,13 @@ class StatementRun:
             elif isinstance(outcome, NotModified):
                 self._unchanged[outcome.entry.url] = outcome.answer.at
 
-    def _run(self) -> None:
-        try:
-            with open_state(self._plan.settings) as state:
-                self._state = state
-                try:
-                    with event_loop_runner() as runner:
-                        runner.run(self._crawl_all(state))
-                finally:
-                    self._is_done.set()
-                    self._may_close.wait()
-                    self._state = None
-        except BaseException as problem:
-            self._failure = problem
-        finally:
-            self._is_done.set()
+    def _hold(self) -> None:
+        self._may_close.wait()
+        self._state = None
 
-    async def _crawl_all(self, state: State) -> None:
+    async def _work(self, state: State) -> None:
         """Direct URLs first: their hosts' sitemaps are not requested."""
-        self._loop = asyncio.get_running_loop()
+        self._state = state
         pages = [seed for seed in self._plan.seeds if seed.kind is SeedKind.PAGE]
         sites = [seed for seed in self._plan.seeds if seed.kind is not SeedKind.PAGE]
         for seeds, reads_sitemaps in ((pages, False), (sites, True)):
@@ -316,40 +276,33 @@ class StatementRun:
         gives_up_at = monotonic() + WAIT_FOR_HOSTS_S
         left: set[str] = set()
         while hosts or visits.is_resumed:  # what a killed process left is saved also where nothing is to be visited
-            summary = await self._crawl_hosts(state, visits, hosts)
+            summary = await self._crawl_once(state, visits, hosts)
             if hosts:
                 self.summary.ended_by = str(summary.code)
-            left = set(hosts_to_visit(state.database, visits))
+            # A host whose sitemaps were not read, because another process holds it, has nothing to visit yet.
+            left = set(hosts_to_visit(state.database, visits)) | held_hosts(summary)
             if self._is_stopping.is_set() or self._is_full() or not left:
                 break
-            if not _is_held(summary, left) or monotonic() > gives_up_at:
+            if not is_held(summary, left) or not await self._wait_for_any(state, left, gives_up_at):
+                break
+            if self._is_stopping.is_set():
                 break
             hosts = left
-            await asyncio.sleep(_LOOK_EVERY_S)
         return left
 
-    async def _crawl_hosts(self, state: State, visits: VisitList, hosts: set[str]) -> RunSummary:
+    async def _crawl_once(self, state: State, visits: VisitList, hosts: set[str]) -> RunSummary:
         most = self._plan.most_pages
         settings = state.settings
         if most:
             settings = settings.model_copy(update={"max_pages": max(1, most - self.summary.pages)})  # 0: no limit
-        async with state.fetcher() as fetcher:
-            limited = State(state.database, state.clock, settings)
-            self._crawl = crawl = limited.crawl(
-                fetcher,
-                sorted(hosts),
-                CrawlHooks(on_settled=self._note, kept_sitemaps=self._plan.kept_sitemaps),
-                self._paced,
-                visits=visits,
-                ignores_own_robots=self._plan.ignores_own_robots,
-            )
-            self.progress = crawl.progress
-            if self._is_stopping.is_set():
-                crawl.stop()
-            try:
-                summary = await crawl.run()
-            finally:
-                self._crawl = None
+        summary = await self._crawl_hosts(
+            State(state.database, state.clock, settings),
+            hosts,
+            CrawlHooks(on_settled=self._note, kept_sitemaps=self._plan.kept_sitemaps),
+            sink=self._paced,
+            visits=visits,
+            ignores_own_robots=self._plan.ignores_own_robots,
+        )
         self.summary.pages += summary.pages
         self.summary.errors += summary.errors
         for line in summary.hosts:
@@ -363,13 +316,6 @@ class StatementRun:
         if isinstance(store, PageStore):
             store.pace(PartPace(_PART_BYTES, self._plan.batch_size, _PART_AGE_S))
         return store
-
-
-def _is_held(summary: RunSummary, left: set[str]) -> bool:
-    """Whether other workers hold the hosts that are left."""
-    lost = {line.host for line in summary.hosts if line.code in (EndReason.HELD_ELSEWHERE, EndReason.LEASE_LOST)}
-    taken = {line.host for line in summary.hosts}
-    return bool(left & lost) or bool(left - taken)
 
 
 def _refused(state: State, visits: VisitList) -> list[RefusedRow]:

@@ -1,0 +1,143 @@
+"""Crawls a list of visits on a thread of its own, beside a foreground that shows the progress and may stop it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from threading import Event, Thread
+from time import monotonic
+from typing import Any, Final
+from uuid import UUID
+
+from comity.assemble import State, open_state
+from comity.model.run import EndReason
+from comity.run.runtime import event_loop_runner
+from comity.settings import Settings
+from comity.walk.crawl.crawl import Crawl
+from comity.walk.crawl.hooks import CrawlHooks
+from comity.walk.crawl.progress import Progress, RunSummary
+
+WAIT_FOR_HOSTS_S: Final = 1800.0  # for hosts that other processes crawl
+_LOOK_EVERY_S: Final = 1.0
+_STOP_S: Final = 40.0
+_ASKED_AT_ONCE: Final = 10_000  # hosts in one SQL statement
+
+
+class CrawlThread:
+    """`start`, then `wait` until it is over; `stop` ends it early. What it does is `_work`, of a subclass."""
+
+    def __init__(self, settings: Settings, name: str) -> None:
+        self.progress = Progress(0.0)
+        """Counters of the crawl that runs now."""
+        self.waits_for: tuple[str, ...] = ()
+        """Hosts that another process is crawling; this one goes on when it has ended."""
+        self._settings = settings
+        self._thread = Thread(target=self._run, name=name, daemon=True)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._crawl: Crawl | None = None
+        self._is_stopping = Event()
+        self._is_done = Event()
+        self._failure: BaseException | None = None
+
+    def start(self) -> None:
+        """Begin, or go on with what an earlier process left."""
+        self._thread.start()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for the end, at most so long."""
+        return self._is_done.wait(timeout_s)
+
+    def stop(self) -> None:
+        """Start no more requests; what is in flight is finished and kept."""
+        self._is_stopping.set()
+        loop, crawl = self._loop, self._crawl
+        if loop is not None and crawl is not None:
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(crawl.stop)
+
+    async def _work(self, state: State) -> None:
+        """Do everything; the state is open."""
+        raise NotImplementedError
+
+    def _hold(self) -> None:
+        """Keep the state open after the end of the work, for as long as the foreground needs it."""
+
+    def _join(self) -> None:
+        """Wait until the state is closed; raises what made the work fail."""
+        self._thread.join(_STOP_S)
+        if self._failure is not None:
+            raise self._failure
+
+    def _run(self) -> None:
+        try:
+            with open_state(self._settings) as state:
+                try:
+                    with event_loop_runner() as runner:
+                        runner.run(self._begin(state))
+                finally:
+                    self._is_done.set()
+                    self._hold()
+        except BaseException as problem:
+            self._failure = problem
+        finally:
+            self._is_done.set()
+
+    async def _begin(self, state: State) -> None:
+        self._loop = asyncio.get_running_loop()
+        await self._work(state)
+
+    async def _crawl_hosts(
+        self,
+        state: State,
+        hosts: Collection[str],
+        hooks: CrawlHooks,
+        on_begun: Callable[[UUID], None] | None = None,
+        **terms: Any,
+    ) -> RunSummary:
+        """Crawl hosts by the settings of `state`; `on_begun` learns the run's id before its first request."""
+        async with state.fetcher() as fetcher:
+            self._crawl = crawl = state.crawl(fetcher, sorted(hosts), hooks, **terms)
+            self.progress = crawl.progress
+            if on_begun is not None:
+                on_begun(crawl.run_id)
+            if self._is_stopping.is_set():
+                crawl.stop()
+            try:
+                return await crawl.run()
+            finally:
+                self._crawl = None
+
+    async def _wait_for_any(self, state: State, hosts: Collection[str], gives_up_at: float) -> bool:
+        """Wait until one of these hosts can be leased, or `stop` is called; False if that takes too long.
+
+        A crawl that is started in vain would be a run of its own in the state.
+        """
+        leases = state.leases()
+        self.waits_for = tuple(sorted(hosts))
+
+        def is_any_free() -> bool:
+            waited = self.waits_for
+            parts = (waited[first : first + _ASKED_AT_ONCE] for first in range(0, len(waited), _ASKED_AT_ONCE))
+            return any(map(leases.any_free, parts))
+
+        try:
+            while monotonic() < gives_up_at:
+                await asyncio.sleep(_LOOK_EVERY_S)
+                if self._is_stopping.is_set() or await asyncio.to_thread(is_any_free):
+                    return True
+        finally:
+            self.waits_for = ()
+        return False
+
+
+def held_hosts(summary: RunSummary) -> set[str]:
+    """Hosts that other processes hold, or took over."""
+    ended = [(line.host, line.code) for line in summary.hosts] + [(each.host, each.code) for each in summary.idle]
+    return {host for host, code in ended if code in (EndReason.HELD_ELSEWHERE, EndReason.LEASE_LOST)}
+
+
+def is_held(summary: RunSummary, left: Collection[str]) -> bool:
+    """Whether other processes hold hosts that are left."""
+    held, taken = held_hosts(summary), {line.host for line in summary.hosts}
+    return any(host in held or host not in taken for host in left)
