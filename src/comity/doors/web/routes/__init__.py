@@ -19,6 +19,7 @@ from comity.doors.web.routes import (
     grants,
     health,
     hosts,
+    links,
     queue,
     runs,
     search,
@@ -32,6 +33,8 @@ from comity.doors.web.routes import (
 
 API_ROUTERS: Final[tuple[APIRouter, ...]] = (
     health.router,
+    links.public_router,
+    links.router,
     docs.router,
     search.router,
     session.login_router,
