@@ -209,13 +209,14 @@ class Table:
         shown = rows[-query.limit :] if has_more and query.before else rows[: query.limit]
         return Listing(self, query, shown, has_more, total, total_is_exact, path, more, cursor)
 
-    def csv(self, rows: Iterable[Any]) -> StreamingResponse:
+    def csv(self, rows: Iterable[Any], *, is_begun: bool = False) -> StreamingResponse:
         """Send rows as CSV, at most 100,000 of them, as they are read.
 
-        The first rows are read here: what is wrong with the list is an error then, not a file that breaks off.
+        The first rows are read here: what is wrong with the list is an error then, not a file that breaks off. A list
+        that has done so itself `is_begun`: where few rows match a filter, the first may be far away.
         """
         left = iter(rows)
-        first = list(islice(left, _CSV_CHUNK))
+        first = [] if is_begun else list(islice(left, _CSV_CHUNK))
         headers = {"Content-Disposition": f'attachment; filename="{self.name}.csv"'}
         return StreamingResponse(self._lines(chain(first, left)), media_type="text/csv; charset=utf-8", headers=headers)
 

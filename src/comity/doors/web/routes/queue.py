@@ -377,7 +377,9 @@ def list_jobs(
 @jobs_router.get("/stats", operation_id="get_queue_stats", response_model=QueueStatsView)
 def stats(services: Services) -> QueueStatsView:
     """Show jobs by status and host, what bots do, the oldest waiting job, and the throughput."""
-    return QueueStatsView.model_validate(queue_stats(services.state.database, services.state.clock))
+    state = services.state
+    found = services.kept.get("queue", lambda: queue_stats(state.database, state.clock), for_s=0)
+    return QueueStatsView.model_validate(found)
 
 
 @jobs_router.post(
