@@ -114,6 +114,8 @@ def test_a_search_looks_at_some_rows_a_page_and_finds_all(
         assert [each.url for each in exported] == expected
     assert [job.url for job in _walk(state.database, JOBS, "created_at", containing="lamp", status="done")]
     assert _walk(state.database, RESULTS, "-created_at", containing="lamp") == []
+    assert len(_walk(state.database, POLICIES, "next_run_at", schedule="fixed")) == 9
+    assert _walk(state.database, POLICIES, "next_run_at", schedule="adaptive", containing="lamp") == []
 
 
 def test_no_page_reads_past_rows_that_it_does_not_show(state: State) -> None:

@@ -86,7 +86,8 @@ _LATE_COLUMNS: Final = [column for column in late_submissions.c if column.name !
 
 def policies(connection: Connection, page: PageOf, **wanted: Any) -> Found:
     """A page of policies, each with its host."""
-    if wanted.get("containing") and page.sort in ("next_run_at", "priority", "url"):
+    is_unindexed = wanted.get("containing") or wanted.get("schedule") is not None
+    if is_unindexed and page.sort in ("next_run_at", "priority", "url"):
         return _searched(connection, page, _policies(), crawl_policies, POLICY_SORTS, _policy_conditions, wanted)
     conditions = _policy_conditions(wanted)
     groups: Sequence[Conditions] = ((),)
@@ -122,10 +123,10 @@ def _searched(
     conditions_of: Callable[[Mapping[str, Any]], list[ColumnElement[bool]]],
     wanted: Mapping[str, Any],
 ) -> Found:
-    """A page of rows whose URLs contain a text; the order has an index, and the text has none."""
-    (matches,) = _containing(table.c.url, wanted)
-    others = {name: value for name, value in wanted.items() if name != "containing"}
-    return searched(connection, selected, table, sorts, page, conditions_of(others), matches)
+    """A page of rows of which something is asked that has no index, such as a text in the URL; the order has one."""
+    unindexed = {name: value for name, value in wanted.items() if name in ("containing", "schedule")}
+    others = {name: value for name, value in wanted.items() if name not in unindexed}
+    return searched(connection, selected, table, sorts, page, conditions_of(others), and_(*conditions_of(unindexed)))
 
 
 def late(connection: Connection, page: PageOf, **wanted: Any) -> Found:

@@ -162,7 +162,7 @@ def _order(keys: _Directed, *, with_nulls: bool = False) -> Iterator[ColumnEleme
 
 
 COUNTED: Final = 10_000
-LOOKED_AT: Final = 20_000
+LOOKED_AT: Final = 10_000
 """Rows that one page of a search looks at."""
 
 

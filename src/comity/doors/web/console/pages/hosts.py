@@ -146,14 +146,15 @@ def listed(request: Request, services: Services) -> Response:
     )
 
 
-def every(page_of: Callable[[str | None, int], ListPage[Item]]) -> Iterator[Item]:
-    """All rows of a list, for CSV; the table stops at its limit of rows. The first page is read at once."""
+def every(page_of: Callable[[str | None, int], ListPage[Item]]) -> Iterator[Item | None]:
+    """All rows of a list, for CSV, with None between two pages. The first page is read at once."""
     return _following(page_of(None, _FIRST_CSV_ROWS), page_of)
 
 
-def _following(page: ListPage[Item], page_of: Callable[[str | None, int], ListPage[Item]]) -> Iterator[Item]:
+def _following(page: ListPage[Item], page_of: Callable[[str | None, int], ListPage[Item]]) -> Iterator[Item | None]:
     yield from page.items
     while page.next is not None:
+        yield None
         page = page_of(page.next, _CSV_ROWS)
         yield from page.items
 
