@@ -1,15 +1,14 @@
 """Is every page of the console quick in a large state? 10,000 sources, 1,000,000 hosts and jobs, 10,000,000 fetches.
 
     python bench/console.py [--databases sqlite,postgresql] [--keep FOLDER] [--small] [--only PART] [--times 20]
-    python bench/console.py --viewers 50
+    python bench/console.py --viewers 50 [--apart] [--rounds 5] [--seconds 6]
 
 A state is filled by SQL (`_console_state.py`) on SQLite and on a private PostgreSQL; `comity web` serves it in a
-process of its own, and each GET route that serves a page is asked as a browser would. The pages' own links to
-themselves (sorting, paging) and the options of their filters are followed too: those are the slow ones. Printed for
+process of its own, and each GET route is asked: a page as a browser would, the rest as a program would. What a page
+offers of itself is asked too: each order, filter and search, later pages, CSV. Those are the slow ones. Printed for
 each: the time to the first byte, median and 95th percentile. Aim: 300 ms at the 95th percentile. If a page is over it,
 a query lacks an index or a bound. Filling takes minutes and 12 GB: `--keep FOLDER` leaves the databases there for the
-next run. `--viewers 50` asks instead what live viewers cost: `comity serve` crawls a site on the loopback with
-and without browsers that follow the dashboard, in turns. Aim: 0.95 of the speed.
+next run. `--viewers 50` asks instead what live viewers cost a crawl (`_console_viewers.py`). Aim: 0.95 of the speed.
 """
 
 from __future__ import annotations
@@ -21,15 +20,10 @@ import os
 import platform
 import re
 import resource
-import select
 import signal
-import socket
-import sqlite3
-import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,8 +39,8 @@ import psycopg  # noqa: E402
 from sqlalchemy import inspect  # noqa: E402
 from sqlalchemy.schema import CreateColumn  # noqa: E402
 
-from bench import long_queue  # noqa: E402
 from bench._console_state import Filling, Sizes, asked_url, ids, is_filled, unchecked  # noqa: E402
+from bench._console_viewers import compare  # noqa: E402
 from comity.assemble import State, open_state  # noqa: E402
 from comity.database.all_tables import metadata  # noqa: E402
 from comity.database.connection import open_database  # noqa: E402
@@ -60,8 +54,11 @@ RESULTS = REPOSITORY / "bench" / "results" / "console.json"
 AIM_MS = 300
 LEAST_RATIO = 0.95
 LONGEST_S = 15  # a page that takes longer is not waited for
-MOST_VARIANTS = 25  # of one page: its sort orders, filters and next page
+MOST_VARIANTS = 400  # of one page
+LATER_PAGES = 4
+SEARCHED = ("h1.example", "example", "9", "no-such-thing")
 PAGE = {"Accept": "text/html", "Accept-Encoding": "identity"}
+PROGRAM = {"Accept": "application/json", "Accept-Encoding": "identity"}
 DATABASE = "comity"
 
 
@@ -226,6 +223,8 @@ def served(where: str) -> Iterator[int]:
             assert process.stderr is not None
             for line in process.stderr:
                 if found := re.search(r"http://[^ ;]+:(\d+)", line):
+                    asking = Asking(int(found[1]))  # the address is printed before the application is loaded
+                    wait_until(lambda asking=asking: asking.ask("JSON /healthz")[1] == 200, 60, "the server answers")
                     yield int(found[1])
                     break
             else:
@@ -236,86 +235,183 @@ def served(where: str) -> Iterator[int]:
 
 
 class Controls(HTMLParser):
-    """The links of a page to itself, and the options of its filters."""
+    """The links of a page to itself, and the fields of its filters."""
 
     def __init__(self) -> None:
         super().__init__()
         self.links: list[str] = []
         self.options: list[tuple[str, str]] = []
+        self.texts: list[str] = []
+        self.next = ""
         self._filters = False
         self._select: str | None = None
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        given = dict(attributes)
+        given = {name: value or "" for name, value in attributes}
         if tag == "a" and given.get("href"):
-            self.links.append(given["href"] or "")
+            self.links.append(given["href"])
+            if given.get("rel") == "next":
+                self.next = given["href"]
         if tag == "form":
-            self._filters = (given.get("method") or "get").lower() == "get"
+            self._filters = (given.get("method") or "get").lower() == "get" and given.get("class") != "why"
         if tag == "select":
             self._select = given.get("name") if self._filters else None
         if tag == "option" and self._select and given.get("value"):
-            self.options.append((self._select, given["value"] or ""))
+            self.options.append((self._select, given["value"]))
+        is_text = given.get("type", "text") in ("text", "search", "url") and given.get("name")
+        if tag == "input" and self._filters and is_text:
+            self.texts.append(given["name"])
 
 
 class Asking:
-    """Asks pages over one connection, as a browser that stays on the console does."""
+    """Asks over one connection, as a browser that stays on the console does."""
 
     def __init__(self, port: int) -> None:
         self._port = port
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LONGEST_S)
+        self._connection = self._connected()
+
+    def _connected(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self._port, timeout=LONGEST_S)
 
     def ask(self, path: str) -> tuple[float, int, str, str]:
-        """Seconds to the first byte, the status (0: no answer in time), the content type and the text of an answer."""
+        """Seconds to the first byte, the status (0: no answer in time), the content type and the text of an answer.
+
+        A path that begins with `JSON ` is asked as a program does. Of an export, only the first bytes are read.
+        """
+        wanted, headers = (path[5:], PROGRAM) if path.startswith("JSON ") else (path, PAGE)
         started = time.perf_counter()
         try:
-            self._connection.request("GET", path, headers=PAGE)
+            self._connection.request("GET", wanted, headers=headers)
             response = self._connection.getresponse()
+            body = response.read(1)
             took = time.perf_counter() - started
-            body = response.read()
+            if "format=csv" in path or "/export" in path:
+                self._connection.close()
+                self._connection = self._connected()
+            else:
+                body += response.read()
         except (OSError, http.client.HTTPException):
             self._connection.close()
-            self._connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=LONGEST_S)
+            self._connection = self._connected()
             return time.perf_counter() - started, 0, "", ""
         return took, response.status, response.getheader("Content-Type") or "", body.decode("utf-8", "replace")
 
 
 def page_paths(sizes: Sizes) -> list[str]:
-    """The paths of every route that serves a page, with the heavy rows as their parameters."""
+    """Every GET route: pages as a browser asks for them, the rest of the admin API as a program does."""
     from fastapi.routing import iter_route_contexts
 
     from comity.doors.web.application import ROUTERS
 
     names = ids()
-    found: dict[str, None] = {}
+    pages: dict[str, None] = {}
+    programs: dict[str, None] = {}
     for router in ROUTERS:
         for context in iter_route_contexts(router.routes):
             rules = getattr(router, "rules", None)
             path = context.path or ""
-            if "GET" not in (context.methods or ()) or not getattr(rules, "serves_pages", False):
+            if "GET" not in (context.methods or ()) or not path.startswith("/admin"):
                 continue
             missing = [name for name in re.findall(r"\{(\w+)", path) if name not in names]
             if missing or "/live" in path or "/assets" in path:
                 continue
             filled = re.sub(r"\{(\w+)[^}]*\}", lambda match: names[match[1]], path)
-            found[filled + ("?url=" + quote(asked_url(sizes)) if filled.endswith("/why") else "")] = None
-    return list(found)
+            filled += "?url=" + quote(asked_url(sizes)) if filled.endswith("/why") else ""
+            if getattr(rules, "serves_pages", False):
+                pages[filled] = None
+            else:
+                programs[f"JSON {filled}"] = None
+    return [*pages, *programs]
 
 
-def variants(path: str, text: str) -> list[str]:
-    """What a page offers of itself: other orders, the next page, each filter."""
+def variants(asking: Asking, path: str, text: str) -> list[str]:
+    """What a page offers of itself: each order, each filter, each of both together, searches, later pages, CSV."""
     parser = Controls()
     parser.feed(text)
     bare = urlsplit(path).path
-    found: dict[str, None] = {}
-    for link in parser.links:
-        there = urlsplit(urljoin(path, link))
-        if there.path == bare and there.query and "format=" not in there.query:
-            found[f"{there.path}?{there.query}"] = None
     given = dict(parse_qsl(urlsplit(path).query))
-    for name, value in parser.options:
-        found[f"{bare}?{urlencode(given | {name: value})}"] = None
+    own = [urlsplit(urljoin(path, link)) for link in parser.links]
+    queries = [dict(parse_qsl(each.query)) for each in own if each.path == bare and each.query]
+    sorts = dict.fromkeys(query["sort"].removeprefix("-") for query in queries if "sort" in query)
+    orders: list[dict[str, str]] = [{"sort": way + name} for name in sorts for way in ("", "-")]
+    filters = [{name: value} for name, value in parser.options if name != "limit"]
+    filters += [{name: value} for name in parser.texts for value in SEARCHED]
+    found: dict[str, None] = {}
+    together = [given, *orders, *filters, *(one | other for one in filters for other in orders), *queries]
+    for changes in together:
+        found[f"{bare}?{urlencode(given | changes)}"] = None
+    if any("format" in query for query in queries):
+        for changes in (*orders, *filters):
+            found[f"{bare}?{urlencode(given | changes | {'format': 'csv'})}"] = None
+    # Later pages of the table, and the last one that can be reached by its own numbers.
+    following, link = 0, parser.next
+    while link and following < LATER_PAGES:
+        there = urlsplit(urljoin(path, link))
+        found[f"{there.path}?{there.query}"] = None
+        if "offset=" in there.query:
+            found[f"{bare}?{urlencode(given | {'offset': '10000'})}"] = None
+        later = Controls()
+        later.feed(asking.ask(f"{there.path}?{there.query}")[3])
+        following, link = following + 1, later.next
     found.pop(path, None)
-    return list(found)[:MOST_VARIANTS]
+    found.pop(bare + "?", None)
+    return list(found)
+
+
+def program_variants(asking: Asking, path: str, text: str) -> list[str]:
+    """What a list of the API takes: each value that its description names, searches, and later pages."""
+    bare = urlsplit(path).path.removeprefix("JSON ")
+    given = dict(parse_qsl(urlsplit(path).query))
+    found: dict[str, None] = {}
+    for parameter in described_parameters(asking).get(bare, []):
+        name, schema = parameter["name"], parameter["schema"]
+        for value in allowed_values(schema) or (SEARCHED if name in ("q", "search", "contains") else ()):
+            found[f"JSON {bare}?{urlencode(given | {name: value})}"] = None
+    following = 0
+    while following < LATER_PAGES and '"next_cursor":' in text and (after := json.loads(text)["next_cursor"]):
+        later = f"JSON {bare}?{urlencode(given | {'cursor': after})}"
+        found[later] = None
+        text, following = asking.ask(later)[3], following + 1
+        if '"error"' in text[:20]:
+            break
+    return list(found)
+
+
+def described_parameters(asking: Asking) -> dict[str, list[dict[str, Any]]]:
+    """The query parameters of every path of the API that is read, with the heavy rows as its parameters."""
+    if not _DESCRIBED:
+        document = json.loads(asking.ask("JSON /openapi.json")[3])
+        schemas = document["components"]["schemas"]
+        for path, operations in document["paths"].items():
+            if "get" in operations:
+                filled = re.sub(r"\{(\w+)[^}]*\}", lambda match: ids().get(match[1], "x"), path)
+                _DESCRIBED[filled] = [
+                    each | {"schema": resolved(each["schema"], schemas)}
+                    for each in operations["get"].get("parameters", ())
+                    if each["in"] == "query"
+                ]
+    return _DESCRIBED
+
+
+_DESCRIBED: dict[str, list[dict[str, Any]]] = {}
+
+
+def resolved(schema: Any, schemas: dict[str, Any]) -> Any:
+    """A schema with its references replaced."""
+    if isinstance(schema, dict):
+        if "$ref" in schema:
+            return schemas[schema["$ref"].rpartition("/")[2]]
+        return {name: resolved(value, schemas) for name, value in schema.items()}
+    return [resolved(each, schemas) for each in schema] if isinstance(schema, list) else schema
+
+
+def allowed_values(schema: dict[str, Any]) -> list[str]:
+    """The values that a schema names."""
+    parts = [schema, *schema.get("anyOf", ()), schema.get("items", {})]
+    values = [value for part in parts for value in part.get("enum", ())]
+    if any(part.get("type") == "boolean" for part in parts):
+        values += ["true", "false"]
+    return [str(value) for value in values]
 
 
 def measure(port: int, paths: list[str], times: int, most_variants: int) -> list[dict[str, Any]]:
@@ -326,9 +422,10 @@ def measure(port: int, paths: list[str], times: int, most_variants: int) -> list
         row, text = measured(asking, path, times)
         found.append(row)
         print(line(row), flush=True)
-        if row["type"].startswith("text/html"):
-            for variant in variants(path, text)[:most_variants]:
-                row, _ = measured(asking, variant, max(5, times // 4))
+        if row["status"] == 200:
+            offered = program_variants if path.startswith("JSON ") else variants
+            for variant in offered(asking, path, text)[:most_variants]:
+                row, _ = measured(asking, variant, max(3, times // 4))
                 found.append(row)
                 if row["p95"] > AIM_MS or row["status"] >= 400:
                     print(line(row), flush=True)
@@ -363,89 +460,6 @@ def line(row: dict[str, Any]) -> str:
     return f"{row['p50']:9.1f} {row['p95']:9.1f} {row['bytes'] / 1024:8.0f} KB  {row['path']}{mark}"
 
 
-class Viewers:
-    """Browsers that follow the live regions of the dashboard and the queue, and read what they are sent."""
-
-    def __init__(self, port: int, count: int) -> None:
-        path = "/admin/live?view=dashboard&view=queue"
-        head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAccept: text/event-stream\r\n\r\n"
-        self._sockets = [socket.create_connection(("127.0.0.1", port), timeout=30) for _ in range(count)]
-        for each in self._sockets:
-            each.sendall(head.encode())
-            each.setblocking(False)
-        self._ends = threading.Event()
-        self.received = 0
-        self._thread = threading.Thread(target=self._read)
-        self._thread.start()
-
-    def _read(self) -> None:
-        while not self._ends.wait(0.05):
-            for each in select.select(self._sockets, [], [], 0)[0] if self._sockets else ():
-                self.received += len(each.recv(1 << 16))
-
-    def close(self) -> None:
-        """Leave."""
-        self._ends.set()
-        self._thread.join()
-        for each in self._sockets:
-            each.close()
-
-
-def crawl_speed(viewers: int, seconds: float) -> tuple[float, int]:
-    """Pages a second that `comity serve` crawls with so many viewers, and the bytes that these were sent."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("COMITY_")}
-    environment |= {"COMITY_DELAY": "0", "COMITY_PER_HOST": "16", "ENABLE_PER_DOMAIN_BUDGET": "false"}
-    with tempfile.TemporaryDirectory(prefix="comity-bench-") as folder:
-        state = Path(folder) / "state.db"
-        long_queue.fill(state, 200_000)
-        comity = Path(sys.executable).parent / "comity"
-        command = [comity, "serve", "--port", "0", "--allow-network", "127.0.0.0/8", "--state", state]
-        process = subprocess.Popen(
-            list(map(str, command)), cwd=folder, stderr=subprocess.PIPE, text=True, env=environment
-        )
-        try:
-            assert process.stderr is not None
-            port = next(int(found[1]) for line in process.stderr if (found := re.search(r"http://[^ ;]+:(\d+)", line)))
-            threading.Thread(target=process.stderr.read, daemon=True).start()
-            looking = Viewers(port, viewers)
-            wait_until(lambda: pages_in(state) > 100, 120, "the crawl begins")
-            first, started = pages_in(state), time.perf_counter()
-            time.sleep(seconds)
-            speed = (pages_in(state) - first) / (time.perf_counter() - started)
-            looking.close()
-            return speed, looking.received
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(60)
-
-
-def pages_in(state: Path) -> int:
-    """The pages that a state has settled."""
-    with sqlite3.connect(f"file:{state}?mode=ro", uri=True, timeout=30) as connection:
-        return int(connection.execute("SELECT coalesce(max(id), 0) FROM fetches").fetchone()[0])
-
-
-def compare_viewers(count: int, rounds: int = 3, seconds: float = 20.0) -> float:
-    """Crawl in turns without and with viewers, and print; gives the ratio of the medians."""
-    serving = [sys.executable, str(REPOSITORY / "bench" / "long_queue.py"), "--serve", "1000000", "near"]
-    origin = subprocess.Popen(serving, stdout=subprocess.PIPE)
-    speeds: dict[int, list[float]] = {0: [], count: []}
-    try:
-        assert origin.stdout is not None
-        origin.stdout.readline()
-        for _ in range(rounds):
-            for viewers, found in speeds.items():
-                speed, received = crawl_speed(viewers, seconds)
-                found.append(speed)
-                print(f"{viewers:4} viewers: {speed:7.1f} pages/s, {received / 1024:,.0f} KB sent", flush=True)
-    finally:
-        origin.send_signal(signal.SIGTERM)
-        origin.wait(30)
-    ratio = statistics.median(speeds[count]) / statistics.median(speeds[0])
-    print(f"with {count} viewers: {ratio:.3f} of the speed without (medians of {rounds})")
-    return ratio
-
-
 def chosen_states(folder: Path, kinds: list[str]) -> Iterator[tuple[str, str]]:
     """Each kind of database with its state, stopped after use."""
     for kind in kinds:
@@ -471,9 +485,13 @@ def main() -> int:
     options.add_argument("--variants", type=int, default=MOST_VARIANTS, help="orders and filters to try of each page")
     options.add_argument("--fill-only", action="store_true")
     options.add_argument("--viewers", type=int, help="compare a crawl with and without so many live viewers, no more")
+    options.add_argument("--apart", action="store_true", help="with --viewers: crawl and console in two processes")
+    options.add_argument("--rounds", type=int, default=5, help="with --viewers: turns with and without")
+    options.add_argument("--seconds", type=float, default=6.0, help="with --viewers: length of a turn")
     chosen = options.parse_args()
     if chosen.viewers:
-        return int(compare_viewers(chosen.viewers) < LEAST_RATIO)
+        ratio = compare(chosen.viewers, chosen.rounds, chosen.seconds, apart=chosen.apart)
+        return int(ratio < LEAST_RATIO)
     sizes = Sizes().shrunk(100) if chosen.small else Sizes()
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="comity-bench-") as temporary:

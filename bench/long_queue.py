@@ -117,12 +117,17 @@ async def serve(pages: int, far: bool) -> None:
     texts = [" ".join(random.choices(words, k=1200)) for _ in range(997)]
 
     class Origin(asyncio.Protocol):
+        answered = 0
+
         def connection_made(self, transport: asyncio.BaseTransport) -> None:
             self.transport: Any = transport
 
         def data_received(self, data: bytes) -> None:
             path = data.split(b" ", 2)[1].decode()
-            if path == "/robots.txt":
+            Origin.answered += 1
+            if path == "/count":
+                body = str(Origin.answered).encode()
+            elif path == "/robots.txt":
                 body = b"User-agent: *\nAllow: /\n"
             else:
                 number = int(path.removeprefix("/p/"))

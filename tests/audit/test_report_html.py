@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from comity.model.audit import Finding, FindingCode, FoundOn, RobotsFile, Severity
 from comity.reports.audit.build import build_report
-from comity.reports.audit.html import html_page, write_html
+from comity.reports.audit.html import html_page, is_current, write_html
 from comity.reports.audit.markup import element, escaped, foreign, link
 from tests.audit.memory import MemoryAudit, audit_info, good_site
 from tests.audit.report_sample import SHOP, ShopAudit, agents_of_shop, every_finding, hostile_audit
@@ -136,6 +136,14 @@ def test_the_page_forbids_everything_but_its_own_style_and_script() -> None:
     assert rules["script-src"].startswith("'sha256-")
     assert rules["style-src"].startswith("'sha256-")
     assert "unsafe" not in policy[1]
+
+
+def test_a_report_of_another_version_is_not_current(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    write_html(build_report(good_site(), [], agents_of_shop), path)
+    assert is_current(path)
+    path.write_text(path.read_text(encoding="utf-8").replace("sha256-", "sha256-0", 1), encoding="utf-8")
+    assert not is_current(path)
 
 
 def test_every_finding_has_its_meaning_remedy_and_pages() -> None:

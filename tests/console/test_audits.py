@@ -51,7 +51,10 @@ def _check_report(console: Served, shown: Page, audit_id: str) -> None:
     policy = answer.headers["content-security-policy"]
     assert policy.startswith("sandbox")
     assert "allow-same-origin" not in policy
+    assert "unsafe-inline" not in policy
     assert "<script>window.ran" not in answer.text
     shown.goto(f"{console.url}/admin/audits/{audit_id}/report")
     assert shown.evaluate("window.ran") is None
     assert shown.evaluate("self.origin") == "null"
+    # Its own style is in force, by its hash.
+    assert shown.evaluate("getComputedStyle(document.querySelector('.skip')).position") == "absolute"

@@ -36,6 +36,7 @@ class Counter:
 def counter(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter]:
     monkeypatch.setattr(live, "EVERY_S", 0.01)
     monkeypatch.setattr(live, "_SHARE", 0)
+    monkeypatch.setattr(live, "_SHARE_OF_PROCESSOR", 0)
     counter = Counter()
     VIEWS["counter"] = counter
     yield counter
@@ -46,8 +47,8 @@ async def _yes() -> bool:
     return True
 
 
-def follow(hub: LiveHub, *keys: str, is_admitted: Callable[[], Any] = _yes) -> AsyncIterator[bytes]:
-    return hub.stream(SERVICES, keys, is_admitted)
+def follow(hub: LiveHub, *keys: str, is_admitted: Callable[[], Any] = _yes, owner: str = "") -> AsyncIterator[bytes]:
+    return hub.stream(SERVICES, keys, is_admitted, owner)
 
 
 async def next_event(stream: AsyncIterator[bytes]) -> bytes:
@@ -107,6 +108,41 @@ async def test_a_stream_ends_with_the_session(counter: Counter, monkeypatch: pyt
     messages = [message async for message in follow(hub, "counter", is_admitted=no)]
     assert messages[-1] == b"event: ended\ndata:\n\n"
     assert hub.streams == 0
+
+
+async def test_one_user_leaves_room_for_others(counter: Counter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "MAX_STREAMS", 5)
+    monkeypatch.setattr(live, "MAX_STREAMS_OF_ONE", 3)
+    monkeypatch.setattr(live, "MAX_CHANNELS_OF_ONE", 2)
+    hub = LiveHub()
+    open_ones = [follow(hub, "counter", owner="user ada") for _ in range(3)]
+    for stream in open_ones:
+        await next_event(stream)
+    assert not hub.has_room("user ada", ["counter"])
+    assert [message async for message in follow(hub, "counter", owner="user ada")] == [b"retry: 30000\n\n"]
+    assert hub.has_room("user grace", ["counter", "counter?x=1"])
+    assert not hub.has_room("user grace", ["counter", "counter?x=1", "counter?x=2"])
+    others = [follow(hub, "counter", owner="user grace") for _ in range(2)]
+    for stream in others:
+        await next_event(stream)
+    assert not hub.has_room("user hedy", ["counter"])  # no room at all
+    await others[0].aclose()  # type: ignore[attr-defined]
+    assert hub.has_room("user hedy", ["counter"])
+    hub.close()
+    for stream in (*open_ones, others[1]):
+        assert [message async for message in stream if message.startswith(b"event")] == []
+    assert hub.streams == 0
+    assert not hub._followed
+
+
+@pytest.mark.parametrize(
+    ("took_s", "processor_s", "views", "expected"),
+    [(0.01, 0.01, 1, 2.0), (0.3, 0.01, 1, 3.0), (0.1, 0.1, 1, 4.0), (0.1, 0.1, 5, 20.0)],
+)
+def test_views_together_take_a_share_of_a_processor(
+    took_s: float, processor_s: float, views: int, expected: float
+) -> None:
+    assert live.rest_s(took_s, processor_s, views) == pytest.approx(expected)
 
 
 def test_figures_that_are_quick_are_counted_again_and_slow_ones_behind() -> None:

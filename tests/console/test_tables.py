@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -146,6 +147,23 @@ def test_csv_has_bare_values_and_no_formula() -> None:
     }
     text = b"".join(table._lines([row])).decode()
     assert text.splitlines() == ["name,at,price,status", "'=SUM(A1),2026-01-02T03:04:00.000Z,1.10,active"]
+
+
+async def test_a_file_begins_before_the_first_row_is_found() -> None:
+    asked: list[str] = []
+
+    def rows() -> Iterator[dict[str, str] | None]:
+        asked.append("a row")
+        yield {"name": "a"}
+        yield None
+        yield None
+        yield {"name": "b"}
+
+    table = Table("t", [Column("name", "Name", csv=lambda row: row["name"])])
+    lines = aiter(table.csv(rows(), is_begun=True).body_iterator)
+    assert await anext(lines) == b"name\r\n"
+    assert not asked
+    assert [line async for line in lines] == [b"a\r\n", b"", b"b\r\n"]
 
 
 def test_csv_ends_at_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event, insert, text
 
+from comity.database.queue import paging
 from comity.database.queue.tables import crawl_policies
 from comity.model.queue import JobStatus
 from comity.operate.queue import JobAction, PolicyAction, act_on_jobs, act_on_policies
@@ -87,6 +88,36 @@ def test_pages_of_policies_give_each_policy_once_also_those_without_a_time(state
     assert {policy.failure_count for policy in _walk(state.database, POLICIES, sort, failing=True)} == {1}
 
 
+@pytest.mark.parametrize("looked_at", [1, 2, 5, 100])
+@pytest.mark.parametrize("direction", ["", "-"])
+def test_a_search_looks_at_some_rows_a_page_and_finds_all(
+    state: State, looked_at: int, direction: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paging, "LOOKED_AT", looked_at)
+    now = state.clock.now()
+    for number in range(9):
+        status = JobStatus.DONE if number % 2 else JobStatus.PENDING
+        address = f"https://shop.example/{'Lamp' if number % 4 < 2 else 'chair'}/{number}"
+        put_job(state, address, status, created_at=now - timedelta(minutes=number % 3))
+    with state.database.write() as connection:
+        for number in range(9):
+            address = f"https://shop.example/{'Lamp' if number % 4 < 2 else 'chair'}/{number}"
+            due = None if number % 3 == 0 else now + timedelta(minutes=number % 2)
+            connection.execute(insert(crawl_policies).values(url=address, next_run_at=due))
+    for listed, sort in ((JOBS, "created_at"), (POLICIES, "next_run_at"), (POLICIES, "url")):
+        everything = _walk(state.database, listed, direction + sort)
+        expected = [each.url for each in everything if "Lamp" in each.url]
+        assert len(expected) == 5
+        found = _walk(state.database, listed, direction + sort, containing="lamp")
+        assert [each.url for each in found] == expected
+        exported = listed.each(state.database, sort=direction + sort, containing="lamp")
+        assert [each.url for each in exported] == expected
+    assert [job.url for job in _walk(state.database, JOBS, "created_at", containing="lamp", status="done")]
+    assert _walk(state.database, RESULTS, "-created_at", containing="lamp") == []
+    assert len(_walk(state.database, POLICIES, "next_run_at", schedule="fixed")) == 9
+    assert _walk(state.database, POLICIES, "next_run_at", schedule="adaptive", containing="lamp") == []
+
+
 def test_no_page_reads_past_rows_that_it_does_not_show(state: State) -> None:
     """With 3,000 jobs, results and policies, every list that a page offers is read from an index."""
     _fill(state)
@@ -115,6 +146,15 @@ def test_no_page_reads_past_rows_that_it_does_not_show(state: State) -> None:
                 assert f"Seq Scan on {table}" not in plan, (sort, wanted, plan)
                 assert f"SCAN {table} |" not in plan, (sort, wanted, plan)
                 assert not plan.startswith(f"SCAN {table}\n"), (sort, wanted, plan)
+
+
+def test_results_of_a_url_are_found_through_their_jobs(state: State) -> None:
+    _fill(state)
+    address = "https://crowded.example/7"
+    (result,) = RESULTS.page(state.database, url=address).items
+    assert result.url == address
+    (plan,) = _plans(state, RESULTS, "-created_at", None, url=address)
+    assert "idx_crawl_jobs_url" in plan, plan
 
 
 def _plans(state: State, listed: ListOf[Any], sort: str, cursor: str | None, **wanted: Any) -> list[str]:

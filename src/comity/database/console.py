@@ -5,7 +5,7 @@ Apart from `database.tables`, so that a crawl does not load them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -204,6 +204,23 @@ def activities(
         statement = statement.where(console_activity.c.id > after).order_by(console_activity.c.id)
         return list(connection.execute(statement.limit(limit)))[::-1]
     return list(connection.execute(statement.order_by(console_activity.c.id.desc()).limit(limit)))
+
+
+def recorded_since(
+    connection: Connection, actions: Sequence[str], now: datetime | None, window_s: float, limit: int
+) -> list[Row[Any]]:
+    """The newest records of some actions within a time, the newest first: address, status and time of each."""
+    at, record_id = console_activity.c.at, console_activity.c.id
+    found: list[Row[Any]] = []
+    for action in actions:
+        statement = (
+            select(record_id, console_activity.c.address, console_activity.c.status, at)
+            .where(console_activity.c.action == action, at > instant(connection, now, -window_s))
+            .order_by(record_id.desc())
+            .limit(limit)
+        )
+        found.extend(connection.execute(statement))
+    return sorted(found, key=lambda row: row.id, reverse=True)[:limit]
 
 
 def newest_activity(connection: Connection) -> int:

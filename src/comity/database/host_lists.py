@@ -36,7 +36,7 @@ from comity.database.tables import (
 )
 from comity.model.host import HostStatus
 
-NAMES_LOOKED_AT: Final = 150_000
+NAMES_LOOKED_AT: Final = 60_000
 """Names that one page of a search looks through."""
 ROWS_LOOKED_AT: Final = 5_000
 """Rows that one page looks at where a filter has no index."""

@@ -16,6 +16,7 @@ MOST_IN_HAND: Final = 10_000
 MOST_PER_MINUTE: Final = 1_000_000
 MOST_QUARANTINE_MINUTES: Final = 43_200  # 30 days
 BOT_ID_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}$"
+RESERVED_BOT_IDS: Final = frozenset({"new"})  # pages of the console have their paths
 _is_bot_id: Final = re.compile(BOT_ID_PATTERN).fullmatch
 
 
@@ -55,4 +56,6 @@ def check_bot_id(bot_id: str) -> str:
         )
     if bot_id == OWN_BOT:
         raise BadInput("bot_id", f"{OWN_BOT} is the name of Comity's own worker; choose another")
+    if bot_id in RESERVED_BOT_IDS:
+        raise BadInput("bot_id", f"{bot_id} is the name of a page of the console; choose another")
     return bot_id

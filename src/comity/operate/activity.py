@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Final
 
 from comity.clock import Clock
 from comity.database import console
 from comity.database.connection import Database
+from comity.database.types import seconds_of
 from comity.model.console import Activity
 
 _LONGEST_TEXT: Final = 500
+_LOGIN_ACTIONS: Final = ("log_in", "POST /admin/login")
+_MOST_LOGINS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class LoginAttempt:
+    """A password that was checked, by any web process of the state."""
+
+    address: str
+    is_correct: bool
+    age_s: float
+
+
+def login_attempts(database: Database, clock: Clock, window_s: float) -> list[LoginAttempt]:
+    """The attempts within a time that are recorded, the newest first, and of very many only these."""
+    with database.read() as connection:
+        now = database.now(clock)
+        rows = console.recorded_since(connection, _LOGIN_ACTIONS, now, window_s, _MOST_LOGINS)
+        seconds = seconds_of(connection, now)
+    return [LoginAttempt(row.address, 200 <= row.status < 400, seconds - row.at.timestamp()) for row in rows]
 
 
 def record_activity(database: Database, clock: Clock, activity: Activity) -> None:

@@ -32,7 +32,7 @@ Item = TypeVar("Item")
 URL_STATES: Final = {"queued": QUEUED, "done": DONE, "dropped": DROPPED, "too_deep": TOO_DEEP}
 SORTS: Final = (*HOST_SORTS, *(f"-{name}" for name in HOST_SORTS))
 MOST_COUNTED: Final = 10_000
-COUNTED_URLS: Final = 10_000
+COUNTED_URLS: Final = 2_000
 """URLs of a host that are looked at to count them by state."""
 _FETCHES_LOOKED_AT: Final = 1_000
 _MAX_ERRORS: Final = 10

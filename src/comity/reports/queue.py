@@ -13,12 +13,12 @@ from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
 
 import zstandard
-from sqlalchemy import FromClause, Row, String, Uuid
+from sqlalchemy import FromClause, String, Uuid
 
 from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.queue import listing
-from comity.database.queue.paging import PageOf, SortKey, Sorts, keys_of
+from comity.database.queue.paging import Found, PageOf, SortKey, Sorts, keys_of
 from comity.database.queue.tables import crawl_jobs, crawl_policies, crawl_results, late_submissions
 from comity.database.types import UtcDateTime
 from comity.model.errors import BadInput, NotFound, Remedy, RemedyCode
@@ -28,6 +28,7 @@ from comity.rules.page_cursor import read_cursor, write_cursor
 
 MOST_MOVES: Final = 1000
 MOST_PRICES: Final = 10_000
+_FIRST_BATCH: Final = 50
 _EXPORT_BATCH: Final = 500
 _HOURS: Final = (1, 24)
 _MOST_BOTS: Final = 100
@@ -219,7 +220,7 @@ class QueueGlance:
 
 
 Item = TypeVar("Item")
-Find = Callable[..., list[Row[Any]]]
+Find = Callable[..., Found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +252,8 @@ class ListOf(Generic[Item]):
         with database.read() as connection:
             rows = self.find(connection, PageOf(name, descending, limit + 1, after), **wanted)
         items = tuple(_noun(self.noun, row) for row in rows[:limit])
-        is_last = len(rows) <= limit
-        return Page(items, None if is_last else write_cursor(sort or self.default, *_key(rows[limit - 1], keys)))
+        last = rows[limit - 1] if len(rows) > limit else rows.last
+        return Page(items, None if last is None else write_cursor(sort or self.default, *_key(last, keys)))
 
     def safe_page(self, database: Database, *, cursor: str | None = None, **wanted: Any) -> Page[Item]:
         """One page; the first if the cursor belongs to another order, as it does when someone sorts a later page."""
@@ -264,18 +265,30 @@ class ListOf(Generic[Item]):
             return self.page(database, **wanted)
 
     def each(self, database: Database, *, sort: str = "", **wanted: Any) -> Iterator[Item]:
-        """Every item, in batches: no transaction stays open while a slow reader takes them."""
+        """Every item, in batches: no transaction stays open while a slow reader takes them.
+
+        The first batch is read at once: what is wrong is an error then, not a list that breaks off. It is small, so
+        that an export begins quickly.
+        """
         name, descending = self.order(sort)
         keys = keys_of(self.table, self.sorts, name)
-        after: tuple[Any, ...] | None = None
-        while True:
+
+        def batch(limit: int, after: tuple[Any, ...] | None) -> Found:
             with database.read() as connection:
-                rows = self.find(connection, PageOf(name, descending, _EXPORT_BATCH, after), **wanted)
-            for row in rows:
-                yield _noun(self.noun, row)
-            if len(rows) < _EXPORT_BATCH:
-                return
-            after = _key(rows[-1], keys)
+                return self.find(connection, PageOf(name, descending, limit, after), **wanted)
+
+        def following(rows: Found) -> Iterator[Item]:
+            limit = _FIRST_BATCH
+            while True:
+                for row in rows:
+                    yield _noun(self.noun, row)
+                last = rows[-1] if len(rows) == limit else rows.last
+                if last is None:
+                    return
+                limit = _EXPORT_BATCH
+                rows = batch(limit, _key(last, keys))
+
+        return following(batch(_FIRST_BATCH, None))
 
     def order(self, sort: str) -> tuple[str, bool]:
         """The column and direction of an order; `BadInput` if there is no such column."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any, Final
 
@@ -128,12 +128,13 @@ class CrawlThread:
 
     def _run(self) -> None:
         ports: list[int] = []
-        if self._shows_demonstration:
-            with suppress(ComityError), open_state(self._settings) as state:
-                ports = unfinished_ports(state.database)
-            self._is_demo_wanted = len(ports) == len(SITES)
+        is_first = self._shows_demonstration
         while not self._stopping.is_set():
             try:
+                if is_first:
+                    ports = self._interrupted_demonstration()
+                    is_first = False
+                    self._is_demo_wanted = self._is_demo_wanted or len(ports) == len(SITES)
                 if self._is_demo_wanted:
                     self._is_demo_running, self._is_demo_wanted = True, False
                     self._crawl_demonstration(ports)
@@ -148,6 +149,11 @@ class CrawlThread:
             finally:
                 self._is_demo_running, self._is_working = False, False
                 ports = []
+
+    def _interrupted_demonstration(self) -> list[int]:
+        """The ports of a demonstration that was not crawled to its end; empty if there is none."""
+        with open_state(self._settings) as state:
+            return unfinished_ports(state.database)
 
     def _may_work(self) -> bool:
         with self._lock:

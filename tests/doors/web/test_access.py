@@ -15,7 +15,8 @@ from comity.doors.web.access import Access, AccessSettings, RequestHead, is_loop
 from comity.doors.web.application import ROUTERS
 from comity.doors.web.audiences import RouteTable
 from comity.doors.web.errors import ApiError
-from comity.doors.web.logins import FAILURE_WINDOW_S, MAX_FAILURES, LoginThrottle
+from comity.doors.web.logins import FAILURE_WINDOW_S, MAX_FAILURES, LoginThrottle, wait_after
+from comity.operate.activity import LoginAttempt
 from comity.upkeep.expire_locks import QueueSweeper
 from tests.doors.web.served import PASSWORD, PASSWORD_HASH, TOKEN, TOKEN_HASH, WITH_TOKEN, Served, served, until
 
@@ -182,6 +183,32 @@ def test_guessing_passwords_is_slowed_down(kept: Served) -> None:
         assert (stopped.status_code, stopped.json()["error"]) == (429, "too_many_attempts")
         assert 1 <= int(stopped.headers["retry-after"]) <= FAILURE_WINDOW_S + 1
         assert guesser.get("/admin/session", headers=WITH_TOKEN).json()["kind"] == "token"
+
+
+def test_every_process_of_a_state_counts_wrong_passwords(api_url: str) -> None:
+    configured = {"env": "dev", "admin_password_hash": PASSWORD_HASH}
+    with served(api_url, **configured) as one, served(api_url, **configured) as other:
+        with one.client() as guesser:
+            guesser.post("/admin/session", json={"password": "a wrong one, before"})
+            assert guesser.post("/admin/session", json={"password": PASSWORD}).status_code == 201
+            for number in range(MAX_FAILURES):
+                assert guesser.post("/admin/session", json={"password": f"guess {number}"}).status_code == 401
+        with other.client() as guesser:
+            stopped = guesser.post("/admin/session", json={"password": PASSWORD})
+        assert (stopped.status_code, stopped.json()["error"]) == (429, "too_many_attempts")
+        assert 1 <= int(stopped.headers["retry-after"]) <= FAILURE_WINDOW_S + 1
+
+
+def test_a_correct_password_and_the_end_of_the_window_forgive_wrong_ones() -> None:
+    wrong = [LoginAttempt("192.0.2.1", is_correct=False, age_s=float(age)) for age in range(10, 10 + MAX_FAILURES)]
+    correct = LoginAttempt("192.0.2.1", is_correct=True, age_s=9.0)
+    assert wait_after(wrong, "192.0.2.1") == FAILURE_WINDOW_S - (9 + MAX_FAILURES)
+    assert wait_after(wrong, "192.0.2.2") == 0
+    assert wait_after(wrong[:-1], "192.0.2.1") == 0
+    assert wait_after([correct, *wrong], "192.0.2.1") == 0
+    assert wait_after([*wrong[:-1], correct, wrong[-1]], "192.0.2.1") == 0
+    others = [LoginAttempt(f"2001:db8::{number}", is_correct=False, age_s=1.0) for number in range(MAX_FAILURES)]
+    assert wait_after([*others, *wrong], "2001:db8::99") == FAILURE_WINDOW_S - 1
 
 
 def test_outside_dev_the_cookie_is_only_for_this_host_over_tls(sqlite_url: str) -> None:

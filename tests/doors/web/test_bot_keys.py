@@ -9,8 +9,12 @@ from typing import Any
 
 import httpx
 import pytest
+from fastapi.routing import iter_route_contexts
 
 from comity.doors.web.access import MAX_WRONG_KEYS
+from comity.doors.web.console.pages import bots as bot_pages
+from comity.model.bot import RESERVED_BOT_IDS, check_bot_id
+from comity.model.errors import BadInput
 from tests.doors.web.served import TOKEN_HASH, WITH_TOKEN, Served, served, until
 
 PULL = "/api/crawl/pull/"
@@ -35,6 +39,16 @@ def refusal(answer: httpx.Response) -> tuple[int, str]:
     assert body["success"] is False
     assert isinstance(body["details"], dict)
     return answer.status_code, body["error"]
+
+
+def test_no_bot_has_the_name_of_a_page() -> None:
+    """/admin/bots/new is the form for a new bot: the page of a bot with that id could not be reached."""
+    paths = [context.path or "" for context in iter_route_contexts(bot_pages.router.routes)]
+    fixed = {path.rpartition("/")[2] for path in paths if "{" not in path and path != "/admin/bots"}
+    assert fixed == RESERVED_BOT_IDS
+    for name in fixed:
+        with pytest.raises(BadInput, match="a page of the console"):
+            check_bot_id(name)
 
 
 def test_a_key_admits_its_own_bot_and_no_other(api: Served, admin: httpx.Client) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from comity import __version__
 from comity.doors.web.console.live import VIEWS
 from comity.doors.web.negotiation import prefers_html, wants_page
 from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, WITH_TOKEN, Served, served
@@ -82,7 +83,47 @@ def test_one_path_serves_a_page_and_json(dev: Served) -> None:
         # What has no page answers JSON to a browser, too.
         assert kind(client.get("/admin/session", headers={"Accept": BROWSER})) == "application/json"
         assert client.get("/", headers={"Accept": BROWSER}).headers["location"] == "/admin"
-        assert client.get("/").status_code == 404
+
+
+def test_a_program_finds_its_way(sqlite_url: str) -> None:
+    with served(sqlite_url, env="dev", admin_prefix="/console") as running, running.client() as client:
+        links = client.get("/").json()["links"]
+        assert (links["admin"], links["search"]) == ("/console", "/search")
+        operations = client.get(links["admin"]).json()["links"]
+        assert operations["list_hosts"] == "/console/hosts"
+        assert all(client.get(path).status_code != 404 for path in links.values())
+        assert not any("{" in path for path in operations.values())
+
+
+def test_a_slash_at_the_end_changes_nothing(sqlite_url: str) -> None:
+    with served(sqlite_url, env="dev") as running, running.client() as client:
+        for path in ("/admin", "/admin/hosts", "/docs"):
+            assert client.get(f"{path}/").status_code == 200, path
+            page = client.get(f"{path}/", headers={"Accept": BROWSER})
+            assert (page.status_code, kind(page)) == (200, "text/html"), path
+        assert client.get("/admin/hosts/?limit=3").json()["limit"] == 3
+        assert client.get("/admin/nothing/").status_code == 404
+        assert client.get("/admin/hosts//").status_code == 404
+        assert client.delete("/admin/hosts/").status_code == 405
+    with served(sqlite_url, env="prod", admin_token_hash=(TOKEN_HASH,)) as running, running.client() as client:
+        assert client.get("/admin/hosts/").status_code == 401
+
+
+def test_error_pages_show_strangers_nothing_of_the_console(sqlite_url: str) -> None:
+    closed = served(sqlite_url, env="prod", admin_token_hash=(TOKEN_HASH,))
+    with closed as running, running.client(headers={"Accept": BROWSER}) as client:
+        refused = client.get("/nonsense")
+        known = client.get("/admin/nonsense", headers=WITH_TOKEN)
+        wrong = client.get("/admin/nonsense", headers={"Authorization": "Bearer wrong"})
+        login = client.get("/admin/login")
+    assert (refused.status_code, known.status_code) == (404, 404)
+    for page in (refused, wrong, login):
+        assert f"Comity {__version__}" not in page.text
+        assert "/admin/hosts" not in page.text
+        assert "nav-link" not in page.text
+        assert 'id="keys"' not in page.text
+    assert f"Comity {__version__}" in known.text
+    assert "nav-link" in known.text
 
 
 def test_a_form_goes_to_the_page_and_json_to_the_api(dev: Served) -> None:

@@ -5,7 +5,7 @@ Lists are paged by key, not by offset (`paging`), and each of their orders has a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -16,6 +16,8 @@ from sqlalchemy import (
     Integer,
     Row,
     Select,
+    Table,
+    and_,
     case,
     cast,
     func,
@@ -25,7 +27,7 @@ from sqlalchemy import (
     text,
 )
 
-from comity.database.queue.paging import Conditions, PageOf, SortKey, Sorts, by, count_up_to, page_of
+from comity.database.queue.paging import Conditions, Found, PageOf, SortKey, Sorts, by, count_up_to, page_of, searched
 from comity.database.queue.tables import (
     FAILED,
     FAILING,
@@ -82,8 +84,11 @@ _RESULT_COLUMNS: Final = [column for column in crawl_results.c if column.name !=
 _LATE_COLUMNS: Final = [column for column in late_submissions.c if column.name != "raw_html"]
 
 
-def policies(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[Any]]:
+def policies(connection: Connection, page: PageOf, **wanted: Any) -> Found:
     """A page of policies, each with its host."""
+    is_unindexed = wanted.get("containing") or wanted.get("schedule") is not None
+    if is_unindexed and page.sort in ("next_run_at", "priority", "url"):
+        return _searched(connection, page, _policies(), crawl_policies, POLICY_SORTS, _policy_conditions, wanted)
     conditions = _policy_conditions(wanted)
     groups: Sequence[Conditions] = ((),)
     if page.sort == "next_run_at" and wanted.get("enabled") is None and wanted.get("due_by") is None:
@@ -91,8 +96,10 @@ def policies(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[An
     return page_of(connection, _policies(), crawl_policies, POLICY_SORTS, page, conditions, groups)
 
 
-def jobs(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[Any]]:
+def jobs(connection: Connection, page: PageOf, **wanted: Any) -> Found:
     """A page of jobs, each with its host. Without a status, it is put together from the pages of each."""
+    if wanted.get("containing") and page.sort == "created_at":
+        return _searched(connection, page, _jobs(), crawl_jobs, JOB_SORTS, _job_conditions, wanted)
     groups: Sequence[Conditions] = ((),)
     if page.sort in ("created_at", "priority") and wanted.get("status") is None and wanted.get("bot_id") is None:
         groups = tuple((crawl_jobs.c.status == str(status),) for status in JobStatus)
@@ -100,12 +107,29 @@ def jobs(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[Any]]:
     return page_of(connection, _jobs(), crawl_jobs, sorts, page, _job_conditions(wanted), groups)
 
 
-def results(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[Any]]:
+def results(connection: Connection, page: PageOf, **wanted: Any) -> Found:
     """A page of results, without their HTML."""
+    if wanted.get("containing") and page.sort == "created_at":
+        return _searched(connection, page, _results(), crawl_results, RESULT_SORTS, _result_conditions, wanted)
     return page_of(connection, _results(), crawl_results, RESULT_SORTS, page, _result_conditions(wanted))
 
 
-def late(connection: Connection, page: PageOf, **wanted: Any) -> list[Row[Any]]:
+def _searched(
+    connection: Connection,
+    page: PageOf,
+    selected: Select[Any],
+    table: Table,
+    sorts: Sorts,
+    conditions_of: Callable[[Mapping[str, Any]], list[ColumnElement[bool]]],
+    wanted: Mapping[str, Any],
+) -> Found:
+    """A page of rows of which something is asked that has no index, such as a text in the URL; the order has one."""
+    unindexed = {name: value for name, value in wanted.items() if name in ("containing", "schedule")}
+    others = {name: value for name, value in wanted.items() if name not in unindexed}
+    return searched(connection, selected, table, sorts, page, conditions_of(others), and_(*conditions_of(unindexed)))
+
+
+def late(connection: Connection, page: PageOf, **wanted: Any) -> Found:
     """A page of submissions that came after their lock had run out, without their HTML."""
     table = late_submissions
     statement: Select[Any] = select(*_LATE_COLUMNS, crawl_jobs.c.url, crawl_jobs.c.status.label("job_status")).join(
@@ -196,6 +220,9 @@ def _result_conditions(wanted: Mapping[str, Any]) -> list[ColumnElement[bool]]:
     table = crawl_results
     columns = {name: table.c[name] for name in ("id", "url", "job_id", "policy_id", "currency", "in_stock", "bot_id")}
     conditions = [*equal(wanted, columns), *_of_time(table.c.created_at, wanted)]
+    if wanted.get("url") is not None:  # a result has the URL of its job, and jobs have an index for it
+        jobs_of_url = select(crawl_jobs.c.id).where(crawl_jobs.c.url == wanted["url"])
+        conditions.append(table.c.job_id.in_(jobs_of_url))
     if wanted.get("without_policy"):
         conditions.append(table.c.policy_id.is_(None))
     return [*conditions, *_containing(table.c.url, wanted)]

@@ -1,13 +1,21 @@
-"""Logins: the limit on wrong passwords and keys, and admin tokens."""
+"""Logins: the limit on wrong passwords and keys, and admin tokens.
+
+Each process counts what it sees itself; wrong passwords are counted for all processes of a state by the record of what
+was done, which has every attempt.
+"""
 
 from __future__ import annotations
 
 import hmac
 import secrets
 from collections import OrderedDict, deque
+from collections.abc import Sequence
 from hashlib import sha256
 from ipaddress import IPv6Address, ip_address, ip_network
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from comity.operate.activity import LoginAttempt
 
 MAX_FAILURES: Final = 5
 FAILURE_WINDOW_S: Final = 900.0
@@ -40,6 +48,18 @@ class LoginThrottle:
     def forgive(self, client: str) -> None:
         """Forget the failures of an address after a correct password."""
         self._failures.pop(_network(client), None)
+
+
+def wait_after(attempts: Sequence[LoginAttempt], client: str) -> float:
+    """Seconds until an address may try again, by the attempts that every process of the state recorded."""
+    network, ages = _network(client), list[float]()
+    for attempt in attempts:  # the newest first
+        if _network(attempt.address) != network:
+            continue
+        if attempt.is_correct or len(ages) == MAX_FAILURES:
+            break
+        ages.append(attempt.age_s)
+    return max(0.0, FAILURE_WINDOW_S - ages[-1]) if len(ages) == MAX_FAILURES else 0.0
 
 
 def is_token(token: str, hashes: tuple[str, ...]) -> bool:

@@ -92,6 +92,10 @@ class AccessMiddleware:
         accepts = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         is_page = wants_page(scope["method"], accepts)
         match = self._routes.match(forwarded["method"], scope["path"], wants_page=is_page)
+        if not match.is_found and not match.methods and len(scope["path"]) > 1 and scope["path"].endswith("/"):
+            # A path with a slash at its end is served as the path without it: an address is often typed so.
+            scope, forwarded = _without_slash(scope), _without_slash(forwarded)
+            match = self._routes.match(forwarded["method"], scope["path"], wants_page=is_page)
         is_for_bots = match.rules is not None and match.rules.audience is Audience.BOT
         state = forwarded.setdefault("state", {})
         state["is_for_bots"] = is_for_bots
@@ -152,6 +156,11 @@ class AccessMiddleware:
                 return to_login(Request(scope), settings.prefix)
             return error_page(Request(scope), error, is_dev=settings.is_dev)
         return response_to(error, is_dev=settings.is_dev, for_bots=is_for_bots(scope))
+
+
+def _without_slash(scope: Scope) -> Scope:
+    path = scope["path"][:-1]
+    return {**scope, "path": path, "raw_path": quote(path).encode()}
 
 
 def _wants_error_page(rules: RouterRules | None, headers: Mapping[str, str]) -> bool:

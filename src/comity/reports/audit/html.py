@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
+from html import unescape
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -29,6 +30,7 @@ _ROWS_AT_ONCE: Final = 10
 _MOST_SOURCES: Final = 5
 _MOST_WARNINGS: Final = 10
 _LONGEST_HOST: Final = 100
+_HEAD_LENGTH: Final = 2000  # characters in which the policy stands
 _MOST_BYTES: Final = 6_000_000
 
 _EARLY: Final = frozenset(map(str, EndReason)) - frozenset(map(str, DONE))
@@ -57,7 +59,7 @@ def html_page(report: AuditReport) -> Iterator[str]:
     yield element(
         "head",
         element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_policy()),
+        element("meta", http_equiv="Content-Security-Policy", content=report_policy()),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="referrer", content="no-referrer"),
         element("meta", name="robots", content="noindex"),
@@ -375,14 +377,20 @@ def _file(name: str) -> str:
 
 
 @cache
-def _policy() -> str:
-    """Nothing but the style and the script of this very page."""
+def report_policy() -> str:
+    """The Content-Security-Policy of a report: nothing but its own style and script."""
     style, script = (_digest(_file(name)) for name in ("page.css", "page.js"))
     return f"default-src 'none'; style-src {style}; script-src {script}; base-uri 'none'; form-action 'none'"
 
 
 def _digest(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode('ascii')}'"
+
+
+def is_current(path: Path) -> bool:
+    """Whether a report has the style and the script of this version; those of another are not in its policy."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return report_policy() in unescape(file.read(_HEAD_LENGTH))
 
 
 def write_html(report: AuditReport, path: Path) -> int:

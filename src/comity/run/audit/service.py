@@ -12,7 +12,7 @@ from typing import Final
 from comity.model.audit import AuditInfo
 from comity.model.errors import BadInput, ComityError, NotFound
 from comity.reports.audit.build import report_of
-from comity.reports.audit.html import write_html
+from comity.reports.audit.html import is_current, write_html
 from comity.reports.audit.stored import INFO, StoredAudit, audit_folder
 from comity.rules.seed_list import read_seed
 from comity.run.audit.audit import AuditRun, plan_audit
@@ -103,10 +103,11 @@ class AuditService:
         return StoredAudit(folder)
 
     def report(self, audit_id: str) -> Path:
-        """The report of an audit as an HTML file beside its tables; written anew if the audit went on since."""
+        """The report of an audit as an HTML file beside its tables; written anew if the audit or Comity changed."""
         stored = self.stored(audit_id)
         path = stored.folder / REPORT
-        if not path.exists() or path.stat().st_mtime < (stored.folder / INFO).stat().st_mtime:
+        is_old = not path.exists() or path.stat().st_mtime < (stored.folder / INFO).stat().st_mtime
+        if is_old or not is_current(path):
             write_html(report_of(stored), path)
         return path
 

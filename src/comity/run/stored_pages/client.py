@@ -19,6 +19,7 @@ MOST_BYTES: Final = 2_000_000
 _MOST_WAIT_S: Final = 60.0  # for the questions of others, a process to start and the answer
 _CPU_SECONDS: Final = 2 * SECONDS  # two threads; the child itself stops at `SECONDS`
 _MOST_CHILDREN: Final = 2
+_IDLE_S: Final = 900.0  # a process takes a third of a second to start, which a page should not wait for often
 _RESIDENT_BYTES: Final = 500 << 20
 
 
@@ -44,6 +45,7 @@ class StoredPages:
             "comity.run.stored_pages.worker",
             max_body_bytes=1,
             most_children=_MOST_CHILDREN,
+            idle_seconds=_IDLE_S,
             max_resident_bytes=_RESIDENT_BYTES,
         )
         return cls(place, takedowns, pool)

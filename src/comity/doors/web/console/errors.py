@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from fastapi import Request
 from fastapi.responses import RedirectResponse, Response
 
+from comity.doors.web.access import Caller
 from comity.doors.web.console.page import PAGE_HEADERS, PREFIX, render
 from comity.doors.web.errors import ApiError, described
 from comity.model.queue import BotRefused
@@ -29,10 +30,11 @@ _TITLES: Final = {
 
 
 def error_page(request: Request, error: Exception, *, is_dev: bool) -> Response:
-    """Render an error. Outside dev, errors on our side are masked."""
+    """Render an error. Outside dev, errors on our side are masked, and strangers see nothing else of the console."""
     if isinstance(error, BotRefused):
         error = ApiError(409, str(error.code), error.message)
     status, code, message = described(error, is_dev=is_dev)
+    caller: Caller | None = getattr(request.state, "caller", None)
     response = render(
         request,
         "error.html",
@@ -40,6 +42,7 @@ def error_page(request: Request, error: Exception, *, is_dev: bool) -> Response:
         status=status,
         code=code,
         status_code=status,
+        is_stranger=not is_dev and (caller is None or caller.role is None),
         message=message[:1].upper() + message[1:],
         details=error.details if isinstance(error, ApiError) else None,
     )

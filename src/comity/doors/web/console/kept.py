@@ -46,11 +46,14 @@ class Kept:
         self._is_closed = False
 
     def get(self, name: str, count: Callable[[], Value], *, for_s: float = 2.0) -> Value:
-        """The figure of this name; `count` is called if it is not known or too old."""
+        """The figure of this name; `count` is called if it is not known or too old.
+
+        With `for_s=0`, only a figure that takes long is kept at all.
+        """
         entry = self._entry(name)
         value = cast(Value, entry.value)
         age = self._age(entry)
-        if age is not None and age < max(for_s, _SHARE * entry.took_s):
+        if age is not None and age < max(for_s, _SHARE * entry.took_s if entry.took_s > _QUICK_S else 0):
             return value
         if age is not None and age < _OLDEST_S and entry.took_s > _QUICK_S:
             self._count_behind(entry, count)
@@ -70,7 +73,8 @@ class Kept:
         if age is not None and age < max(for_s, _SHARE * entry.took_s):
             return cast(Value, entry.value)
         counting = self._count_behind(entry, count)
-        if counting is not None:
+        # Where the last count took longer, this one would be waited for in vain.
+        if counting is not None and (age is None or age >= _OLDEST_KNOWN_S or entry.took_s <= wait_s):
             with suppress(FutureTimeout):
                 counting.result(wait_s)
         age = self._age(entry)

@@ -1,14 +1,16 @@
 """Live regions: parts of pages that follow the state, by server-sent events.
 
 A view is a named function of the services and its parameters to a fragment of HTML. Each is rendered in one task of
-this process, however many browsers look at it, at most every two seconds, and sent only if it has changed. A view that
-costs much is rendered less often: it takes at most a tenth of one thread's time. Fragments are the same for every
-viewer, so they hold no actions.
+this process, however many browsers look at it, at most every two seconds, and sent only if it has changed. Views that
+cost much are rendered less often: all of them together take at most a fortieth of one processor, because a crawl in the
+same process needs the rest. Fragments are the same for every viewer, so they hold no actions.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -27,10 +29,12 @@ if TYPE_CHECKING:
 EVERY_S: Final = 2.0
 HEARTBEAT_S: Final = 15.0
 MAX_STREAMS: Final = 200
+MAX_STREAMS_OF_ONE: Final = 60  # of one user, or without a login of this machine
 MAX_VIEWS_OF_A_STREAM: Final = 8
 MAX_CHANNELS: Final = 400
+MAX_CHANNELS_OF_ONE: Final = 100
 _SHARE: Final = 10  # a view rests this many times as long as it took
-_TICK_S: Final = 1.0  # how soon a stream notices that the server ends
+_SHARE_OF_PROCESSOR: Final = 40  # and, multiplied by the number of views, as the processor time that it took
 
 View = Callable[["WebServices", Mapping[str, str]], str]
 VIEWS: Final[dict[str, View]] = {}
@@ -63,9 +67,9 @@ class _Channel:
     """One view with its parameters: its last fragment, who waits for the next, and the task that renders it."""
 
     fragment: str | None = None
+    data: bytes = b""
+    """The fragment as the lines of an event, made once for all viewers."""
     version: int = 0
-    rendered_at: float = 0.0
-    viewers: int = 0
     task: asyncio.Task[None] | None = None
     waiting: set[asyncio.Event] = field(default_factory=set)
 
@@ -76,12 +80,27 @@ class LiveHub:
     def __init__(self) -> None:
         self._channels: dict[str, _Channel] = {}
         self._threads = anyio.CapacityLimiter(2)
-        self.streams = 0
+        self._awake: set[asyncio.Event] = set()
+        self._followed: dict[str, Counter[str]] = {}  # by owner: how many of its streams follow each channel
+        self._streams_of: Counter[str] = Counter()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._is_closing = False
 
+    @property
+    def streams(self) -> int:
+        """How many are open."""
+        return self._streams_of.total()
+
     def close(self) -> None:
-        """Have every stream end within a second or so; may be called from any thread."""
+        """Have every stream end; may be called from any thread."""
         self._is_closing = True
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has ended, and the streams with it
+                self._loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        for each in self._awake:
+            each.set()
 
     def fresh(self, key: str) -> str | None:
         """What a channel rendered a moment ago, if it did; saves each viewer's page from asking the database again."""
@@ -89,17 +108,27 @@ class LiveHub:
         is_fresh = channel is not None and channel.task is not None and not channel.task.done()
         return channel.fragment if channel is not None and is_fresh else None
 
+    def has_room(self, owner: str, keys: Sequence[str]) -> bool:
+        """Whether another stream may be opened: there is room for it, and its owner has not too many."""
+        followed = self._followed.get(owner, Counter())
+        return (
+            self.streams < MAX_STREAMS
+            and self._streams_of[owner] < MAX_STREAMS_OF_ONE
+            and len(self._channels.keys() | set(keys)) <= MAX_CHANNELS
+            and len(followed.keys() | set(keys)) <= MAX_CHANNELS_OF_ONE
+        )
+
     async def stream(
-        self, services: WebServices, keys: Sequence[str], is_admitted: Callable[[], Awaitable[bool]]
+        self, services: WebServices, keys: Sequence[str], is_admitted: Callable[[], Awaitable[bool]], owner: str = ""
     ) -> AsyncIterator[bytes]:
         """Events of some views; each event is named by the number of its view."""
-        self.streams += 1
-        channels = [self._join(services, key) for key in keys]
+        if not self.has_room(owner, keys):  # others came between the check of the request and its answer
+            yield b"retry: 30000\n\n"
+            return
+        loop = self._loop = asyncio.get_running_loop()
         awake = asyncio.Event()
-        for channel in channels:
-            channel.waiting.add(awake)
+        channels = self._join(services, owner, keys, awake)
         sent = [0] * len(channels)
-        loop = asyncio.get_running_loop()
         beat_at = loop.time() + HEARTBEAT_S
         try:
             yield b"retry: 5000\n\n"
@@ -108,7 +137,7 @@ class LiveHub:
                 for number, channel in enumerate(channels):
                     if channel.version != sent[number]:
                         sent[number] = channel.version
-                        yield _event(number, channel.fragment or "")
+                        yield b"event: %d\n%b\n" % (number, channel.data)
                 if loop.time() >= beat_at:
                     if not await is_admitted():
                         yield b"event: ended\ndata:\n\n"
@@ -116,27 +145,33 @@ class LiveHub:
                     beat_at = loop.time() + HEARTBEAT_S
                     yield b":\n\n"
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(_TICK_S):
+                    async with asyncio.timeout_at(beat_at):
                         await awake.wait()
         finally:
-            self.streams -= 1
-            for channel in channels:
-                channel.waiting.discard(awake)
-                channel.viewers -= 1
+            self._leave(owner, keys, awake)
 
-    def _join(self, services: WebServices, key: str) -> _Channel:
-        channel = self._channels.get(key)
-        if channel is None:
-            channel = self._channels[key] = _Channel()
-        channel.viewers += 1
-        if channel.task is None or channel.task.done():
-            channel.task = asyncio.create_task(self._render(services, key, channel))
-        return channel
+    def _join(self, services: WebServices, owner: str, keys: Sequence[str], awake: asyncio.Event) -> list[_Channel]:
+        self._awake.add(awake)
+        self._streams_of[owner] += 1
+        self._followed.setdefault(owner, Counter()).update(keys)
+        found = []
+        for key in keys:
+            channel = self._channels.setdefault(key, _Channel())
+            channel.waiting.add(awake)
+            if channel.task is None or channel.task.done():
+                channel.task = asyncio.create_task(self._render(services, key, channel))
+            found.append(channel)
+        return found
 
-    @property
-    def is_full(self) -> bool:
-        """Whether another stream would be too many."""
-        return self.streams >= MAX_STREAMS or len(self._channels) >= MAX_CHANNELS
+    def _leave(self, owner: str, keys: Sequence[str], awake: asyncio.Event) -> None:
+        self._awake.discard(awake)
+        self._streams_of -= Counter([owner])
+        left = self._followed[owner] = self._followed[owner] - Counter(keys)
+        if not left:
+            del self._followed[owner]
+        for key in keys:
+            if key in self._channels:
+                self._channels[key].waiting.discard(awake)
 
     async def _render(self, services: WebServices, key: str, channel: _Channel) -> None:
         """Render a view again and again while anyone looks at it."""
@@ -146,29 +181,36 @@ class LiveHub:
         function, parameters = VIEWS[name], dict(parse_qsl(query, keep_blank_values=True))
         loop = asyncio.get_running_loop()
 
-        def act() -> str:
+        def act() -> tuple[str, float]:
+            began = time.thread_time()
             with viewing(Viewing(prefix=services.access.settings.prefix, services=services)):
-                return function(services, parameters)
+                return function(services, parameters), time.thread_time() - began
 
         has_failed = False
-        while channel.viewers > 0 and not self._is_closing:
+        while channel.waiting and not self._is_closing:
             began = loop.time()
             fragment: str | None
             try:
-                fragment = await anyio.to_thread.run_sync(act, limiter=self._threads)
+                fragment, processor_s = await anyio.to_thread.run_sync(act, limiter=self._threads)
                 has_failed = False
             except Exception as error:  # whatever a view raises, its viewers keep what they have
                 if not has_failed:
                     LOG.warning("the live view %s failed: %s", name, type(error).__name__)
-                has_failed, fragment = True, channel.fragment
+                has_failed, fragment, processor_s = True, channel.fragment, 0.0
             if fragment != channel.fragment:
                 channel.fragment, channel.version = fragment, channel.version + 1
+                channel.data = _data(fragment or "")
                 for each in channel.waiting:
                     each.set()
-            await asyncio.sleep(max(EVERY_S, _SHARE * (loop.time() - began)))
-        self._channels.pop(key, None)
+            await asyncio.sleep(rest_s(loop.time() - began, processor_s, len(self._channels)))
+        if self._channels.get(key) is channel:
+            del self._channels[key]
 
 
-def _event(number: int, fragment: str) -> bytes:
-    lines = "".join(f"data: {line}\n" for line in fragment.splitlines() or [""])
-    return f"event: {number}\n{lines}\n".encode("utf-8", "replace")
+def rest_s(took_s: float, processor_s: float, views: int) -> float:
+    """How long a view rests after it took so long, and so much of the processor, while so many views are followed."""
+    return max(EVERY_S, _SHARE * took_s, _SHARE_OF_PROCESSOR * views * processor_s)
+
+
+def _data(fragment: str) -> bytes:
+    return "".join(f"data: {line}\n" for line in fragment.splitlines() or [""]).encode("utf-8", "replace")

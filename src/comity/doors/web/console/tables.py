@@ -209,23 +209,34 @@ class Table:
         shown = rows[-query.limit :] if has_more and query.before else rows[: query.limit]
         return Listing(self, query, shown, has_more, total, total_is_exact, path, more, cursor)
 
-    def csv(self, rows: Iterable[Any]) -> StreamingResponse:
+    def csv(self, rows: Iterable[Any], *, is_begun: bool = False) -> StreamingResponse:
         """Send rows as CSV, at most 100,000 of them, as they are read.
 
-        The first rows are read here: what is wrong with the list is an error then, not a file that breaks off.
+        The first rows are read here: what is wrong with the list is an error then, not a file that breaks off. A list
+        that has done so itself `is_begun`: where few rows match a filter, the first may be far away. It may give None
+        between rows, while it looks for the next: the server then notices if the client has left.
         """
         left = iter(rows)
-        first = list(islice(left, _CSV_CHUNK))
+        first = [] if is_begun else list(islice(left, _CSV_CHUNK))
         headers = {"Content-Disposition": f'attachment; filename="{self.name}.csv"'}
         return StreamingResponse(self._lines(chain(first, left)), media_type="text/csv; charset=utf-8", headers=headers)
 
     def _lines(self, rows: Iterable[Any]) -> Iterator[bytes]:
         columns = [column for column in self.columns if column.in_csv]
         yield csv_line([column.name for column in columns]).encode()
-        left = islice(rows, MOST_CSV_ROWS)
-        while chunk := list(islice(left, _CSV_CHUNK)):
-            lines = "".join(csv_line([column.text(row) for column in columns]) for row in chunk)
-            yield lines.encode("utf-8", "replace")
+        lines: list[str] = []
+        left = MOST_CSV_ROWS
+        for row in rows:
+            if row is not None:
+                lines.append(csv_line([column.text(row) for column in columns]))
+                left -= 1
+            if row is None or len(lines) == _CSV_CHUNK or not left:
+                yield "".join(lines).encode("utf-8", "replace")
+                lines.clear()
+            if not left:
+                return
+        if lines:
+            yield "".join(lines).encode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)

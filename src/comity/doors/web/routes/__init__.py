@@ -18,6 +18,7 @@ from comity.doors.web.routes import (
     grants,
     health,
     hosts,
+    links,
     queue,
     runs,
     search,
@@ -30,6 +31,8 @@ from comity.doors.web.routes import (
 
 API_ROUTERS: Final[tuple[APIRouter, ...]] = (
     health.router,
+    links.public_router,
+    links.router,
     docs.router,
     search.router,
     session.login_router,

@@ -21,6 +21,7 @@ from comity.doors.web.requests import AuditRequest, Limit, Line
 from comity.doors.web.services import Services, WebServices
 from comity.reports.audit.build import compare_stored, report_of
 from comity.reports.audit.find import find_audit
+from comity.reports.audit.html import report_policy
 from comity.reports.audit.stored import StoredAudit, stored_audits
 from comity.run.audit.advice import advice_for
 
@@ -29,10 +30,7 @@ AuditId = Annotated[str, Path(description="The name of an audit.", max_length=20
 _HTML: Final[dict[int | str, dict[str, Any]]] = {
     200: {"content": {"text/html": {}}, "description": "The report, as one HTML page."}
 }
-REPORT_POLICY: Final = (
-    "sandbox allow-scripts allow-popups; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
-)
+REPORT_POLICY: Final = f"sandbox allow-scripts allow-popups; {report_policy()}; frame-ancestors 'self'"
 """A report is shown in an origin of its own: whatever it contains, it cannot reach the console's cookies or pages."""
 
 

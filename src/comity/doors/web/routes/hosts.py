@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import Query
@@ -255,13 +256,9 @@ def claims(services: Services) -> ClaimsView:
 def status(services: Services) -> StatusView:
     """Show workers, queues, throughput and errors. Estimated figures are marked as such."""
     state = services.state
-    found = status_of(
-        state.database,
-        state.clock,
-        lease_s=state.settings.lease_minutes * 60,
-        heartbeat_s=state.settings.heartbeat_minutes * 60,
-    )
-    return status_view(found, worker_state)
+    lease_s, heartbeat_s = state.settings.lease_minutes * 60, state.settings.heartbeat_minutes * 60
+    count = partial(status_of, state.database, state.clock, lease_s=lease_s, heartbeat_s=heartbeat_s)
+    return status_view(services.kept.get("status", count, for_s=0), worker_state)
 
 
 def urls_of_host(services: WebServices, host: str, state: str, *, after: str | None, limit: int) -> ListPage[HostUrl]:

@@ -12,10 +12,12 @@ from comity.doors.schemas.base import Instant, Schema
 from comity.doors.web.access import Caller
 from comity.doors.web.audiences import Audience, Router
 from comity.doors.web.errors import ApiError, error_responses
+from comity.doors.web.logins import FAILURE_WINDOW_S, wait_after
 from comity.doors.web.notices import set_cookie
 from comity.doors.web.requests import LoginRequest
 from comity.doors.web.services import CurrentCaller, Services, WebServices
 from comity.model.console import Role
+from comity.operate.activity import login_attempts
 from comity.operate.console_users import decoy_hash, hash_of, is_password
 
 router = Router(Audience.ADMIN, any_role=True, prefix="/admin/session", tags=["session"])
@@ -61,6 +63,9 @@ async def start_session(
         raise ApiError(403, "login_not_configured", "no user can log in: none is configured")
     client, now = request.client.host if request.client else "", clock.seconds()
     wait_s = services.throttle.wait_s(client, now)
+    if not wait_s:  # another process of the state may have seen the wrong passwords
+        attempts = await asyncio.to_thread(login_attempts, services.state.database, clock, FAILURE_WINDOW_S)
+        wait_s = wait_after(attempts, client)
     if wait_s > 0:
         raise _too_many_attempts(wait_s)
     if services.logins.locked():

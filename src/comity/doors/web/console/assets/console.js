@@ -185,7 +185,7 @@
     if (event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
     if (event.target.closest("[data-help]")) {
       event.preventDefault();
-      document.getElementById("keys").showModal();
+      document.getElementById("keys")?.showModal();
       return;
     }
     const copied = event.target.closest("[data-copy]");
@@ -248,7 +248,7 @@
     switch (event.key) {
       case "/": focus(event, "[data-search]", ".filters input[type=text]", ".why input"); break;
       case "w": focus(event, ".why input"); break;
-      case "?": event.preventDefault(); document.getElementById("keys").showModal(); break;
+      case "?": event.preventDefault(); document.getElementById("keys")?.showModal(); break;
       case "g": isGoing = true; setTimeout(() => { isGoing = false; }, 1500); break;
       case "j": move(1); break;
       case "k": move(-1); break;

@@ -60,7 +60,7 @@ def root(request: Request) -> RedirectResponse:
 def dashboard(request: Request, services: Services) -> Response:
     """Show how everything stands, and how to begin if there is nothing yet."""
     start = start_of(services) if is_empty(services.state.database) else None
-    counting = _known(services) is None
+    counting = _known(services, wait_s=_WAIT_S) is None
     return render(
         request, "dashboard/page.html", title="Dashboard", section="dashboard", start=start, is_counting=counting
     )
@@ -75,7 +75,7 @@ def help_page(request: Request) -> HTMLResponse:
 @view("dashboard")
 def dashboard_figures(services: WebServices, _parameters: Mapping[str, str]) -> str:
     """The whole dashboard; before anything is counted, the same places with nothing in them."""
-    found = _known(services)
+    found = _known(services)  # the page has waited, and a live region is rendered again
     if found is None:
         return _counting(services)
     hours = found.hours
@@ -127,9 +127,9 @@ def count_ahead(services: WebServices) -> None:
     services.kept.known(_NAME, partial(_count, services), wait_s=0)
 
 
-def _known(services: WebServices) -> Dashboard | None:
+def _known(services: WebServices, *, wait_s: float = 0.0) -> Dashboard | None:
     """The figures as they were counted last; None if that takes longer than a page may wait."""
-    return services.kept.known(_NAME, partial(_count, services), wait_s=_WAIT_S)
+    return services.kept.known(_NAME, partial(_count, services), wait_s=wait_s)
 
 
 def _count(services: WebServices) -> Dashboard:

@@ -79,7 +79,7 @@ def urls(request: Request, services: Services, host: HostName) -> Response:
         return urls_of_host(services, name, state, after=after, limit=limit)
 
     if query.wants_csv:
-        return URLS.csv(every(page_of))
+        return URLS.csv(every(page_of), is_begun=True)
     page = page_or_first(query, page_of)
     return host_page(
         request,
@@ -133,7 +133,7 @@ def evidence(request: Request, services: Services, host: HostName) -> Response:
         return host_evidence(services.state.database, name, kind=query.get("type"), after=after, limit=limit)
 
     if query.wants_csv:
-        return EVIDENCE.csv(every(page_of))
+        return EVIDENCE.csv(every(page_of), is_begun=True)
     page = page_or_first(query, page_of)
     listing = EVIDENCE.listing(query, page.items, cursor=page.next or "")
     return host_page(request, services, name, "evidence", evidence=listing, is_whole=page.is_whole)
@@ -191,7 +191,7 @@ def fetches(request: Request, services: Services, host: HostName) -> Response:
         )
 
     if query.wants_csv:
-        return FETCHES.csv(every(page_of))
+        return FETCHES.csv(every(page_of), is_begun=True)
     page = page_or_first(query, page_of)
     listing = FETCHES.listing(query, page.items, cursor=page.next or "")
     return host_page(request, services, name, "fetches", fetches=listing, is_whole=page.is_whole)
@@ -226,7 +226,7 @@ def moves(request: Request, services: Services, host: HostName) -> Response:
         return host_moves(services.state.database, name, after=after, limit=limit)
 
     if query.wants_csv:
-        return MOVES.csv(every(page_of))
+        return MOVES.csv(every(page_of), is_begun=True)
     page = page_or_first(query, page_of)
     status = host_columns(services.state.database, name)["status"]
     diagram = plots.state_diagram(

@@ -49,6 +49,7 @@ TONES: Final = {
     HostStatus.UNREACHABLE: "bad",
 }
 _REQUESTS_SHOWN: Final = 100
+_FIRST_CSV_ROWS: Final = 50
 _CSV_ROWS: Final = 1_000
 _GAP_S: Final = 60.0  # between two requests: longer ones begin a plot of their own
 _MOST_PLOTS: Final = 3
@@ -130,7 +131,7 @@ def listed(request: Request, services: Services) -> Response:
         return hosts_page(database, status=status, text=name, sort=query.sort_text, after=after, limit=limit)
 
     if query.wants_csv:
-        return HOSTS.csv(every(page_of))
+        return HOSTS.csv(every(page_of), is_begun=True)
     page = page_or_first(query, page_of)
     # Kept only as long as it pays: a small state counts them for every page.
     counts = services.kept.get("hosts by status", lambda: host_counts(database), for_s=0)
@@ -147,15 +148,17 @@ def listed(request: Request, services: Services) -> Response:
     )
 
 
-def every(page_of: Callable[[str | None, int], ListPage[Item]]) -> Iterator[Item]:
-    """All rows of a list, for CSV; the table stops at its limit of rows."""
-    after: str | None = None
-    while True:
-        page = page_of(after, _CSV_ROWS)
+def every(page_of: Callable[[str | None, int], ListPage[Item]]) -> Iterator[Item | None]:
+    """All rows of a list, for CSV, with None between two pages. The first page is read at once."""
+    return _following(page_of(None, _FIRST_CSV_ROWS), page_of)
+
+
+def _following(page: ListPage[Item], page_of: Callable[[str | None, int], ListPage[Item]]) -> Iterator[Item | None]:
+    yield from page.items
+    while page.next is not None:
+        yield None
+        page = page_of(page.next, _CSV_ROWS)
         yield from page.items
-        if page.next is None:
-            return
-        after = page.next
 
 
 def page_or_first(query: TableQuery, page_of: Callable[[str | None, int], ListPage[Item]]) -> ListPage[Item]:
@@ -321,7 +324,7 @@ def requests(request: Request, services: Services, host: HostName) -> Response:
         return host_requests(services.state.database, name, after=after, limit=limit)
 
     if query.wants_csv:
-        return REQUESTS.csv(every(page_of))
+        return REQUESTS.csv(every(page_of), is_begun=True)
     page = page_or_first(query, page_of)
     return host_page(
         request,

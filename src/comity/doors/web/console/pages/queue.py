@@ -79,7 +79,8 @@ def overview(request: Request, services: Services) -> HTMLResponse:
 def queue_figures(services: WebServices, _parameters: Mapping[str, str]) -> str:
     """The figures of the queue."""
     state = services.state
-    return fragment("queue/figures.html", glance=queue_glance(state.database, state.clock), now=state.clock.now())
+    glance = services.kept.get("queue at a glance", lambda: queue_glance(state.database, state.clock), for_s=0)
+    return fragment("queue/figures.html", glance=glance, now=state.clock.now())
 
 
 def render_queue(request: Request, template: str, *, title: str, part: str, **context: Any) -> HTMLResponse:

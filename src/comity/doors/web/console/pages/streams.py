@@ -26,11 +26,14 @@ async def follow(
     """Follow some views; each is a name, or a name and parameters: `host?host=example.org`."""
     if any(each.partition("?")[0] not in VIEWS for each in view):
         raise ApiError(404, "not_found", "there is no such view")
-    if services.live.is_full:
+    views = list(dict.fromkeys(view))
+    # Users may share an address; without a login, every request comes from this machine.
+    owner = f"user {caller.user}" if caller.user is not None else "token" if caller.by_token else "this machine"
+    if not services.live.has_room(owner, views):
         raise ApiError(503, "too_many_streams", "too many live pages are open", {"Retry-After": "30"})
 
     async def is_admitted() -> bool:
         return caller.session_name is None or await services.sessions.get(caller.session_name) is not None
 
-    stream = services.live.stream(services, list(dict.fromkeys(view)), is_admitted)
+    stream = services.live.stream(services, views, is_admitted, owner)
     return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
