@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -18,7 +19,7 @@ from comity.model.fetch import ContentTypeRules, FailureKind, FetchFailure, Fetc
 from tests.fetch.conftest import MakeFetcher
 from tests.hostile.bodies import PLAIN
 from tests.hostile.statuses import RETRY_KINDS
-from tests.hostile.web import HostileWeb
+from tests.hostile.web import Exchange, HostileWeb
 from tests.walk.site import Web
 
 
@@ -44,6 +45,28 @@ async def test_a_page_comes_back_whole_with_its_circumstances(fetcher: CurlFetch
     assert response.wire_bytes == len(PLAIN)
     assert response.content_type == "text/html; charset=utf-8"
     assert (response.content_encoding, response.truncated) == ("", False)
+
+
+async def test_what_an_answer_waits_for_us_is_not_the_hosts_time(fetcher: CurlFetcher, web: HostileWeb) -> None:
+    is_answered = threading.Event()
+
+    async def answer(exchange: Exchange) -> None:
+        await exchange.answer(PLAIN)
+        is_answered.set()
+
+    def hold_up_the_loop() -> None:
+        assert is_answered.wait(30)
+        time.sleep(0.2)
+
+    web.add("/answered", answer)
+    loop = asyncio.get_running_loop()
+    request = FetchRequest(web.url("/answered"))
+
+    def on_sent() -> None:
+        loop.call_soon(hold_up_the_loop)
+
+    response = answered(await fetcher.get(request, on_sent))
+    assert response.server_time_s < response.elapsed_s - response.sent_s - 0.1
 
 
 async def test_we_say_who_we_are_and_nothing_more(make_fetcher: MakeFetcher, web: HostileWeb) -> None:

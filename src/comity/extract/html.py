@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain, islice
-from typing import Final, cast
+from itertools import islice
+from typing import Final
 
 from turbohtml import Document, Element, Namespace
 
@@ -29,12 +29,10 @@ MAX_META_ROBOTS: Final = 64
 MAX_IMAGES: Final = 500
 MAX_FRAMES: Final = 100
 MAX_TITLE_CHARACTERS: Final = 1000
-_HREFS: Final = "//a/@href|//area/@href"
-_HEAD: Final = ("base", "link", "meta", "title", "input", "frame")
+_READ: Final = ("a", "area", "base", "link", "meta", "title", "input", "frame")
 _IMAGES: Final = ("img", "source", "meta")
 _IMAGE_SOURCES: Final = ("src", "data-src", "data-original", "data-lazy-src")  # the last three by scripts that wait
 _IMAGE_META: Final = frozenset({"og:image", "og:image:url", "og:image:secure_url", "twitter:image"})
-_SPEAKING_LINKS: Final = "a[rel],area[rel]"
 _NEXT: Final = "link[rel],a[rel],area[rel]"
 _OTHER_LINKS: Final = frozenset({"stylesheet", "icon", "preload", "preconnect", "dns-prefetch", "apple-touch-icon"})
 # What the URL parser strips from both ends of an address.
@@ -195,24 +193,33 @@ class _Reader:
         self.limits: set[PageLimit] = set()
 
     def read(self, document: Document) -> None:
-        """Take every address, then walk the few elements that say more."""
-        hrefs = cast("list[str]", document.xpath(_HREFS))
+        """Take every address and what else the page says, in one walk of the tree, which is what costs."""
+        hrefs: list[str] = []
+        nofollowed: list[str] = []
+        room = MAX_ELEMENTS
+        for element in document.iter_elements(_READ):
+            tag = element.tag
+            if tag == "a" or tag == "area":
+                href = element.attr("href")
+                if href is not None:
+                    hrefs.append(href)
+                    rel = element.attr("rel")
+                    if rel:
+                        self._take_rel(rel.lower(), href, nofollowed)
+            elif room:
+                room -= 1
+                if tag == "meta":
+                    self._take_meta(element)
+                elif tag == "link":
+                    self._take_link(element)
+                else:
+                    self._take(tag, element)
+            else:
+                self.limits.add(PageLimit.ELEMENTS)
         if len(hrefs) > MAX_ELEMENTS:
             self.limits.add(PageLimit.ELEMENTS)
             del hrefs[MAX_ELEMENTS:]
         self._take_hrefs(hrefs)
-        nofollowed: list[str] = []
-        room = MAX_ELEMENTS
-        for element in chain(document.iter_elements(_HEAD), document.select(_SPEAKING_LINKS)):
-            if not room:
-                self.limits.add(PageLimit.ELEMENTS)
-                break
-            room -= 1
-            tag = element.tag
-            if tag == "a" or tag == "area":
-                self._take_rel(element, nofollowed)
-            else:
-                self._take(tag, element)
         if self.has_next_link:
             self.next_href = self._first_next(document)
         if nofollowed:
@@ -246,15 +253,16 @@ class _Reader:
             self.limits.add(PageLimit.LINKS)
             self.links = dict.fromkeys(islice(links, MAX_LINKS))
 
-    def _take_rel(self, element: Element, nofollowed: list[str]) -> None:
+    def _take_rel(self, rel: str, href: str, nofollowed: list[str]) -> None:
         """Read what a link says about where it leads."""
-        rel = (element.attr("rel") or "").lower().split()
-        href = self._address(element.attr("href") or "")
+        if "nofollow" not in rel and "next" not in rel:
+            return
+        words, href = rel.split(), self._address(href)
         if not href:
             return
-        if "nofollow" in rel:
+        if "nofollow" in words:
             nofollowed.append(href)
-        if "next" in rel and href[0] != "#":
+        if "next" in words and href[0] != "#":
             self.has_next_link = True
 
     def _first_next(self, document: Document) -> str | None:
@@ -267,12 +275,9 @@ class _Reader:
 
     def _take(self, tag: str, element: Element) -> None:
         """Read an element of the head, or a form field; of its kind the first counts."""
-        if tag == "meta":
-            self._take_meta(element)
-        elif tag == "link":
-            self._take_link(element)
-        elif tag == "input":
-            self.has_password_field |= (element.attr("type") or "").strip().lower() == "password"
+        if tag == "input":
+            if not self.has_password_field:
+                self.has_password_field = (element.attr("type") or "").strip().lower() == "password"
         elif tag == "base":
             if self.base_href is None and (href := element.attr("href")) is not None:
                 self.base_href = self._address(href)
@@ -294,13 +299,18 @@ class _Reader:
             self.next_href = self._address(element.attr("href") or "") or None
 
     def _take_meta(self, element: Element) -> None:
-        name = (element.attr("name") or "").strip().lower()
-        if name and name in ("robots", self._agent_token):
+        said = element.attr("name")
+        name = said.strip().lower() if said else ""
+        if name and (name == "robots" or name == self._agent_token):
             if len(self.meta_robots) < MAX_META_ROBOTS:
                 self.meta_robots.append(element.attr("content") or "")
             else:
                 self.limits.add(PageLimit.META_ROBOTS)
-        elif self.refresh_href is None and (element.attr("http-equiv") or "").strip().lower() == "refresh":
+        elif (
+            self.refresh_href is None
+            and (announced := element.attr("http-equiv")) is not None
+            and announced.strip().lower() == "refresh"
+        ):
             # What stands in noscript is for readers whose page this one is not meant to be.
             is_aside = isinstance(element.parent, Element) and element.parent.tag == "noscript"
             content = (element.attr("content") or "")[: 2 * MAX_HREF_CHARACTERS]

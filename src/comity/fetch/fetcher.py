@@ -160,6 +160,7 @@ class CurlFetcher:
     def _on_done(self, easy: pycurl.Curl, code: int, message: str) -> None:
         transfer: Transfer = easy.transfer
         assert self._engine is not None
+        transfer.note_end()
         self._engine.remove(easy)
         if transfer.stale:
             transfer.begin_again()

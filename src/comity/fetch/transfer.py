@@ -7,10 +7,15 @@ next look of the sweeper if the body keeps us waiting, so nothing beyond that is
 
 from __future__ import annotations
 
+import socket
 import ssl
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from io import BytesIO
+from math import inf
+from struct import unpack_from
 from time import monotonic
 from typing import Any, Final
 
@@ -42,6 +47,12 @@ _PROTOCOLS: Final = pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS
 # Up to here a body is collected and inflated whole; beyond, it is inflated as it comes.
 _STREAM_FROM_BYTES: Final = 262_144
 _DAY_S: Final = 86_400.0
+# An answer that seems to have taken longer may have waited for us: the kernel knows when it came. Its clock counts in
+# steps of up to 10 ms.
+_SURELY_PROMPT_S: Final = 0.05
+_TICK_S: Final = 0.01
+_TCP_INFO: Final[int | None] = getattr(socket, "TCP_INFO", None)
+_LAST_DATA_RECEIVED: Final = 52  # where `struct tcp_info` has it, in milliseconds
 _NO_BODY: Final = frozenset({204, 304})
 
 
@@ -54,6 +65,7 @@ class Transfer:
     __slots__ = (
         "_address",
         "_body_limit",
+        "_came",
         "_chunks",
         "_coded",
         "_codings",
@@ -96,6 +108,7 @@ class Transfer:
         self.request = _NO_REQUEST
         self.limits: FetchLimits = _NO_REQUEST.limits
         self.started_at = self.started = self.sent = self._headed = 0.0
+        self._came = inf
         self.fault: tuple[FailureKind, str] | None = None
         self.status = self.wire_bytes = 0
         self._watermark = -1
@@ -135,6 +148,7 @@ class Transfer:
         self.started_at = started_at
         self.started = monotonic()
         self.sent = 0.0
+        self._came = inf
         self.fault = None
         self.status = self.wire_bytes = 0
         self._watermark = -1
@@ -231,6 +245,14 @@ class Transfer:
         if length is not None and length > wire_limit:
             self._leave_body(FailureKind.TOO_LARGE, f"Content-Length is {length} bytes, {wire_limit} allowed")
         return True
+
+    def note_end(self) -> None:
+        """libcurl is done: note when the answer was here at the latest.
+
+        What it then waited for us is not the host's slowness, and must not lengthen the host's delay.
+        """
+        now = monotonic()
+        self._came = now - unread_s(self.easy) if now - self.sent > _SURELY_PROMPT_S else now
 
     def result(self, code: int, message: str) -> Response | FetchFailure:
         """What the ended transfer amounts to."""
@@ -371,6 +393,7 @@ class Transfer:
 
     def _response(self, body: bytes, *, truncated: bool = False) -> Response:
         started = self.started
+        headed = self._headed if self._headed < self._came else max(self._came, self.sent)
         date = self._headers.first.get("date")
         return Response(
             self.request.url,
@@ -381,7 +404,7 @@ class Transfer:
             self._address,
             self.started_at,
             self.sent - started,
-            self._headed - started,
+            headed - started,
             monotonic() - started,
             self.wire_bytes,
             ", ".join(self._codings),
@@ -432,6 +455,22 @@ def default_ca_file() -> str | None:
     import certifi
 
     return certifi.where()
+
+
+def unread_s(easy: pycurl.Curl) -> float:
+    """How long ago the last data of a transfer's connection came, at least; 0 where the kernel does not say."""
+    descriptor = easy.getinfo(pycurl.ACTIVESOCKET)
+    if _TCP_INFO is None or not sys.platform.startswith("linux") or descriptor < 0:
+        return 0.0
+    with suppress(OSError):
+        borrowed = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fileno=descriptor)
+        try:
+            found = borrowed.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _LAST_DATA_RECEIVED + 4)
+        finally:
+            borrowed.detach()
+        if len(found) == _LAST_DATA_RECEIVED + 4:
+            return max(0.0, unpack_from("=I", found, _LAST_DATA_RECEIVED)[0] / 1000 - _TICK_S)
+    return 0.0
 
 
 _TOO_LARGE: Final = 100  # CURLE_TOO_LARGE and CURLE_PROXY have no name in older pycurl
