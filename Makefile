@@ -35,17 +35,21 @@ run: runtime ## Start the console, with scheduler and worker, and print its addr
 crawl: runtime ## Crawl a site, URL=https://…; without URL, a demonstration on this machine (more options: ARGS="…")
 	@exec .venv/bin/comity $(if $(value URL),crawl $(call quoted,$(value URL)),demo) $(ARGS)
 
-# Two lanes at once: most tests side by side at low priority; beside them, with the first claim on the cores, one by one
-# the tests that measure time (`alone`), then those that wait for processes (`roomy`). `--lane` is in tests/conftest.py.
-# A test that fails in this crowd is repeated three times by itself: it has passed only if it passes each time.
-test: dev ## Linters, types, import rules, then every test (choose some: ARGS="-k robots"; at full size: COMITY_TEST_LONG=1)
-	@.venv/bin/pytest --collect-only -qq >/dev/null 2>&1 &  # compiles every test; what is wrong shows below
-	$(checks)
-	wait
+# Three things at once: types and import rules; most tests, side by side at low priority; and, with the first claim on the
+# cores, one by one the tests that measure time (`alone`), then those that wait for processes (`roomy`). `--lane` is in
+# tests/conftest.py. A test that fails in this crowd is repeated three times by itself: it has passed only if it passes
+# each time.
+test: dev ## Linters, types, import rules, and every test (choose some: ARGS="-k robots"; at full size: COMITY_TEST_LONG=1)
+	@.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	checked=$$(mktemp)
+	{ nice -n 10 .venv/bin/lint-imports && nice -n 10 .venv/bin/mypy; } >"$$checked" 2>&1 & checking=$$!
+	# Compile the tests once for all workers; what is wrong shows below.
+	[ -d tests/rules/__pycache__ ] || .venv/bin/pytest --collect-only -qq >/dev/null 2>&1 || true
 	cores=$$(getconf _NPROCESSORS_ONLN)
 	log=$$(mktemp)
 	export COMITY_TEST_FAILURES=$$(mktemp)
-	trap 'rm -f "$$log" "$$COMITY_TEST_FAILURES"' EXIT
+	trap 'rm -f "$$log" "$$checked" "$$COMITY_TEST_FAILURES"' EXIT
 	# Memory instead of a disk, where there is enough: most tests make files and wait until they are written.
 	free_kb=$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $$4 }')
 	if [ -z "$${TMPDIR-}" ] && [ -w /dev/shm ] && [ "$${free_kb:-0}" -gt 4000000 ]; then export TMPDIR=/dev/shm; fi
@@ -56,12 +60,16 @@ test: dev ## Linters, types, import rules, then every test (choose some: ARGS="-
 		[ $$code -ge 2 ] || run .venv/bin/pytest --lane roomy -n $$((cores + 1)) --dist worksteal $(ARGS) || code=$$?
 		return $$code
 	}
-	measured >"$$log" 2>&1 &
+	measured >"$$log" 2>&1 & measuring=$$!
 	failed=0
-	run nice -n 10 .venv/bin/pytest --lane crowd -n $$((cores + 2)) --dist worksteal $(ARGS) || failed=$$?
+	run nice -n 10 .venv/bin/pytest --lane crowd -n $$((cores + 1)) --dist worksteal $(ARGS) || failed=$$?
 	beside=0
-	wait $$! || beside=$$?
+	wait $$measuring || beside=$$?
 	cat "$$log"
+	correct=0
+	wait $$checking || correct=$$?
+	cat "$$checked"
+	[ $$correct -eq 0 ] || exit $$correct
 	[ $$beside -le $$failed ] || failed=$$beside
 	[ $$failed -eq 1 ] || exit $$failed  # 0: all passed; above 1: pytest itself failed
 	sort -u -o "$$COMITY_TEST_FAILURES" "$$COMITY_TEST_FAILURES"

@@ -15,7 +15,7 @@ from comity.search_engine.job_search import PART, JobSearch
 from tests.search.postings import NOW, posting
 from tests.sizes import sized
 
-FEW, MANY = 2 * PART, sized(8 * PART, 100_000)
+FEW, MANY = 2 * PART, sized(5 * PART, 100_000)
 
 
 def search_over(database: Database, first: int, last: int) -> JobSearch:

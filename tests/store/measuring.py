@@ -13,6 +13,7 @@ from pathlib import Path
 from comity.fetch.inflate import inflate_coded
 from comity.store.pages import open_sink, recover
 from comity.store.segment import SegmentWriter
+from tests.sizes import sized
 from tests.store.light import page
 
 HEAVY = ("pyarrow", "duckdb", "pandas", "numpy")
@@ -25,7 +26,7 @@ def megabytes(field: str) -> float:
 
 def many_pages(place: str) -> None:
     store = open_sink(place, "machine:1:2:x")
-    for start in range(0, 4000, 100):
+    for start in range(0, sized(2000, 4000), 100):
         bodies = [(f"<p>{number} " + "lorem ipsum dolor " * 2000).encode() for number in range(start, start + 100)]
         store.keep(store.append([page(start + index, body) for index, body in enumerate(bodies)]))
     store.close()
