@@ -213,6 +213,12 @@ def test_rows_of_a_table_are_lines_of_text() -> None:
     assert markdown.endswith("| Volume | 1.7 l |\n| --- | --- |\n| Power | 2 kW |")
 
 
+def test_the_caption_of_a_table_is_a_line_of_its_own() -> None:
+    table = "<table><caption>Kettle</caption><tr><th>Volume<td>1.7 l<td><tr><th>Power<td>2<br>kW</table>"
+    text, _ = content(f"<main>{BODY}{table}<p>After it.</p></main>")
+    assert text.endswith("\n\nKettle\n\nVolume | 1.7 l |\nPower | 2\nkW\n\nAfter it.")
+
+
 @pytest.mark.parametrize(
     "href", ["javascript:alert(1)", " JavaScript:alert(1)", "data:text/html,x", "vbscript:x", "#top"]
 )
@@ -397,3 +403,25 @@ def test_an_id_counts_among_elements_that_have_only_a_class() -> None:
     assert text.count("its boats") == 10
     assert "Kept." in text
     assert not re.search("cookies|Share|Subscribe", text)
+
+
+@pytest.mark.parametrize("more", ["", '"', "\\", "\n\t", "\x0c", "é ]", "--wide"], ids=ascii)
+def test_a_class_counts_however_it_is_written(more: str) -> None:
+    classes = f"sidebar {more}".replace('"', "&quot;")
+    text, _ = content(f'<main>{BODY}<div class="{classes}"><p>Buy three kettles now.</p></div></main>')
+    assert "before winter" in text
+    assert "kettles" not in text
+
+
+def test_many_classes_that_suggest_something_all_count() -> None:
+    around = "".join(f"<div class='sidebar s{n}'><p>Buy {n} kettles now.</p></div>" for n in range(40))
+    text, _ = content(f"<main>{BODY}{around}</main>")
+    assert "before winter" in text
+    assert "kettles" not in text
+
+
+def test_many_short_articles_in_a_main_element_are_no_reason_to_choose_one() -> None:
+    cards = "".join(f"<article><h3>Card {n}</h3><p>Number {n} has a few words.</p></article>" for n in range(30))
+    text, _ = content(f"<main><h1>All cards</h1><p>{LONG * 8}</p>{cards}</main>")
+    for part in ("All cards", "old bridge", "Card 0", "Number 29"):
+        assert part in text
