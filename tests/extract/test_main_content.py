@@ -219,6 +219,13 @@ def test_the_caption_of_a_table_is_a_line_of_its_own() -> None:
     assert text.endswith("\n\nKettle\n\nVolume | 1.7 l |\nPower | 2\nkW\n\nAfter it.")
 
 
+def test_a_cell_of_a_data_table_is_kept_though_it_is_a_link() -> None:
+    rows = "".join(f"<tr><td><a href=/{n}>Kettle number {n}</a><td>{n} l<td>in stock" for n in range(1, 4))
+    text, markdown = content(f"<main>{BODY}<table><tr><th>Kettle<th>Volume<th>Stock{rows}</table></main>")
+    assert "Kettle number 1 | 1 l | in stock\nKettle number 2 | 2 l | in stock" in text
+    assert "| [Kettle number 3](/3) | 3 l | in stock |" in markdown
+
+
 @pytest.mark.parametrize(
     "href", ["javascript:alert(1)", " JavaScript:alert(1)", "data:text/html,x", "vbscript:x", "#top"]
 )

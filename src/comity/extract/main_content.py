@@ -499,12 +499,13 @@ class _Finder:
         linked = 0
         blocks: dict[Element, int] = {}
         block_of: dict[Node, Element | None] = {root: None}
+        layouts: dict[Node, bool] = {}
         for link in root.select("a")[:MAX_LINKS]:
             size = len(link.text)
             linked += size
             above: Node | None = link.parent
             if above not in block_of:
-                above = _note_block(above, block_of)
+                above = _note_block(above, block_of, layouts)
             block = block_of[above] if above is not None else None
             if block is not None:
                 blocks[block] = blocks.get(block, 0) + size
@@ -539,11 +540,11 @@ def _is_inflated(body: Element, most: int) -> bool:
     return next(islice(body.iter_elements(_REOPENED), most, None), None) is not None
 
 
-def _note_block(node: Node | None, block_of: dict[Node, Element | None]) -> Node | None:
+def _note_block(node: Node | None, block_of: dict[Node, Element | None], layouts: dict[Node, bool]) -> Node | None:
     """Note the nearest block around a node for it and for what is between; gives where that was found, if anywhere."""
     passed: list[Node] = []
     while node is not None and node not in block_of:
-        if isinstance(node, Element) and node.tag in _LINK_BLOCKS:
+        if isinstance(node, Element) and node.tag in _LINK_BLOCKS and not _is_data_cell(node, layouts):
             block_of[node] = node
             break
         passed.append(node)
@@ -552,6 +553,20 @@ def _note_block(node: Node | None, block_of: dict[Node, Element | None]) -> Node
     for each in passed:
         block_of[each] = block
     return node
+
+
+def _is_data_cell(element: Element, layouts: dict[Node, bool]) -> bool:
+    """Whether an element is a cell of a table that holds data: what a row is about is often a link, and no noise."""
+    if element.tag != "td":
+        return False
+    table: Node | None = element
+    for _row_part_table in range(3):
+        table = table.parent if table is not None else None
+        if isinstance(table, Element) and table.tag == "table":
+            if table not in layouts:
+                layouts[table] = len(layouts) >= _TABLES_MOST or _is_layout(table)
+            return not layouts[table]
+    return False
 
 
 def _nodes_around(inner: Element, outer: Element, most: int) -> list[Node] | None:
