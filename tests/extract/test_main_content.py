@@ -9,10 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from comity.extract.content_rendering import MAX_CHARACTERS
 from comity.extract.decode import parse_html
 from comity.extract.fetched_page import PageContent
 from comity.extract.html import read_html
-from comity.extract.main_content import MAX_CHARACTERS, read_main_content
+from comity.extract.main_content import read_main_content
 
 LONG = "The council voted on Tuesday to keep the old bridge open for another year, after weeks of argument. "
 BODY = f"<p>{LONG}</p><p>{LONG * 2}</p><p>Residents had asked for a decision before winter, and they have one now.</p>"
@@ -224,6 +225,30 @@ def test_a_cell_of_a_data_table_is_kept_though_it_is_a_link() -> None:
     text, markdown = content(f"<main>{BODY}<table><tr><th>Kettle<th>Volume<th>Stock{rows}</table></main>")
     assert "Kettle number 1 | 1 l | in stock\nKettle number 2 | 2 l | in stock" in text
     assert "| [Kettle number 3](/3) | 3 l | in stock |" in markdown
+
+
+def test_a_table_with_spans_is_a_table_in_markdown_with_a_cell_in_every_column() -> None:
+    table = (
+        "<table><tr><th>Day<th colspan=2>Hours<tr><td rowspan=2>Monday<td>9<td>12<tr><td>14<td>18"
+        "<tr><td colspan=x>Sunday<td rowspan=9999999>closed<tr><td>Holiday</table>"
+    )
+    text, markdown = content(f"<main>{BODY}{table}</main>")
+    lines = [
+        "| Day | Hours | |",
+        "| --- | --- | --- |",
+        "| Monday | 9 | 12 |",
+        "| | 14 | 18 |",
+        "| Sunday | closed | |",
+    ]
+    assert [re.sub(" +", " ", line) for line in markdown.split("\n")[-6:]] == [*lines, "| Holiday | | |"]
+    assert text.endswith("\nDay | Hours\nMonday | 9 | 12\n14 | 18\nSunday | closed\nHoliday")
+
+
+def test_a_table_of_spans_does_not_grow_without_limit() -> None:
+    rows = "<tr><td colspan=1000 rowspan=1000>Kettle<td>Tea" * 300
+    _, markdown = content(f"<main>{BODY}<table><tr><th>Kettle<th>Tea{rows}</table></main>")
+    assert markdown.count("Kettle") == 301
+    assert len(markdown) < 200_000
 
 
 @pytest.mark.parametrize(

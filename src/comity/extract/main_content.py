@@ -14,19 +14,19 @@ nearly always answer them, so that of most pages the whole text is read once: to
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple, cast
 
-from turbohtml import Document, Element, Markdown, Node, PlainText, Text
+from turbohtml import Document, Element, Node
 
+from comity.extract.content_rendering import TABLES_MOST, data_tables, is_layout, render_markdown, render_text
 from comity.extract.decode import MAX_BODY_BYTES
 from comity.rules.canonical import resolve_link
 from comity.rules.content_type import media_type
 
-MAX_CHARACTERS: Final = 1_000_000
 MAX_EXAMINED: Final = 50_000  # elements of a page
 MAX_LINKS: Final = 5_000
 MAX_REOPENED: Final = 100_000  # elements that the parser reopens in every block (WHATWG HTML, formatting elements)
@@ -119,20 +119,6 @@ _COMMENTS: Final = re.compile(rf"(?:^|[\s_-]){_any_of(_COMMENT_WORDS)}(?:$|[\s_-
 _CONTENT: Final = re.compile(rf"{_CONTENT_PARTS}|(?:^|[\s_-]){_any_of(_CONTENT_WORDS)}(?:$|\s)")
 _MODIFIER: Final = re.compile(r"--[a-z0-9_-]+")  # of a block, as in card--with-ads
 _NOTES: Final = re.compile(r"note|admonition|warning|tip|callout|caution|important|hint|info(?:$|[\s_-])")
-_AS_TEXT: Final = PlainText(layout="strict")
-_AS_MARKDOWN: Final = Markdown(
-    images=Markdown.Images(mode="alt"),
-    tables=Markdown.Tables(header="detect", cell_blocks="text"),
-    links=Markdown.Links(autolink=False),
-)
-_TABLES_MOST: Final = 500
-_TABLE_PARTS: Final = ("tbody", "thead", "tfoot")
-_ROWS_LOOKED_AT: Final = 50
-_SAFE_SCHEMES: Final = ("http:", "https:", "mailto:", "tel:")
-_HAS_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
-# A line end after a blank, or more than two line ends. Both begin with the line end, which is searched for fast.
-_UNTIDY: Final = re.compile(r"\n(?:(?<=[^\S\n]\n)|(?=\n\n)\n+)")
-_BLANKS_AND_CONTROLS: Final = "".join(map(chr, range(0x21)))
 
 
 class MainContent(NamedTuple):
@@ -182,13 +168,9 @@ def read_main_content(
     root = finder.find()
     if on_the_loop and finder.is_spent:
         return MainContent()
-    tables = _data_tables(root)
-    as_markdown = _markdown(root, base_url) if markdown else None
-    if not text:
-        return MainContent(None, as_markdown)
-    for table in tables:
-        _write_in_lines(table)
-    return MainContent(_tidy(root.to_text(_AS_TEXT)), as_markdown)
+    tables = data_tables(root)
+    as_markdown = render_markdown(root, tables, base_url) if markdown else None
+    return MainContent(render_text(root, tables) if text else None, as_markdown)
 
 
 @lru_cache(maxsize=_KINDS_KEPT)
@@ -564,7 +546,7 @@ def _is_data_cell(element: Element, layouts: dict[Node, bool]) -> bool:
         table = table.parent if table is not None else None
         if isinstance(table, Element) and table.tag == "table":
             if table not in layouts:
-                layouts[table] = len(layouts) >= _TABLES_MOST or _is_layout(table)
+                layouts[table] = len(layouts) >= TABLES_MOST or is_layout(table)
             return not layouts[table]
     return False
 
@@ -635,94 +617,3 @@ def page_base(url: str | None, base_href: str | None) -> str | None:
         return url
     base = resolve_link(base_href, url)
     return base.url if base is not None else url
-
-
-def _markdown(root: Element, base_url: str | None) -> str:
-    for link in root.select("a[href]"):
-        href = (link.attr("href") or "").strip(_BLANKS_AND_CONTROLS)
-        if href.startswith("#") or (_HAS_SCHEME.match(href) and not href.lower().startswith(_SAFE_SCHEMES)):
-            del link.attrs["href"]
-    if base_url is not None:
-        root.resolve_links(base_url)
-    return _tidy(root.to_markdown(_AS_MARKDOWN))
-
-
-def _data_tables(root: Element) -> list[Element]:
-    """The tables that hold data. All others only place things on the page, and become plain blocks."""
-    found = []
-    for number, table in enumerate(root.iter_elements("table", include_self=True)):
-        if number < _TABLES_MOST and not _is_layout(table):
-            found.append(table)
-        else:
-            for row, cells in _cells(table):
-                row.tag = "div"
-                for cell in cells:
-                    cell.tag = "div"
-            table.tag = "div"
-    if root.tag in ("td", "th", "tr", "tbody"):
-        root.tag = "div"
-    return found
-
-
-def _write_in_lines(table: Element) -> None:
-    """Put each row on a line. The renderer would pad every cell to the width of its column, however long that is."""
-    for row, cells in list(_cells(table)):
-        for cell in cells[1:]:
-            cell.insert_before(Text(" | "))
-        row.insert_after(Element("br"))
-    for part in table.children:
-        if isinstance(part, Element) and part.tag == "caption":
-            part.tag = "p"
-    table.tag = "div"  # outside a table, its rows and cells are inline
-
-
-def _cells(table: Element) -> Iterator[tuple[Element, list[Element]]]:
-    """The rows of a table with their cells, without those of tables within it."""
-    for part in list(table.children):
-        if isinstance(part, Element):
-            for row in [part] if part.tag == "tr" else list(part.children) if part.tag in _TABLE_PARTS else []:
-                if isinstance(row, Element) and row.tag == "tr":
-                    yield row, [cell for cell in row.children if isinstance(cell, Element)]
-
-
-def _is_layout(table: Element) -> bool:
-    """Whether a table only places things: it says so, has a table within, or has one cell a row."""
-    if (table.attr("role") or "") in ("presentation", "none") or table.select_one("table") is not None:
-        return True
-    if table.select_one("th,caption,thead") is not None:
-        return False
-    if table.select_one("td p, td div, td h2, td ul") is not None:
-        return True
-    return all(len(cells) <= 1 for _row, cells in islice(_cells(table), _ROWS_LOOKED_AT))
-
-
-def _tidy(rendered: str) -> str:
-    """Remove spaces at line ends, and keep at most one empty line in a row."""
-    rendered = rendered[: MAX_CHARACTERS + 1]
-    pieces, start = [], 0
-    for found in _UNTIDY.finditer(rendered):
-        place, end = found.span()
-        if end - place == 1:
-            return _within_limit(_tidy_lines(rendered))
-        pieces.append(rendered[start:place])
-        start = end
-    pieces.append(rendered[start:])
-    return _within_limit("\n\n".join(pieces).strip())
-
-
-def _tidy_lines(rendered: str) -> str:
-    """The same line by line, which takes longer: for the few pages that have spaces at line ends."""
-    lines: list[str] = []
-    was_empty = True
-    for line in rendered.split("\n"):
-        line = line.rstrip()
-        if line or not was_empty:
-            lines.append(line)
-        was_empty = not line
-    return "\n".join(lines).strip()
-
-
-def _within_limit(tidied: str) -> str:
-    if len(tidied) > MAX_CHARACTERS:
-        tidied = tidied[:MAX_CHARACTERS].rpartition("\n")[0] or tidied[:MAX_CHARACTERS]
-    return tidied
