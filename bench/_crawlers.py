@@ -26,7 +26,7 @@ SAMPLE_S = 0.1
 BUSY_LOAD = 0.7  # one-minute load average above which figures are not written
 NOT_PAGES = ".png,.jpg,.webp,.css,.js"  # with dots: wget2 compares the end of the whole URL, also of a fragment
 SERVER_ERRORS = 8  # wget2's exit code when an answer was an error, such as 404
-NAMES = ("comity", "wget2", "scrapy-jobdir", "scrapy")
+NAMES = ("comity", "comity-text", "comity-markdown", "wget2", "scrapy-jobdir", "scrapy")
 
 
 def refuse_if_busy() -> None:
@@ -56,8 +56,8 @@ def wget2_command(folder: Path, seeds: Path, authority: Path | None) -> list[str
 
 def command_of(name: str, folder: Path, seeds: Path, authority: Path | None) -> list[str]:
     """The command line of a crawler."""
-    if name == "comity":
-        return comity_command(folder, seeds)
+    if name.startswith("comity"):
+        return [*comity_command(folder, seeds), *(f"--{option}" for option in name.split("-")[1:])]
     if name == "wget2":
         return wget2_command(folder, seeds, authority)
     job = [str(folder / "job")] if name == "scrapy-jobdir" else []
@@ -94,7 +94,7 @@ def version_of(name: str) -> str:
     if name.startswith("scrapy"):
         command = [str(scrapy_python()), "-m", "scrapy", "version"]
     else:
-        command = [str(Path(sys.executable).parent / "comity") if name == "comity" else name, "--version"]
+        command = [str(Path(sys.executable).parent / "comity") if name.startswith("comity") else name, "--version"]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = re.search(r"\d+(\.\w+)+", text)
     return found[0] if found else "unknown"

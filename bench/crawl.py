@@ -7,6 +7,8 @@ The webs (see _web.py) are generated once and served by nginx on one core; the c
 access log of the origin says whether a crawler fetched every page, and how often. Webs: light, ordinary, and the same
 two over TLS with HTTP/2: light-tls, ordinary-tls. `--pages` is for light pages; ordinary ones are a fifth as many.
 
+`--only comity,comity-text,comity-markdown` compares a plain crawl with crawls that store the main content.
+
 Prints pages per second, CPU and peak memory of each crawler, and the ratios. `--write` also puts the table into
 docs/performance.md. It decides whether the crawl is as fast as the documentation claims.
 """
@@ -37,7 +39,14 @@ PAGE = HERE.parent / "docs" / "performance.md"
 MARKS = ("<!-- bench/crawl.py writes below this line -->", "<!-- bench/crawl.py writes above this line -->")
 WEBS = ("light", "ordinary", "light-tls", "ordinary-tls")
 PORTS = {"http": 18180, "https": 18543}
-TITLES = {"comity": "comity", "wget2": "wget2", "scrapy-jobdir": "Scrapy, JOBDIR", "scrapy": "Scrapy"}
+TITLES = {
+    "comity": "comity",
+    "comity-text": "comity, --text",
+    "comity-markdown": "comity, --markdown",
+    "wget2": "wget2",
+    "scrapy-jobdir": "Scrapy, JOBDIR",
+    "scrapy": "Scrapy",
+}
 
 
 @dataclass(frozen=True)

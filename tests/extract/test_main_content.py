@@ -9,10 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from comity.extract.content_rendering import MAX_CHARACTERS
 from comity.extract.decode import parse_html
 from comity.extract.fetched_page import PageContent
 from comity.extract.html import read_html
-from comity.extract.main_content import MAX_CHARACTERS, read_main_content
+from comity.extract.main_content import read_main_content
 
 LONG = "The council voted on Tuesday to keep the old bridge open for another year, after weeks of argument. "
 BODY = f"<p>{LONG}</p><p>{LONG * 2}</p><p>Residents had asked for a decision before winter, and they have one now.</p>"
@@ -213,6 +214,43 @@ def test_rows_of_a_table_are_lines_of_text() -> None:
     assert markdown.endswith("| Volume | 1.7 l |\n| --- | --- |\n| Power | 2 kW |")
 
 
+def test_the_caption_of_a_table_is_a_line_of_its_own() -> None:
+    table = "<table><caption>Kettle</caption><tr><th>Volume<td>1.7 l<td><tr><th>Power<td>2<br>kW</table>"
+    text, _ = content(f"<main>{BODY}{table}<p>After it.</p></main>")
+    assert text.endswith("\n\nKettle\n\nVolume | 1.7 l |\nPower | 2\nkW\n\nAfter it.")
+
+
+def test_a_cell_of_a_data_table_is_kept_though_it_is_a_link() -> None:
+    rows = "".join(f"<tr><td><a href=/{n}>Kettle number {n}</a><td>{n} l<td>in stock" for n in range(1, 4))
+    text, markdown = content(f"<main>{BODY}<table><tr><th>Kettle<th>Volume<th>Stock{rows}</table></main>")
+    assert "Kettle number 1 | 1 l | in stock\nKettle number 2 | 2 l | in stock" in text
+    assert "| [Kettle number 3](/3) | 3 l | in stock |" in markdown
+
+
+def test_a_table_with_spans_is_a_table_in_markdown_with_a_cell_in_every_column() -> None:
+    table = (
+        "<table><tr><th>Day<th colspan=2>Hours<tr><td rowspan=2>Monday<td>9<td>12<tr><td>14<td>18"
+        "<tr><td colspan=x>Sunday<td rowspan=9999999>closed<tr><td>Holiday</table>"
+    )
+    text, markdown = content(f"<main>{BODY}{table}</main>")
+    lines = [
+        "| Day | Hours | |",
+        "| --- | --- | --- |",
+        "| Monday | 9 | 12 |",
+        "| | 14 | 18 |",
+        "| Sunday | closed | |",
+    ]
+    assert [re.sub(" +", " ", line) for line in markdown.split("\n")[-6:]] == [*lines, "| Holiday | | |"]
+    assert text.endswith("\nDay | Hours\nMonday | 9 | 12\n14 | 18\nSunday | closed\nHoliday")
+
+
+def test_a_table_of_spans_does_not_grow_without_limit() -> None:
+    rows = "<tr><td colspan=1000 rowspan=1000>Kettle<td>Tea" * 300
+    _, markdown = content(f"<main>{BODY}<table><tr><th>Kettle<th>Tea{rows}</table></main>")
+    assert markdown.count("Kettle") == 301
+    assert len(markdown) < 200_000
+
+
 @pytest.mark.parametrize(
     "href", ["javascript:alert(1)", " JavaScript:alert(1)", "data:text/html,x", "vbscript:x", "#top"]
 )
@@ -397,3 +435,25 @@ def test_an_id_counts_among_elements_that_have_only_a_class() -> None:
     assert text.count("its boats") == 10
     assert "Kept." in text
     assert not re.search("cookies|Share|Subscribe", text)
+
+
+@pytest.mark.parametrize("more", ["", '"', "\\", "\n\t", "\x0c", "é ]", "--wide"], ids=ascii)
+def test_a_class_counts_however_it_is_written(more: str) -> None:
+    classes = f"sidebar {more}".replace('"', "&quot;")
+    text, _ = content(f'<main>{BODY}<div class="{classes}"><p>Buy three kettles now.</p></div></main>')
+    assert "before winter" in text
+    assert "kettles" not in text
+
+
+def test_many_classes_that_suggest_something_all_count() -> None:
+    around = "".join(f"<div class='sidebar s{n}'><p>Buy {n} kettles now.</p></div>" for n in range(40))
+    text, _ = content(f"<main>{BODY}{around}</main>")
+    assert "before winter" in text
+    assert "kettles" not in text
+
+
+def test_many_short_articles_in_a_main_element_are_no_reason_to_choose_one() -> None:
+    cards = "".join(f"<article><h3>Card {n}</h3><p>Number {n} has a few words.</p></article>" for n in range(30))
+    text, _ = content(f"<main><h1>All cards</h1><p>{LONG * 8}</p>{cards}</main>")
+    for part in ("All cards", "old bridge", "Card 0", "Number 29"):
+        assert part in text

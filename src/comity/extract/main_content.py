@@ -14,19 +14,19 @@ nearly always answer them, so that of most pages the whole text is read once: to
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from functools import lru_cache
-from itertools import islice, repeat
-from typing import Final, NamedTuple
+from itertools import islice
+from typing import Final, NamedTuple, cast
 
-from turbohtml import Document, Element, Markdown, Node, PlainText, Text
+from turbohtml import Document, Element, Node
 
+from comity.extract.content_rendering import TABLES_MOST, data_tables, is_layout, render_markdown, render_text
 from comity.extract.decode import MAX_BODY_BYTES
 from comity.rules.canonical import resolve_link
 from comity.rules.content_type import media_type
 
-MAX_CHARACTERS: Final = 1_000_000
 MAX_EXAMINED: Final = 50_000  # elements of a page
 MAX_LINKS: Final = 5_000
 MAX_REOPENED: Final = 100_000  # elements that the parser reopens in every block (WHATWG HTML, formatting elements)
@@ -60,6 +60,11 @@ _NOISE_MARKUP: Final = ":is([hidden],[aria-hidden=true],[role],[style])"
 _ROLES: Final = "navigation banner contentinfo complementary search dialog alertdialog menu menubar toolbar tablist"
 _NOISE_ROLES: Final = frozenset(_ROLES.split())
 _HIDING: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_ARTICLE_BODY: Final = "articleBody"
+_NAMED_CONTENT: Final = f"[itemprop={_ARTICLE_BODY}],main,[role=main],article"
+_CLASSES: Final = ".//*/@class"
+_SELECTED_CLASSES_MOST: Final = 12
+_NOT_QUOTED: Final = re.compile(r'["\\\x00-\x1f\x7f]')  # in a string of CSS
 _ROOTS: Final = frozenset(("html", "body", "main", "article"))
 _PROSE: Final = frozenset(("p", "pre", "h1", "blockquote", "figure", "table", "code", "em", "strong", "a", "span"))
 _CLIMBED_MOST: Final = 40
@@ -114,20 +119,6 @@ _COMMENTS: Final = re.compile(rf"(?:^|[\s_-]){_any_of(_COMMENT_WORDS)}(?:$|[\s_-
 _CONTENT: Final = re.compile(rf"{_CONTENT_PARTS}|(?:^|[\s_-]){_any_of(_CONTENT_WORDS)}(?:$|\s)")
 _MODIFIER: Final = re.compile(r"--[a-z0-9_-]+")  # of a block, as in card--with-ads
 _NOTES: Final = re.compile(r"note|admonition|warning|tip|callout|caution|important|hint|info(?:$|[\s_-])")
-_AS_TEXT: Final = PlainText(layout="strict")
-_AS_MARKDOWN: Final = Markdown(
-    images=Markdown.Images(mode="alt"),
-    tables=Markdown.Tables(header="detect", cell_blocks="text"),
-    links=Markdown.Links(autolink=False),
-)
-_TABLES_MOST: Final = 500
-_TABLE_PARTS: Final = ("tbody", "thead", "tfoot")
-_ROWS_LOOKED_AT: Final = 50
-_SAFE_SCHEMES: Final = ("http:", "https:", "mailto:", "tel:")
-_HAS_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
-# A line end after a blank, or more than two line ends. Both begin with the line end, which is searched for fast.
-_UNTIDY: Final = re.compile(r"\n(?:(?<=[^\S\n]\n)|(?=\n\n)\n+)")
-_BLANKS_AND_CONTROLS: Final = "".join(map(chr, range(0x21)))
 
 
 class MainContent(NamedTuple):
@@ -177,13 +168,9 @@ def read_main_content(
     root = finder.find()
     if on_the_loop and finder.is_spent:
         return MainContent()
-    tables = _data_tables(root)
-    as_markdown = _markdown(root, base_url) if markdown else None
-    if not text:
-        return MainContent(None, as_markdown)
-    for table in tables:
-        _write_in_lines(table)
-    return MainContent(_tidy(root.to_text(_AS_TEXT)), as_markdown)
+    tables = data_tables(root)
+    as_markdown = render_markdown(root, tables, base_url) if markdown else None
+    return MainContent(render_text(root, tables) if text else None, as_markdown)
 
 
 @lru_cache(maxsize=_KINDS_KEPT)
@@ -219,7 +206,7 @@ class _Finder:
         self._body = body
         self._call_cost = _CALL_ON_THE_LOOP if on_the_loop else 0
         self._on_the_loop = on_the_loop
-        self._words = 0  # characters of all classes
+        self._classes: list[str] = []
         self._words_most = _WORDS_ON_THE_LOOP if on_the_loop else MAX_BODY_BYTES
         self._read_again_most = _READ_AGAIN_ON_THE_LOOP if on_the_loop else _READ_AGAIN_MOST
         self._may_read = _READ_ANYWAY  # and more once the whole page was read
@@ -339,29 +326,30 @@ class _Finder:
     def _suggested_kinds(self) -> list[tuple[Element, _Kind]]:
         """The elements whose class or id suggests something, in document order.
 
-        Each attribute that is read is a call into turbohtml, and most elements have no id: those that do are walked
-        beside.
+        Few do. All classes are read as strings, each is looked at once, and only elements of those that suggest
+        something are selected.
         """
-        elements = self._body.select("[class],[id]")[:MAX_EXAMINED]
-        classes = list(map(Element.attr, elements, repeat("class")))
-        kinds, plain = _kinds_of_classes, _Kind.PLAIN
-        self._words = sum([len(each) for each in classes if each is not None])
-        new = sum([len(each) for each in set(classes) if each is not None and each not in kinds])
-        with_id = iter(self._body.select("[id]"))
-        next_with_id = next(with_id, None)
-        suggested = []
-        for element, written in zip(elements, classes, strict=True):
-            if element is next_with_id:
-                next_with_id = next(with_id, None)
-                named = element.attr("id")
-                new += len(named or "") + len(written or "")
-                kind = _kind_of(named, written) if new < self._words_most else plain
-            else:
-                kind = kinds[written] if new < self._words_most else plain
-            if kind is not plain:
-                suggested.append((element, kind))
+        body, kinds, plain = self._body, _kinds_of_classes, _Kind.PLAIN
+        self._classes = cast("list[str]", body.xpath(_CLASSES))
+        different = set(self._classes)
+        new = sum([len(each) for each in different if each not in kinds])
         if new >= self._words_most:
             self._give_up()
+            return []
+        suggesting = [each for each in different if kinds[each] is not plain]
+        suggested: list[tuple[Element, _Kind]] = []
+        for element in body.select(_with_any_of(suggesting))[:MAX_EXAMINED]:
+            named, written = element.attr("id"), element.attr("class")
+            if named is None:
+                kind = kinds[written]
+            else:
+                new += len(named) + len(written or "")
+                if new >= self._words_most:
+                    self._give_up()
+                    return suggested
+                kind = _kind_of(named, written)
+            if kind is not plain:
+                suggested.append((element, kind))
         return suggested
 
     def _drop(self, element: Element) -> None:
@@ -378,8 +366,9 @@ class _Finder:
 
     def _choose(self) -> Element:
         body = self._body
-        for selector in ("[itemprop=articleBody]", "main,[role=main]", "article"):
-            candidates = body.select(selector)
+        named = body.select(_NAMED_CONTENT)
+        for is_meant in (_is_article_body, _is_main, _is_article) if named else ():
+            candidates = list(filter(is_meant, named))
             if len(candidates) == 1 and self._is_most(candidates[0], body, 0.3):
                 return self._narrower(candidates[0])
             chosen, length = self._largest(candidates)
@@ -388,9 +377,11 @@ class _Finder:
         marked, length = self._largest(self._marked)
         if marked is not None and not self._is_enough(length, 0.45):
             marked = None
-        if self._on_the_loop and (self._words > self._words_most or self._size_of(body) > _SCORED_ON_THE_LOOP):
-            self._give_up()
-            return body
+        if self._on_the_loop:
+            words = sum(map(len, self._classes))
+            if words > self._words_most or self._size_of(body) > _SCORED_ON_THE_LOOP:
+                self._give_up()
+                return body
         scored = body.main_content()
         if scored is not None and (marked is None or not _is_within(scored, marked)):
             scored = self._widened(scored)
@@ -419,14 +410,16 @@ class _Finder:
 
     def _narrower(self, chosen: Element) -> Element:
         """The article in a main element, if there is one that has nearly everything, or far more than all others."""
-        articles = chosen.select("article,[itemprop=articleBody]")[:_CANDIDATES_MOST]
+        articles = chosen.select(f"article,[itemprop={_ARTICLE_BODY}]")[:_CANDIDATES_MOST]
         if not articles:
             return chosen
         if len(articles) == 1 and self._is_most(articles[0], chosen, 0.7):
             return articles[0]
-        length = self._prose(chosen)
         lengths = [self._length(each) for each in articles]
         best = lengths.index(max(lengths))
+        if self._has(chosen, lengths[best] / 0.35):
+            return chosen
+        length = self._prose(chosen)
         first, second = self._prose(articles[best]), 0
         if len(articles) > 1:
             lengths[best] = -1
@@ -485,21 +478,17 @@ class _Finder:
 
     def _link_blocks(self, root: Element) -> tuple[int, dict[Element, int]]:
         """How long the texts of all links are together, and those of the links in each block."""
-        linked, blocks = 0, dict[Element, int]()
+        linked = 0
+        blocks: dict[Element, int] = {}
         block_of: dict[Node, Element | None] = {root: None}
+        layouts: dict[Node, bool] = {}
         for link in root.select("a")[:MAX_LINKS]:
             size = len(link.text)
             linked += size
-            above, passed = link.parent, list[Node]()
-            while above is not None and above not in block_of:
-                passed.append(above)
-                if isinstance(above, Element) and above.tag in _LINK_BLOCKS:
-                    block_of[above] = above
-                    break
-                above = above.parent
+            above: Node | None = link.parent
+            if above not in block_of:
+                above = _note_block(above, block_of, layouts)
             block = block_of[above] if above is not None else None
-            for each in passed:
-                block_of[each] = block
             if block is not None:
                 blocks[block] = blocks.get(block, 0) + size
         return linked, blocks
@@ -509,6 +498,13 @@ class _Finder:
         if element not in self._sizes:
             self._prose(element)
         return self._sizes.get(element) or 1
+
+
+def _with_any_of(classes: Sequence[str]) -> str:
+    """A selector of elements with an id or with one of these classes, as written; of more elements if it is shorter."""
+    if len(classes) > _SELECTED_CLASSES_MOST or _NOT_QUOTED.search("".join(classes)):
+        return "[class],[id]"
+    return ",".join(["[id]", *[f'[class="{each}"]' for each in classes]])
 
 
 def _is_marked_as_noise(element: Element) -> bool:
@@ -526,6 +522,35 @@ def _is_inflated(body: Element, most: int) -> bool:
     return next(islice(body.iter_elements(_REOPENED), most, None), None) is not None
 
 
+def _note_block(node: Node | None, block_of: dict[Node, Element | None], layouts: dict[Node, bool]) -> Node | None:
+    """Note the nearest block around a node for it and for what is between; gives where that was found, if anywhere."""
+    passed: list[Node] = []
+    while node is not None and node not in block_of:
+        if isinstance(node, Element) and node.tag in _LINK_BLOCKS and not _is_data_cell(node, layouts):
+            block_of[node] = node
+            break
+        passed.append(node)
+        node = node.parent
+    block = block_of[node] if node is not None else None
+    for each in passed:
+        block_of[each] = block
+    return node
+
+
+def _is_data_cell(element: Element, layouts: dict[Node, bool]) -> bool:
+    """Whether an element is a cell of a table that holds data: what a row is about is often a link, and no noise."""
+    if element.tag != "td":
+        return False
+    table: Node | None = element
+    for _row_part_table in range(3):
+        table = table.parent if table is not None else None
+        if isinstance(table, Element) and table.tag == "table":
+            if table not in layouts:
+                layouts[table] = len(layouts) >= TABLES_MOST or is_layout(table)
+            return not layouts[table]
+    return False
+
+
 def _nodes_around(inner: Element, outer: Element, most: int) -> list[Node] | None:
     """All that an element has besides one within it; None if that is too much, or the inner one is elsewhere."""
     around: list[Node] = []
@@ -541,6 +566,18 @@ def _nodes_around(inner: Element, outer: Element, most: int) -> list[Node] | Non
             return around
         within = above
     return None
+
+
+def _is_article_body(element: Element) -> bool:
+    return element.attr("itemprop") == _ARTICLE_BODY
+
+
+def _is_main(element: Element) -> bool:
+    return element.tag == "main" or element.attr("role") == "main"
+
+
+def _is_article(element: Element) -> bool:
+    return element.tag == "article"
 
 
 def _has_heading(element: Element) -> bool:
@@ -580,97 +617,3 @@ def page_base(url: str | None, base_href: str | None) -> str | None:
         return url
     base = resolve_link(base_href, url)
     return base.url if base is not None else url
-
-
-def _markdown(root: Element, base_url: str | None) -> str:
-    for link in root.select("a[href]"):
-        href = (link.attr("href") or "").strip(_BLANKS_AND_CONTROLS)
-        if href.startswith("#") or (_HAS_SCHEME.match(href) and not href.lower().startswith(_SAFE_SCHEMES)):
-            del link.attrs["href"]
-    if base_url is not None:
-        root.resolve_links(base_url)
-    return _tidy(root.to_markdown(_AS_MARKDOWN))
-
-
-def _data_tables(root: Element) -> list[Element]:
-    """The tables that hold data. All others only place things on the page, and become plain blocks."""
-    found = []
-    for number, table in enumerate(root.iter_elements("table", include_self=True)):
-        if number < _TABLES_MOST and not _is_layout(table):
-            found.append(table)
-        else:
-            for row, cells in _cells(table):
-                row.tag = "div"
-                for cell in cells:
-                    cell.tag = "div"
-            table.tag = "div"
-    if root.tag in ("td", "th", "tr", "tbody"):
-        root.tag = "div"
-    return found
-
-
-def _write_in_lines(table: Element) -> None:
-    """Put each row on a line. The renderer would pad every cell to the width of its column, however long that is."""
-    for row, cells in list(_cells(table)):
-        for number, cell in enumerate(cells):
-            cell.tag = "span"
-            if number:
-                cell.insert_before(Text(" | "))
-        row.tag = "span"
-        row.insert_after(Element("br"))
-    for part in table.children:
-        if isinstance(part, Element) and part.tag in _TABLE_PARTS:
-            part.tag = "span"
-    table.tag = "div"
-
-
-def _cells(table: Element) -> Iterator[tuple[Element, list[Element]]]:
-    """The rows of a table with their cells, without those of tables within it."""
-    for part in list(table.children):
-        if isinstance(part, Element):
-            for row in [part] if part.tag == "tr" else list(part.children) if part.tag in _TABLE_PARTS else []:
-                if isinstance(row, Element) and row.tag == "tr":
-                    yield row, [cell for cell in row.children if isinstance(cell, Element)]
-
-
-def _is_layout(table: Element) -> bool:
-    """Whether a table only places things: it says so, has a table within, or has one cell a row."""
-    if (table.attr("role") or "") in ("presentation", "none") or table.select_one("table") is not None:
-        return True
-    if table.select_one("th,caption,thead") is not None:
-        return False
-    if table.select_one("td p, td div, td h2, td ul") is not None:
-        return True
-    return all(len(cells) <= 1 for _row, cells in islice(_cells(table), _ROWS_LOOKED_AT))
-
-
-def _tidy(rendered: str) -> str:
-    """Remove spaces at line ends, and keep at most one empty line in a row."""
-    rendered = rendered[: MAX_CHARACTERS + 1]
-    pieces, start = [], 0
-    for found in _UNTIDY.finditer(rendered):
-        place, end = found.span()
-        if end - place == 1:
-            return _within_limit(_tidy_lines(rendered))
-        pieces.append(rendered[start:place])
-        start = end
-    pieces.append(rendered[start:])
-    return _within_limit("\n\n".join(pieces).strip())
-
-
-def _tidy_lines(rendered: str) -> str:
-    """The same line by line, which takes longer: for the few pages that have spaces at line ends."""
-    lines: list[str] = []
-    was_empty = True
-    for line in rendered.split("\n"):
-        line = line.rstrip()
-        if line or not was_empty:
-            lines.append(line)
-        was_empty = not line
-    return "\n".join(lines).strip()
-
-
-def _within_limit(tidied: str) -> str:
-    if len(tidied) > MAX_CHARACTERS:
-        tidied = tidied[:MAX_CHARACTERS].rpartition("\n")[0] or tidied[:MAX_CHARACTERS]
-    return tidied
