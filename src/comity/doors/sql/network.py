@@ -320,6 +320,7 @@ def _html(body: str | None, url: str) -> Row | None:
         for kind in types_of(node):
             schema.setdefault(kind, as_json(node))
     readable = info.get("readability", {})
+    full = {f"og:{name}": value for name, value in page.opengraph.items()}  # found by either name
     return {
         "document": body,
         "readability": {
@@ -329,7 +330,7 @@ def _html(body: str | None, url: str) -> Row | None:
             "content": page.markdown,
         },
         "schema": schema,
-        "opengraph": as_json(page.opengraph) if page.opengraph else None,
+        "opengraph": as_json(page.opengraph | full) if full else None,
         "meta": as_json(page.meta) if page.meta else None,
         "js": as_json(found) if (found := variables(body)) else None,
         "hydration": {name: as_json(value) for name, value in embedded_state(body).items()},
