@@ -17,10 +17,11 @@ import duckdb
 from comity.doors.sql.calls import arguments_of, replaced
 from comity.extract.html_functions import as_json, embedded_state, linked, page_info, variables
 from comity.model.errors import ComityError
-from comity.rules.sql.tokens import TokenKind, tokens
+from comity.rules.sql.tokens import tokens
 from comity.run.sql.function_pages import PageTerms
 
 NAMES: Final = ("CRAWL", "CRAWL_URL", "CRAWL_STREAM", "SITEMAP")
+_FOLLOWING: Final = "CRAWL_FOLLOWING"  # `crawl` with the argument `follow`
 MOST_ROUNDS: Final = 10  # lateral joins that feed each other, and links that are followed
 MOST_PAGES: Final = 100_000
 
@@ -138,16 +139,13 @@ def _call_of_macro(name: str, arguments: str) -> str | None:
     if not follows:
         by_name.pop("follow", None)
     given = [*by_position, *(f"{key} := {value}" for key, value in by_name.items())]
-    return f"{'crawl_following' if follows else name.lower()}({', '.join(given)})"
+    return f"{(_FOLLOWING if follows else name).lower()}({', '.join(given)})"
 
 
 def names_any(text: str) -> bool:
     """Whether a statement calls one of these functions; a table or column may have such a name."""
     pieces = list(tokens(text))
-    return any(
-        piece.kind is TokenKind.WORD and piece.text.upper() in NAMES and following.is_symbol("(")
-        for piece, following in pairwise(pieces)
-    )
+    return any(piece.is_word(*NAMES, _FOLLOWING) and following.is_symbol("(") for piece, following in pairwise(pieces))
 
 
 class NetworkFunctions:
