@@ -21,7 +21,7 @@ from comity.model.run import EndReason
 from comity.rules.canonical import web_address
 from comity.rules.sql.seeds import QuerySeed, SeedKind
 from comity.rules.surt import surt_key
-from comity.run.crawl_thread import WAIT_FOR_HOSTS_S, CrawlThread, held_hosts, is_held
+from comity.run.crawl_thread import WAIT_FOR_HOSTS_S, CrawlThread, held_hosts
 from comity.settings import Settings
 from comity.store.pages import PageStore, PartPace
 from comity.store.parts.manifest import note_path
@@ -283,7 +283,8 @@ class StatementRun(CrawlThread):
             left = set(hosts_to_visit(state.database, visits)) | held_hosts(summary)
             if self._is_stopping.is_set() or self._is_full() or not left:
                 break
-            if not is_held(summary, left) or not await self._wait_for_any(state, left, gives_up_at):
+            held = held_hosts(summary, left)
+            if not held or not await self._wait_for_any(state, held, gives_up_at):
                 break
             if self._is_stopping.is_set():
                 break
