@@ -481,7 +481,7 @@ class SqlConnection:
         self._summary_row = [
             summary.pages,
             summary.errors,
-            len(summary.refused),
+            summary.refused,
             summary.left_out,
             unreadable,
             summary.ended_by,
