@@ -92,8 +92,9 @@ def test_a_table_of_a_page_has_types(web: Web, connection: SqlConnection) -> Non
     assert rows(connection, f"SELECT * FROM {call}") == [("Tower", 1999, 2.5), ("Tower", 2001, None)]
     with pytest.raises(ComityError, match="has no table"):
         connection.execute(f"SELECT * FROM read_html('{site.url('/t')}', '.none')")
-    with pytest.raises(BadInput, match="takes a URL, a selector"):
-        connection.execute("SELECT * FROM read_html('x')")
+    for arguments in ("'x'", "'x', 'y', 0", "'x', 'y', other := 1", "unnest(['x', 'y']), 'table'", "NULL, 'table'"):
+        with pytest.raises(BadInput, match="takes a URL, a selector"):
+            connection.execute(f"SELECT * FROM read_html({arguments})")
 
 
 def test_merge_with_the_crawl_done_first(web: Web, connection: SqlConnection) -> None:

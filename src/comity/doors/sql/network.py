@@ -138,8 +138,8 @@ def _call_of_macro(name: str, arguments: str) -> str | None:
     follows = name == "CRAWL" and by_name.get("follow", "NULL").upper() != "NULL"
     if not follows:
         by_name.pop("follow", None)
-    given = [*by_position, *(f"{key} := {value}" for key, value in by_name.items())]
-    return f"{(_FOLLOWING if follows else name).lower()}({', '.join(given)})"
+    all_arguments = [*by_position, *(f"{key} := {value}" for key, value in by_name.items())]
+    return f"{(_FOLLOWING if follows else name).lower()}({', '.join(all_arguments)})"
 
 
 def names_any(text: str) -> bool:
