@@ -31,6 +31,7 @@ _CRAWL = """
 import json, resource, sys, time
 import comity
 seeds, folder, networks = json.loads(sys.argv[1]), sys.argv[2], ["127.0.0.0/8"]
+base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 began = time.perf_counter()
 if sys.argv[3] == "sql":
     with comity.sql.connect(f"{folder}/web.duckdb", allow_networks=networks, contact="bench@example.org") as connection:
@@ -50,7 +51,8 @@ else:
         pages = sum(1 for _page in run)
 took = time.perf_counter() - began
 used = resource.getrusage(resource.RUSAGE_SELF)
-print(json.dumps({"pages": pages, "s": took, "cpu_s": used.ru_utime + used.ru_stime, "mb": used.ru_maxrss / 1024}))
+cpu_s = used.ru_utime + used.ru_stime
+print(json.dumps({"pages": pages, "s": took, "cpu_s": cpu_s, "mb": used.ru_maxrss / 1024, "base_mb": base}))
 """
 
 
@@ -135,7 +137,8 @@ def print_memory(pages: int, hosts: int) -> None:
     finally:
         origin.terminate()
     rate = found["pages"] / found["s"]
-    print(f"{found['pages']} pages, {rate:.0f} pages/s; peak {found['mb']:.0f} MB")
+    over = found["mb"] - found["base_mb"]
+    print(f"{found['pages']} pages, {rate:.0f} pages/s; peak {found['mb']:.0f} MB, {over:.0f} MB over an idle process")
 
 
 def main() -> None:

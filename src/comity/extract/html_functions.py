@@ -135,7 +135,7 @@ def value_at(html: str | None, path: str | None) -> str | None:
     values = (_wanted(element, found["wanted"]) for element in elements)
     present = (value for value in values if value is not None)
     if takes_all:
-        return as_json(list(present))
+        return as_json([each for value in present for each in _members(value, found["wanted"])])
     for value in present:
         reached = _walk(read_lenient(value), steps) if steps else value
         if reached is not None:
@@ -221,6 +221,15 @@ def _type_of(value: object) -> str:
             return "string"
         case _:
             return "number"
+
+
+def _members(value: str, wanted: str) -> list[object]:
+    """A value, or the members of a list that an attribute has as JSON."""
+    if wanted != "text" and value.startswith("["):
+        listed = read_lenient(value)
+        if isinstance(listed, list):
+            return listed
+    return [value]
 
 
 def _wanted(element: Element, name: str) -> str | None:

@@ -131,13 +131,11 @@ class CrawlThread:
         return False
 
 
-def held_hosts(summary: RunSummary) -> set[str]:
-    """Hosts that other processes hold, or took over."""
-    ended = [(line.host, line.code) for line in summary.hosts] + [(each.host, each.code) for each in summary.idle]
-    return {host for host, code in ended if code in (EndReason.HELD_ELSEWHERE, EndReason.LEASE_LOST)}
+def held_hosts(summary: RunSummary, left: Collection[str] = ()) -> set[str]:
+    """Hosts that other processes hold or took over, and of those that are left, also those whose turn did not come.
 
-
-def is_held(summary: RunSummary, left: Collection[str]) -> bool:
-    """Whether other processes hold hosts that are left."""
-    held, taken = held_hosts(summary), {line.host for line in summary.hosts}
-    return any(host in held or host not in taken for host in left)
+    A host that was put off, for example because it asked for that, is none of them: to wait for its lease is in vain.
+    """
+    why = {each.host: each.code for each in summary.idle} | {line.host: line.code for line in summary.hosts}
+    held = {host for host, code in why.items() if code in (EndReason.HELD_ELSEWHERE, EndReason.LEASE_LOST)}
+    return held | {host for host in left if why.get(host, EndReason.NOT_TAKEN) == EndReason.NOT_TAKEN}

@@ -43,6 +43,10 @@ def connection(tmp_path: Path) -> Iterator[SqlConnection]:
         (f"htmlpath('{LD}', 'script@text.Product.offers[0].price')::VARCHAR", '"9.50"'),
         ("htmlpath('<a href=x></a><a href=y></a>', 'a@href[*]')::VARCHAR", '["x", "y"]'),
         ("htmlpath('<p>', 'b@text')", None),
+        ("htmlpath('<input value=''[{\"id\": 1}, {\"id\": 2}]''>', 'input@value[*]')->1->>'id'", "2"),
+        ("htmlpath('<input value=''[{\"id\": 1}, {\"id\": 2}]''>', 'input@value[*].id')::VARCHAR", "[1, 2]"),
+        ("htmlpath('<script>let a = {b: [5]}</script>', '@$a.b[0]')::VARCHAR", "5"),
+        ("htmlpath('<script>let a = 1</script>', 'script@$none')", None),
         ("page_info('', 'http://e.example')::VARCHAR", "{}"),
         (f"page_info('<meta name=robots content=noindex>{LD}', 'x')->'schema'->0->>'type'", "Product"),
         ("page_info('<script>var a = [1, 2, 3]; const s = \"x\"</script>', 'x')->'js'->0->>'items'", "3"),
@@ -88,8 +92,9 @@ def test_a_table_of_a_page_has_types(web: Web, connection: SqlConnection) -> Non
     assert rows(connection, f"SELECT * FROM {call}") == [("Tower", 1999, 2.5), ("Tower", 2001, None)]
     with pytest.raises(ComityError, match="has no table"):
         connection.execute(f"SELECT * FROM read_html('{site.url('/t')}', '.none')")
-    with pytest.raises(BadInput, match="takes a URL, a selector"):
-        connection.execute("SELECT * FROM read_html('x')")
+    for arguments in ("'x'", "'x', 'y', 0", "'x', 'y', other := 1", "unnest(['x', 'y']), 'table'", "NULL, 'table'"):
+        with pytest.raises(BadInput, match="takes a URL, a selector"):
+            connection.execute(f"SELECT * FROM read_html({arguments})")
 
 
 def test_merge_with_the_crawl_done_first(web: Web, connection: SqlConnection) -> None:

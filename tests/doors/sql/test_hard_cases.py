@@ -308,3 +308,36 @@ def test_a_state_in_either_database(site: Site, tmp_path: Path, database_url: st
         assert found == [("pending", False, 0, 0)]
         named = ("frontier", "fetches", "evidence", "ledger", "robots", "runs")
         assert all(rows(connection, f"SELECT count(*) FROM comity.{name}")[0][0] for name in named)
+
+
+class _Recorder:
+    """A connection of DuckDB that remembers what it was asked to run."""
+
+    def __init__(self, duck: duckdb.DuckDBPyConnection) -> None:
+        self._duck = duck
+        self.asked: list[object] = []
+
+    def execute(self, query: object, *rest: object) -> object:
+        self.asked.append(query)
+        return self._duck.execute(query, *rest)  # type: ignore[call-overload]
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._duck, name)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n-- first\nSELECT 1 ; -- last\n",
+        "SELECT 'CRAWL (SELECT 1) INTO t; -- no' ;",
+        'SELECT $🦆$a; b$🦆$, E\'\\\';\', "a;" FROM (SELECT 1 AS "a;")',
+        "/* /* nested; */ */ SELECT 'one'\n'two'",
+        "\ufeffSELECT\u00a042\u3000",
+        "FROM (VALUES (1)) AS crawl(crawl)",
+    ],
+)
+def test_plain_sql_reaches_duckdb_as_it_was_written(text: str) -> None:
+    with comity.sql.connect() as connection:
+        recorder = connection._duck = _Recorder(connection._duck)
+        connection.execute(text)
+        assert recorder.asked[-1] == text

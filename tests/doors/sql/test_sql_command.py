@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from comity.doors.cli.sql import _ShownProgress
+from comity.run.sql.statement import StatementSummary
+from comity.walk.crawl.progress import Progress
 from tests.doors.command_line import CommandLine
 from tests.walk.site import Web, page
 
@@ -65,3 +70,34 @@ def test_the_help_names_one_default_of_the_state(comity: CommandLine) -> None:
     answer = comity("sql", "--help")
     assert "beside FILE" in " ".join(answer.out.replace("│", " ").split())
     assert "COMITY_STATE" not in answer.out
+
+
+def test_an_error_in_a_file_names_its_line(comity: CommandLine) -> None:
+    Path("script.sql").write_text(
+        "CREATE TABLE one (x INTEGER);\n-- ;\nINSERT INTO one\nVALUES (1);\n\nFROM nothing;\n"
+    )
+    answer = comity("sql", "shop.duckdb", "--read", "script.sql")
+    assert (answer.code, answer.out) == (1, "")
+    assert "line 6 of script.sql: Catalog Error" in answer.err
+    assert "the 2 statements before it ran" in answer.err
+    assert comity("sql", "shop.duckdb", "SELECT count(*) AS n FROM one", "--json").document == [{"n": 1}]
+
+
+def test_a_file_that_another_process_has_open(comity: CommandLine, tmp_path: Path) -> None:
+    opened = f"c = duckdb.connect({str(tmp_path / 'busy.duckdb')!r}); print('open', flush=True)"
+    holding = f"import duckdb, sys; {opened}; sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", holding], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"open\n"
+        answer = comity("sql", str(tmp_path / "busy.duckdb"), "SELECT 1")
+        process.communicate(b"")
+    assert answer.code == 1
+    assert f"is open in process {process.pid}; close it there" in answer.err
+
+
+def test_a_wait_for_another_process_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = _ShownProgress()
+    for _time in range(3):
+        shown.show(Progress(0.0), StatementSummary(waits_for=("a.example", "b.example")))
+    assert capsys.readouterr().err == "waiting for another process that is crawling a.example, b.example\n"
+    shown.clear()

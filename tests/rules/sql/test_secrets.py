@@ -132,13 +132,20 @@ def test_only_addresses_are_in_a_network_of_ones_own(origin: str, is_own: bool) 
             "CRAWLING MERGE INTO t USING (SELECT 1 LIMIT 5) AS s ON a WHEN MATCHED THEN DELETE LIMIT 7;",
             "MERGE INTO t USING (SELECT * FROM (SELECT 1 LIMIT 5\n) LIMIT 7\n) AS s ON a WHEN MATCHED THEN DELETE",
         ),
+        (
+            "CRAWLING MERGE INTO t USING crawl(['u']) s ON a WHEN MATCHED THEN DELETE LIMIT 7",
+            "MERGE INTO t USING (SELECT * FROM (FROM crawl(['u'])\n) LIMIT 7\n) s ON a WHEN MATCHED THEN DELETE",
+        ),
+        (
+            "CRAWLING MERGE INTO t USING u ON u.a = t.a WHEN MATCHED THEN DELETE LIMIT 7",
+            "MERGE INTO t USING (SELECT * FROM (FROM u\n) LIMIT 7\n) AS u ON u.a = t.a WHEN MATCHED THEN DELETE",
+        ),
+        (
+            'CRAWLING MERGE INTO t USING a."b c".d AS s ON a WHEN MATCHED THEN DELETE LIMIT 7',
+            'MERGE INTO t USING (SELECT * FROM (FROM a."b c".d\n) LIMIT 7\n) AS s ON a WHEN MATCHED THEN DELETE',
+        ),
     ],
 )
 def test_the_limit_of_a_merge_is_that_of_its_query(text: str, merge: str) -> None:
     (found,) = read_script(text)
     assert getattr(found, "merge", found) == merge
-
-
-def test_the_limit_of_a_merge_needs_a_query() -> None:
-    (found,) = read_script("CRAWLING MERGE INTO t USING u ON a WHEN MATCHED THEN DELETE LIMIT 7")
-    assert "LIMIT needs a query in parentheses after USING" in str(found)

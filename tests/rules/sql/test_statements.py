@@ -19,7 +19,7 @@ from comity.model.statement import (
     StatementProblem,
     StopCrawl,
 )
-from comity.rules.sql.statements import is_complete, print_statement, read_script
+from comity.rules.sql.statements import first_lines, is_complete, print_statement, read_script
 
 
 def only(text: str) -> Statement | StatementProblem:
@@ -159,10 +159,25 @@ def test_after_a_problem_the_next_statement_is_read() -> None:
         "stop",
         "-- a comment\nSELECT 1 /* another */",
         "\\ `what` is this?",
+        "SELECT $🦆$ ; CRAWL $🦆$",
+        "SELECT `a;b`, 🦆 FROM ü",
+        "\ufeffSELECT\u200b1",
     ],
 )
 def test_what_is_not_ours_goes_through_unchanged(text: str) -> None:
     assert list(read_script(text)) == [PlainSql(text)]
+
+
+def test_names_and_spaces_beyond_ascii() -> None:
+    text = "\ufeffCRAWL\u00a0(SELECT 1)\u3000INTO 🦆.`größe;` -- ;\nLIMIT\u200b3;"
+    assert list(read_script(text)) == [
+        CrawlStatement("SELECT 1", QualifiedName(("🦆", "größe;")), None, None, (), 3),
+    ]
+
+
+def test_the_lines_of_statements() -> None:
+    assert first_lines("SELECT 1;\n\n-- a comment;\nCRAWL (SELECT\n1) INTO t; SELECT 2") == [1, 4, 5]
+    assert first_lines("") == []
 
 
 @pytest.mark.parametrize(

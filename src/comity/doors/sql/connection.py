@@ -374,11 +374,11 @@ class SqlConnection:
     def _table_of(self, arguments: str) -> str:
         """A table of a page, as a temporary table whose types DuckDB infers; gives its name."""
         by_position, by_name = arguments_of(arguments)
-        given = {"timeout": "NULL", "user_agent": "NULL"} | by_name
-        wanted = ", ".join((*by_position, given["timeout"], given["user_agent"]))
-        (row,) = self._duck.execute(f"SELECT {wanted}").fetchall()  # the user's own arguments
-        *row, timeout_s, user_agent = row
-        url, css, number = (*row, 1)[:3] if len(row) in (2, 3) and len(given) == 2 else (None, None, 1)
+        named = {"timeout": "NULL", "user_agent": "NULL"} | by_name
+        wanted = ", ".join((*by_position, f"({named['timeout']})::DOUBLE", f"({named['user_agent']})::VARCHAR"))
+        found = self._duck.execute(f"SELECT {wanted}").fetchall()  # the user's own arguments
+        *row, timeout_s, user_agent = found[0] if len(found) == 1 else (None, None)
+        url, css, number = (*row, 1)[:3] if len(row) in (2, 3) and len(named) == 2 else (None, None, 1)
         if not isinstance(url, str) or not isinstance(css, str) or not isinstance(number, int) or number < 1:
             raise BadInput(
                 "read_html",
@@ -386,7 +386,8 @@ class SqlConnection:
                 "read_html('https://example.com/', 'table'); by name, timeout in seconds and user_agent",
             )
         name = f"html_table_{uuid4().hex}"
-        with self._pages.html_table(url, css, number - 1, PageTerms(timeout_s, user_agent)) as path:
+        terms = self._with_robots(PageTerms(timeout_s, user_agent))
+        with self._pages.html_table(url, css, number - 1, terms) as path:
             columns = "all_varchar = false, header = true, delim = ',', quote = '\"', escape = '\"', sample_size = -1"
             self._duck.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM read_csv({quoted(path)}, {columns})")  # noqa: S608
         return name
@@ -481,7 +482,7 @@ class SqlConnection:
         self._summary_row = [
             summary.pages,
             summary.errors,
-            len(summary.refused),
+            summary.refused,
             summary.left_out,
             unreadable,
             summary.ended_by,

@@ -17,10 +17,11 @@ import duckdb
 from comity.doors.sql.calls import arguments_of, replaced
 from comity.extract.html_functions import as_json, embedded_state, linked, page_info, variables
 from comity.model.errors import ComityError
-from comity.rules.sql.tokens import TokenKind, tokens
+from comity.rules.sql.tokens import tokens
 from comity.run.sql.function_pages import PageTerms
 
 NAMES: Final = ("CRAWL", "CRAWL_URL", "CRAWL_STREAM", "SITEMAP")
+_FOLLOWING: Final = "CRAWL_FOLLOWING"  # `crawl` with the argument `follow`
 MOST_ROUNDS: Final = 10  # lateral joins that feed each other, and links that are followed
 MOST_PAGES: Final = 100_000
 
@@ -137,17 +138,14 @@ def _call_of_macro(name: str, arguments: str) -> str | None:
     follows = name == "CRAWL" and by_name.get("follow", "NULL").upper() != "NULL"
     if not follows:
         by_name.pop("follow", None)
-    given = [*by_position, *(f"{key} := {value}" for key, value in by_name.items())]
-    return f"{'crawl_following' if follows else name.lower()}({', '.join(given)})"
+    all_arguments = [*by_position, *(f"{key} := {value}" for key, value in by_name.items())]
+    return f"{(_FOLLOWING if follows else name).lower()}({', '.join(all_arguments)})"
 
 
 def names_any(text: str) -> bool:
     """Whether a statement calls one of these functions; a table or column may have such a name."""
     pieces = list(tokens(text))
-    return any(
-        piece.kind is TokenKind.WORD and piece.text.upper() in NAMES and following.is_symbol("(")
-        for piece, following in pairwise(pieces)
-    )
+    return any(piece.is_word(*NAMES, _FOLLOWING) and following.is_symbol("(") for piece, following in pairwise(pieces))
 
 
 class NetworkFunctions:
@@ -320,6 +318,7 @@ def _html(body: str | None, url: str) -> Row | None:
         for kind in types_of(node):
             schema.setdefault(kind, as_json(node))
     readable = info.get("readability", {})
+    full = {f"og:{name}": value for name, value in page.opengraph.items()}  # found by either name
     return {
         "document": body,
         "readability": {
@@ -329,7 +328,7 @@ def _html(body: str | None, url: str) -> Row | None:
             "content": page.markdown,
         },
         "schema": schema,
-        "opengraph": as_json(page.opengraph) if page.opengraph else None,
+        "opengraph": as_json(page.opengraph | full) if full else None,
         "meta": as_json(page.meta) if page.meta else None,
         "js": as_json(found) if (found := variables(body)) else None,
         "hydration": {name: as_json(value) for name, value in embedded_state(body).items()},

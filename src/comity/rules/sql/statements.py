@@ -205,29 +205,29 @@ class _Reader:
         self._at = len(self._pieces) - 1
         limit = self._limit()
         self._at = next((at for at, piece in enumerate(self._pieces) if piece.is_word("USING")), len(self._pieces)) + 1
-        start, end = self._source()
+        start, end, name = self._source()
         source = self._text[start.start : end.end]
         query = source[1:-1].strip() if start.is_symbol("(") else f"FROM {source}"
-        limited = f"(SELECT * FROM ({query}\n) LIMIT {limit}\n)"  # noqa: S608  # the user's own query
+        # A table that is named without an alias keeps its name.
+        alias = f" AS {name.text}" if name is not None and self._next_is_word("ON") else ""
+        limited = f"(SELECT * FROM ({query}\n) LIMIT {limit}\n){alias}"  # noqa: S608  # the user's own query
         return CrawlingMerge(
             f"{self._text[first.start : start.start]}{limited}{self._text[end.end : self._pieces[-3].end]}"
         )
 
-    def _source(self) -> tuple[Token, Token]:
-        """The first and the last token of what follows USING: a query in parentheses, a call or a table."""
+    def _source(self) -> tuple[Token, Token, Token | None]:
+        """The first and the last token of what follows USING: a query, a call or a table; and the name of these."""
         first = self._take("a query in parentheses or a table after USING")
         if first.is_symbol("("):
-            return first, self._closing(first)
-        last = first
-        while (token := self._peek()) is not None and not token.is_word("AS", "ON") and not token.is_symbol("("):
-            following = self._pieces[self._at - 1]
-            if not token.is_symbol(".") and not following.is_symbol("."):
-                break  # an alias without AS
-            last = self._take("a table")
-        if token is not None and token.is_symbol("("):
+            return first, self._closing(first), None
+        name = first
+        while (token := self._peek()) is not None and token.is_symbol("."):
             self._at += 1
-            last = self._closing(token)
-        return first, last
+            name = self._take("a table")
+        if token is None or not token.is_symbol("("):
+            return first, name, name
+        self._at += 1
+        return first, self._closing(token), name
 
     def stop(self) -> StopCrawl:
         """`STOP CRAWL INTO name`."""

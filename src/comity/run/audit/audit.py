@@ -32,7 +32,7 @@ from comity.rules.budget import WARN_AT, limit_reached, limit_warning
 from comity.rules.canonical import WebAddress, web_address
 from comity.rules.first_contact import without_tls
 from comity.rules.takedown import Takedowns
-from comity.run.crawl_thread import WAIT_FOR_HOSTS_S, CrawlThread, is_held
+from comity.run.crawl_thread import WAIT_FOR_HOSTS_S, CrawlThread, held_hosts
 from comity.settings import Settings
 from comity.store.formats.parquet_reader import read_rows
 from comity.store.parts.manifest import note_path
@@ -224,11 +224,10 @@ class AuditRun(CrawlThread):
                 continue
             if not left:
                 return reason, summary.reason
-            if not is_held(summary, left):
+            held = held_hosts(summary, left)
+            if not held or not await self._wait_for_any(state, held, gives_up_at):
                 return reason, summary.reason
             hosts = left
-            if not await self._wait_for_any(state, left, gives_up_at):
-                return reason, summary.reason
         return EndReason.PUT_OFF, EndReason.PUT_OFF.sentence
 
     def _spent(self, state: State, visits: VisitList) -> EndReason | None:

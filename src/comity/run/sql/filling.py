@@ -41,8 +41,9 @@ def fill(plan: StatementPlan, filling: Filling) -> StatementSummary:
         run.start()
         try:
             _follow(run, filling, ctrl_c)
-            if run.summary.refused and table is not None:
-                table.put_refused(run.summary.refused, SystemClock().seconds())
+            for rows in run.take_refused():
+                if table is not None:
+                    table.put_refused(rows, SystemClock().seconds())
             run.end()
         finally:
             run.stop()

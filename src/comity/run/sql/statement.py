@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Event
 from time import monotonic
@@ -21,7 +22,7 @@ from comity.model.run import EndReason
 from comity.rules.canonical import web_address
 from comity.rules.sql.seeds import QuerySeed, SeedKind
 from comity.rules.surt import surt_key
-from comity.run.crawl_thread import WAIT_FOR_HOSTS_S, CrawlThread, held_hosts, is_held
+from comity.run.crawl_thread import WAIT_FOR_HOSTS_S, CrawlThread, held_hosts
 from comity.settings import Settings
 from comity.store.pages import PageStore, PartPace
 from comity.store.parts.manifest import note_path
@@ -106,7 +107,9 @@ class StatementSummary:
     left: int = 0
     """Hosts that still have URLs: the same statement goes on with them."""
     ended_by: str = str(EndReason.NOTHING_LEFT)
-    refused: list[RefusedRow] = field(default_factory=list)
+    refused: int = 0
+    """URLs that were not requested."""
+    first_refused: RefusedRow | None = None
     unreachable: dict[str, str] = field(default_factory=dict)
     """Hosts that could not be crawled at all, and why."""
     waits_for: tuple[str, ...] = ()
@@ -125,7 +128,8 @@ class StatementSummary:
         if (more := len(self.unreachable) - _WARNED_MOST) > 0:
             found.append(f"{more:,} more hosts were not crawled; their rows have the reasons")
         if not found and self.brought_nothing:
-            count, row = len(self.refused), self.refused[0]
+            count, row = self.refused, self.first_refused
+            assert row is not None  # no host was unreachable
             which = f"{row.url} was refused" if count == 1 else f"{count:,} URLs were refused, the first {row.url}"
             found.append(f"no page was stored: {which}: {row.error}")
         return found
@@ -144,6 +148,7 @@ class StatementRun(CrawlThread):
         self._elapsed_ms: dict[str, int] = {}  # of pages whose parts are not in the table yet
         self._unchanged: dict[str, float] = {}  # pages that answered 304, and when they were requested
         self._dead: dict[str, str] = {}  # hosts that could not be reached, and why
+        self._not_requested: list[Callable[[], Iterator[list[RefusedRow]]]] = []
         self.is_complete = False
         """Whether nothing is left for the same statement to go on with."""
         self.summary = StatementSummary()
@@ -182,6 +187,14 @@ class StatementRun(CrawlThread):
             keys = {web_address(url).key: url for url in urls if url not in found}
             found |= {keys[key]: took for key, took in durations(self._state.database, list(keys)).items()}
         return found
+
+    def take_refused(self) -> Iterator[list[RefusedRow]]:
+        """URLs that were not requested, some at a time, once the crawl is over; each once, and counted."""
+        while self._not_requested:
+            for rows in self._not_requested.pop(0)():
+                self.summary.refused += len(rows)
+                self.summary.first_refused = self.summary.first_refused or rows[0]
+                yield rows
 
     def take_unchanged(self) -> dict[str, float]:
         """Pages that have not changed since the table's rows, with the times of their requests; each once."""
@@ -258,13 +271,13 @@ class StatementRun(CrawlThread):
                 left = await self._crawl_until_done(State(database, clock, settings), visits, wanted_hosts)
         self.summary.left_out += visits.frontier.left_out
         if self._plan.lists_refused:
-            self.summary.refused += _unreachable(state, visits, left & self._dead.keys(), self._dead)
+            self._not_requested.append(partial(_unreachable, state, visits, left & self._dead.keys(), self._dead))
         left -= self._dead.keys()
         self.summary.unreachable = dict(self._dead)
         # One that was stopped may not have read its sitemaps: nothing queued does not mean that nothing is left.
         if (not left and not self._is_stopping.is_set()) or self._is_full():
             if self._plan.lists_refused:
-                self.summary.refused += _refused(state, visits)
+                self._not_requested.append(partial(_refused, state, visits))
             self._visited.append(visits)
         else:
             self.summary.left += len(left)
@@ -283,7 +296,8 @@ class StatementRun(CrawlThread):
             left = set(hosts_to_visit(state.database, visits)) | held_hosts(summary)
             if self._is_stopping.is_set() or self._is_full() or not left:
                 break
-            if not is_held(summary, left) or not await self._wait_for_any(state, left, gives_up_at):
+            held = held_hosts(summary, left)
+            if not held or not await self._wait_for_any(state, held, gives_up_at):
                 break
             if self._is_stopping.is_set():
                 break
@@ -318,27 +332,23 @@ class StatementRun(CrawlThread):
         return store
 
 
-def _refused(state: State, visits: VisitList) -> list[RefusedRow]:
+def _refused(state: State, visits: VisitList) -> Iterator[list[RefusedRow]]:
     """The URLs of a list that were not requested, each with its reason."""
-    found: list[RefusedRow] = []
     after = 0
     while rows := not_asked(state.database, visits, after, _LISTED):
         after = rows[-1].place
-        found += [RefusedRow(row.url, surt_key(row.url), f"{row.code}: {_reason(row.content)}") for row in rows]
-    return found
+        yield [RefusedRow(row.url, surt_key(row.url), f"{row.code}: {_reason(row.content)}") for row in rows]
 
 
 def _unreachable(
     state: State, visits: VisitList, hosts: Collection[str], reasons: Mapping[str, str]
-) -> list[RefusedRow]:
+) -> Iterator[list[RefusedRow]]:
     """The URLs of hosts that could not be reached, each with the reason."""
-    found: list[RefusedRow] = []
     for host in sorted(hosts):
         after = 0
         while rows := not_visited(state.database, visits, host, after, _LISTED):
             after = rows[-1].place
-            found += [RefusedRow(row.url, surt_key(row.url), reasons[host]) for row in rows]
-    return found
+            yield [RefusedRow(row.url, surt_key(row.url), reasons[host]) for row in rows]
 
 
 def _reason(content: Any) -> str:
