@@ -125,7 +125,10 @@ async def serve(pages: int, far: bool) -> None:
         def data_received(self, data: bytes) -> None:
             path = data.split(b" ", 2)[1].decode()
             Origin.answered += 1
-            if path == "/count":
+            status = "200 OK" if path.startswith("/p/") or path in ("/count", "/robots.txt") else "404 Not Found"
+            if status != "200 OK":  # a sitemap
+                body = b""
+            elif path == "/count":
                 body = str(Origin.answered).encode()
             elif path == "/robots.txt":
                 body = b"User-agent: *\nAllow: /\n"
@@ -136,7 +139,7 @@ async def serve(pages: int, far: bool) -> None:
                 links = "".join(f'<a href="/p/{each % pages}">more</a>' for each in linked)
                 text = texts[number % len(texts)]
                 body = f"<!doctype html><title>{path}</title><p>{words[number % 2000]} {text}</p>{links}".encode()
-            head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n\r\n"
+            head = f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n\r\n"
             self.transport.write(head.encode() + body)
 
     loop = asyncio.get_running_loop()

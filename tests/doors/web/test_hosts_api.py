@@ -83,7 +83,7 @@ def test_stored_pages_are_found_shown_and_queried(client: httpx.Client) -> None:
 def test_audits_are_named_by_name_alone(client: httpx.Client, running: Served) -> None:
     assert answered(client.get("/admin/audits")) == {"audits": [], "running": [], "limit": 50, "total": 0}
     (Path(running.state.settings.audits) / "half").mkdir(parents=True)
-    for name in ("half", "none", "..", "%2e%2e%2fhalf", ".hidden"):
+    for name in ("half", "none", "%2e%2e", "%2e%2e%2fhalf", ".hidden"):
         assert client.get(f"/admin/audits/{name}").status_code in (404, 422), name
     query = {"before": "/etc", "after": "~"}
     assert answered(client.get("/admin/audits/compare", params=query), 404)["error"] == "not_found"

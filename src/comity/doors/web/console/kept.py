@@ -22,7 +22,9 @@ Value = TypeVar("Value")
 _QUICK_S: Final = 0.1
 _OLDEST_S: Final = 60.0  # that is given while a new one is counted
 _OLDEST_KNOWN_S: Final = 600.0  # that a page which does not wait shows
-_SHARE: Final = 10  # a figure is kept this many times as long as it took
+# A figure is kept this many times as long as it took: a crawl in the same process needs the processor.
+_SHARE: Final = 40
+_LONGEST_S: Final = 60.0  # that a figure is kept for this reason
 _MOST: Final = 500
 
 
@@ -53,7 +55,7 @@ class Kept:
         entry = self._entry(name)
         value = cast(Value, entry.value)
         age = self._age(entry)
-        if age is not None and age < max(for_s, _SHARE * entry.took_s if entry.took_s > _QUICK_S else 0):
+        if age is not None and age < max(for_s, _kept_s(entry) if entry.took_s > _QUICK_S else 0):
             return value
         if age is not None and age < _OLDEST_S and entry.took_s > _QUICK_S:
             self._count_behind(entry, count)
@@ -70,7 +72,7 @@ class Kept:
         """
         entry = self._entry(name)
         age = self._age(entry)
-        if age is not None and age < max(for_s, _SHARE * entry.took_s):
+        if age is not None and age < max(for_s, _kept_s(entry)):
             return cast(Value, entry.value)
         counting = self._count_behind(entry, count)
         # Where the last count took longer, this one would be waited for in vain.
@@ -116,3 +118,7 @@ class Kept:
         entry.counted_at = self._seconds()
         entry.took_s = entry.counted_at - began
         return entry.value
+
+
+def _kept_s(entry: _Entry) -> float:
+    return min(_SHARE * entry.took_s, _LONGEST_S)

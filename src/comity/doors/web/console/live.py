@@ -2,8 +2,8 @@
 
 A view is a named function of the services and its parameters to a fragment of HTML. Each is rendered in one task of
 this process, however many browsers look at it, at most every two seconds, and sent only if it has changed. Views that
-cost much are rendered less often: all of them together take at most a fortieth of one processor, because a crawl in the
-same process needs the rest. Fragments are the same for every viewer, so they hold no actions.
+cost much are rendered less often: all of them together take at most an eightieth of one processor, because a crawl in
+the same process needs the rest. Fragments are the same for every viewer, so they hold no actions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_VIEWS_OF_A_STREAM: Final = 8
 MAX_CHANNELS: Final = 400
 MAX_CHANNELS_OF_ONE: Final = 100
 _SHARE: Final = 10  # a view rests this many times as long as it took
-_SHARE_OF_PROCESSOR: Final = 40  # and, multiplied by the number of views, as the processor time that it took
+_SHARE_OF_PROCESSOR: Final = 80  # and, multiplied by the number of views, as the processor time that it took
 
 View = Callable[["WebServices", Mapping[str, str]], str]
 VIEWS: Final[dict[str, View]] = {}
