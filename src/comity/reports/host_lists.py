@@ -6,7 +6,7 @@ without an index was applied to a part of the rows, and the next page goes on be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
@@ -183,14 +183,24 @@ def host_counts(database: Database) -> dict[HostStatus, int]:
         return {status: host_lists.count_up_to(connection, status, MOST_COUNTED + 1) for status in HostStatus}
 
 
-def host_overview(database: Database, host: str) -> HostOverview:
-    """One host with what a bounded look finds; `NotFound` if it was never seen."""
+def host_overview(
+    database: Database, host: str, states_of: Callable[[UUID], Mapping[int, int]] | None = None
+) -> HostOverview:
+    """One host with what a bounded look finds; `NotFound` if it was never seen.
+
+    `states_of` counts its URLs by their states, where these are not in the database.
+    """
+    counts: Mapping[int, int] = {}
+    is_whole = True
     with database.read() as connection:
         row = _known(connection, host)
-        counts, is_whole = host_lists.frontier_counts(connection, row.id, _COUNTED_URLS)
+        if states_of is None:
+            counts, is_whole = host_lists.frontier_counts(connection, row.id, _COUNTED_URLS)
         policy = policies.get(connection, host)
         errors = status_queries.last_errors_of(connection, host, _FETCHES_LOOKED_AT)
         origins = tuple(entry.origin for entry in robots.of_hosts(connection, [host]))
+    if states_of is not None:
+        counts = states_of(row.id)
     return HostOverview(
         dict(row._mapping),
         {name: counts.get(state, 0) for name, state in URL_STATES.items()},

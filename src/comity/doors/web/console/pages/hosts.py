@@ -15,7 +15,7 @@ from comity.doors.schemas import iso_time
 from comity.doors.web.console import components, plots
 from comity.doors.web.console.forms import Field, Form, FormInvalid, PostedForm
 from comity.doors.web.console.live import view
-from comity.doors.web.console.page import PageRouter, fragment, redirect, render, url
+from comity.doors.web.console.page import FOR_OPERATORS, PageRouter, fragment, redirect, render, url
 from comity.doors.web.console.tables import Column, Table, TableQuery, choice, search
 from comity.doors.web.requests import CooldownRequest, HostName, ResetRequest
 from comity.doors.web.routes.hosts import canonical_name
@@ -165,12 +165,18 @@ def page_or_first(query: TableQuery, page_of: Callable[[str | None, int], ListPa
         return page_of(None, query.limit)
 
 
+def overview_of(services: WebServices, host: str) -> HostOverview:
+    """One host at a glance, wherever its frontier is; `NotFound` if it was never seen."""
+    state = services.state
+    return host_overview(state.database, host, None if state.settings.redis_url is None else state.frontier.states)
+
+
 @view("host")
 def host_now(services: WebServices, parameters: Mapping[str, str]) -> str:
     """The figures of one host."""
     host = parameters.get("host", "")
     try:
-        overview = host_overview(services.state.database, host)
+        overview = overview_of(services, host)
     except NotFound:
         return ""
     return fragment("hosts/figures.html", overview=overview, row=overview.columns, badge_of=status_badge)
@@ -208,11 +214,36 @@ def host_page(
     )
 
 
+def host_table(
+    request: Request,
+    services: WebServices,
+    host: str,
+    tab: str,
+    table: Table,
+    find: Callable[..., ListPage[Any]],
+    more: Callable[[str, ListPage[Any]], Mapping[str, Any]] = lambda _name, _page: {},
+) -> Response:
+    """A table about a host, a page of it or as CSV. `find(name, query, after=…, limit=…)` has its rows.
+
+    `more` gives what the page shows besides, from the name of the host and the rows.
+    """
+    name, query = canonical_name(services, host), table.read(request)
+
+    def page_of(after: str | None, limit: int) -> ListPage[Any]:
+        return find(name, query, after=after, limit=limit)
+
+    if query.wants_csv:
+        return table.csv(every(page_of))
+    page = page_or_first(query, page_of)
+    listing = table.listing(query, page.items, cursor=page.next or "")
+    return host_page(request, services, name, tab, listing=listing, is_whole=page.is_whole, **more(name, page))
+
+
 @router.get("/{host}")
 def overview(request: Request, services: Services, host: HostName) -> Response:
     """Show what a person wants to know of a host first."""
     name = canonical_name(services, host)
-    found = host_overview(services.state.database, name)
+    found = overview_of(services, name)
     last = host_requests(services.state.database, name, limit=40).items
     return host_page(
         request,
@@ -270,7 +301,10 @@ def _clock(row: HostRequest) -> Markup:
 
 
 def _day(row: HostRequest) -> Markup:
-    return Markup('<span class="figure">{:%d %b}</span>').format(row.started_at)
+    at = row.started_at
+    return Markup('<time datetime="{}" data-shown="day" title="{} UTC">{}</time>').format(
+        iso_time(at), f"{at:%Y-%m-%d %H:%M:%S}", f"{at:%d %b}"
+    )
 
 
 def http_status(status: int | None) -> object:
@@ -312,22 +346,17 @@ REQUESTS: Final = Table(
 @router.get("/{host}/requests")
 def requests(request: Request, services: Services, host: HostName) -> Response:
     """Show requests against the slots that allowed them."""
-    name, query = canonical_name(services, host), REQUESTS.read(request)
-
-    def page_of(after: str | None, limit: int) -> ListPage[HostRequest]:
-        return host_requests(services.state.database, name, after=after, limit=limit)
-
-    if query.wants_csv:
-        return REQUESTS.csv(every(page_of))
-    page = page_or_first(query, page_of)
-    return host_page(
+    return host_table(
         request,
         services,
-        name,
+        host,
         "requests",
-        plots_shown=request_plots(page.items),
-        early=sum(each.is_early for each in page.items),
-        requests=REQUESTS.listing(query, page.items, cursor=page.next or ""),
+        REQUESTS,
+        lambda name, _query, **page: host_requests(services.state.database, name, **page),
+        lambda _name, page: {
+            "plots_shown": request_plots(page.items),
+            "early": sum(each.is_early for each in page.items),
+        },
     )
 
 
@@ -364,8 +393,7 @@ def _request_plot(group: list[HostRequest]) -> Markup:
         lanes.append(plots.Lane("Pauses asked for", pauses))
     early = sum(each.is_early for each in group)
     note = f"{components.plural(len(group), 'request')}, " + (f"{early} too early" if early else "none too early")
-    title = f"{start:%Y-%m-%d %H:%M:%S} UTC"
-    return plots.timeline(title, start - margin, start + span + margin, lanes, note=note)
+    return plots.timeline(components.when(start), start - margin, start + span + margin, lanes, note=note)
 
 
 COOLDOWN: Final = Form(
@@ -377,11 +405,11 @@ COOLDOWN: Final = Form(
 )
 
 
-@router.get("/{host}/cooldown")
+@router.get("/{host}/cooldown", dependencies=FOR_OPERATORS)
 def ask_cooldown(request: Request, services: Services, host: HostName) -> Response:
     """Ask for how long a host is left alone."""
     name = canonical_name(services, host)
-    host_overview(services.state.database, name)  # 404 if it is unknown
+    overview_of(services, name)  # 404 if it is unknown
     return host_page(request, services, name, "cooldown", form=COOLDOWN)
 
 
@@ -399,11 +427,11 @@ def cooldown(request: Request, services: Services, host: HostName, entered: Post
     )
 
 
-@router.get("/{host}/reset")
+@router.get("/{host}/reset", dependencies=FOR_OPERATORS)
 def ask_reset(request: Request, services: Services, host: HostName) -> Response:
     """Ask before a host is crawled from the start."""
     name = canonical_name(services, host)
-    found = host_overview(services.state.database, name)
+    found = overview_of(services, name)
     return host_page(request, services, name, "reset", overview=found)
 
 
