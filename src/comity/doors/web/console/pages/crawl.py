@@ -372,7 +372,9 @@ def show(request: Request, services: Services, run_id: RunId) -> Response:
 
 def _title(run: RunListed) -> str:
     if not run.seeds:
-        return f"Run of {run.door}"
+        return {"crawl": "Run of a worker", "sources": "Run of a source", "sql": "Run of a query"}.get(
+            run.door, "Run of an audit"
+        )
     more = f" and {len(run.seeds) - 1:,} more" if len(run.seeds) > 1 else ""
     return run.seeds[0].removeprefix("https://").removesuffix("/")[:80] + more
 
