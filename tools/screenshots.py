@@ -1,7 +1,8 @@
-"""Take a picture of every page of the console with demonstration data: light, dark, and on a phone.
+"""Take a picture of every page of the console: light, dark, and on a phone.
 
 Run it by `make screenshots`; the pictures are in build/screenshots. Names on the command line choose pages by part of
-their path: `make screenshots ARGS="hosts queue"`. Every page is found by its route.
+their name: `make screenshots ARGS="hosts queue"`. Every page is found by its route, and shown with demonstration data;
+`empty` are pages of an empty state, `error` are error pages.
 """
 
 from __future__ import annotations
@@ -15,45 +16,67 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from playwright.sync_api import sync_playwright  # noqa: E402
+from playwright.sync_api import Browser, sync_playwright  # noqa: E402
 
 from tests.console.looks import open_page  # noqa: E402
 from tests.console.page_paths import page_paths, seed_audits  # noqa: E402
 from tests.console.seeding import seed  # noqa: E402
-from tests.doors.web.served import Served, served  # noqa: E402
+from tests.doors.web.served import PASSWORD_HASH, Served, served  # noqa: E402
 from tests.servers.chromium import installed  # noqa: E402
 
 FOLDER = ROOT / "build" / "screenshots"
 LOOKS = {"light": {}, "dark": {"dark": True}, "phone": {"phone": True}}
+EMPTY = ("/", "/sources", "/crawl", "/crawl/runs", "/hosts", "/queue", "/crawl_policies", "/pages", "/audits")
+ERRORS = {"404": "/nowhere", "404-noun": "/hosts/unknown.example", "422": "/crawl_jobs/nothing"}
 
 
-def _console(folder: str) -> AbstractContextManager[Served]:
-    places = {"pages": f"{folder}/pages", "audits": f"{folder}/audits"}
-    return served(f"sqlite:///{folder}/state.db", env="dev", **places)
+def _console(folder: Path, **settings: str) -> AbstractContextManager[Served]:
+    places = {"pages": str(folder / "pages"), "audits": str(folder / "audits")}
+    return served(f"sqlite:///{folder / 'state.db'}", env="dev", **places, **settings)
+
+
+def _take(browser: Browser, console: Served, pictures: dict[str, str]) -> None:
+    """Take pictures: of the paths, under the names."""
+    for name, path in pictures.items():
+        for look, options in LOOKS.items():
+            with open_page(browser, console.url, path, **options) as page:
+                file = FOLDER / f"{name}-{look}.png"
+                page.screenshot(path=file, full_page=True)
+                print(file.relative_to(ROOT), flush=True)
+
+
+def _name(path: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", path.strip("/"))[:100] or "dashboard"
 
 
 def main(wanted: list[str]) -> None:
-    """Take the pictures."""
+    """Take the pictures that are wanted; all without names."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, _console(folder) as console:
-        seed(console.state)
-        if not wanted or any(each in "audits" for each in wanted):
-            seed_audits(console)
-        chosen = [
-            path
-            for path in page_paths(console.state)
-            if not wanted or any(each in (path if path != "/" else "dashboard") for each in wanted)
-        ]
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=installed(), args=["--no-sandbox"])
-            for path in chosen:
-                name = re.sub(r"[^\w.-]+", "-", path.strip("/")) or "dashboard"
-                for look, options in LOOKS.items():
-                    with open_page(browser, console.url, path, **options) as page:
-                        file = FOLDER / f"{name}-{look}.png"
-                        page.screenshot(path=file, full_page=True)
-                        print(file.relative_to(ROOT))
-            browser.close()
+
+    def chosen(pictures: dict[str, str]) -> dict[str, str]:
+        return {name: path for name, path in pictures.items() if not wanted or any(each in name for each in wanted)}
+
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=installed(), args=["--no-sandbox"])
+        filled, empty, guarded = (Path(folder, name) for name in ("filled", "empty", "guarded"))
+        for each in (filled, empty, guarded):
+            each.mkdir()
+        with _console(filled) as console:
+            seed(console.state)
+            if not wanted or any(each in "audits" for each in wanted):
+                seed_audits(console)
+            _take(browser, console, chosen({_name(path): path for path in page_paths(console.state)}))
+        if some := chosen({f"empty-{_name(path)}": path for path in EMPTY}):
+            with _console(empty) as console:
+                _take(browser, console, some)
+        others = {"login": "/login"} | {f"error-{name}": path for name, path in ERRORS.items()}
+        if some := chosen(others):
+            with _console(guarded) as console:
+                _take(browser, console, {name: path for name, path in some.items() if name != "login"})
+            if "login" in some:
+                with _console(guarded, admin_password_hash=PASSWORD_HASH) as console:
+                    _take(browser, console, {"login": "/login"})
+        browser.close()
 
 
 if __name__ == "__main__":

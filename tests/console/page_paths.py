@@ -19,7 +19,8 @@ from tests.console.seeding_sources import paths_of_sources
 from tests.doors.web.served import Served, until
 from tests.walk.site import Answer, Web, page
 
-_LEAD_ON: frozenset[str] = frozenset({"/login"})  # without a login it leads to the dashboard
+_LEAD_ON = frozenset({"/login"})  # without a login it leads to the dashboard
+_NEED_QUERY = frozenset({"/pages/view", "/takedowns/remove"})
 
 
 def page_routes(method: str = "GET") -> Iterator[str]:
@@ -45,7 +46,7 @@ SEEDED: tuple[Callable[[State], list[str]], ...] = (paths_of_sources, paths_of_h
 
 def page_paths(state: State) -> list[str]:
     """The paths of all pages of a state with demonstration data: those of routes, and those with parameters."""
-    fixed = [path for path in page_routes() if "{" not in path and path not in _LEAD_ON]
+    fixed = [path for path in page_routes() if "{" not in path and path not in _LEAD_ON | _NEED_QUERY]
     return list(dict.fromkeys([*fixed, *(path for find in SEEDED for path in find(state))]))
 
 

@@ -53,7 +53,7 @@ def paths_of_hosts(_state: State) -> list[str]:
     tabs = ("", "/requests", "/urls", "/evidence", "/fetches", "/moves", "/cooldown", "/reset")
     return [
         *(f"/hosts/{PLAIN}{tab}" for tab in tabs),
-        f"/robots/{PLAIN}",
+        f"/robots/{PLAIN}?url=/private/x",
         f"/domain_policies/{PLAIN}",
         f"/why?url={url}",
         f"/why?url={quote(HOSTILE_URL, safe='')}",
@@ -104,7 +104,7 @@ def _history(connection: Any, host: str, now: Any) -> None:
         .where(domains.c.id == host_id)
         .values(
             status=HostStatus.ACTIVE,
-            claimed_by=f"worker-3:4711{hostile}"[:250],
+            claimed_by=f"worker-3:4711{hostile}"[:250] if hostile else "worker-3:4711:88123456:a1b2c3",
             claim_expires_at=now + timedelta(minutes=30),
             pages_crawled=412,
             pages_discovered=590,

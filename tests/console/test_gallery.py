@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from tests.console.conftest import OpenPage
-from tests.console.looks import check_looks, check_page
-from tests.doors.web.served import Served
-
-
-def test_every_component_is_accessible_in_every_look(browser: Browser, console: Served) -> None:
-    check_looks(browser, console.url, "/components")
+from tests.console.looks import check_page
 
 
 def test_a_table_filters_sorts_and_pages_by_its_url(visit: OpenPage) -> None:

@@ -1,46 +1,26 @@
-"""Hosts, why, stored pages and audits in a browser: every page in every look, and every function."""
+"""Hosts, why and stored pages in a browser: every function."""
 
 from __future__ import annotations
 
 import re
 from urllib.parse import quote
+from uuid import uuid4
 
-import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
+from comity.database.connection import Database
 from comity.model.host import HostStatus
 from comity.operate.policy import get_policy
+from comity.operate.runs import pause_hosts
+from comity.operate.seeds import add_seeds
 from comity.reports.host_lists import host_overview
+from comity.rules.seed_list import read_seed
 from tests.console.conftest import OpenPage
-from tests.console.looks import check_looks, check_page
+from tests.console.looks import check_page
 from tests.console.seed_hosts import HOSTILE, HOSTILE_URL, PLAIN, XSS, seed_histories
-from tests.doors.web.served import Served
+from tests.doors.web.served import Served, served
 
 HOST_PARTS = ("", "/requests", "/urls", "/evidence", "/fetches", "/moves", "/cooldown", "/reset")
-PAGES = (
-    "/hosts",
-    f"/hosts/{PLAIN}",
-    f"/hosts/{PLAIN}/requests",
-    f"/robots/{PLAIN}?url=/private/x",
-    f"/domain_policies/{PLAIN}",
-    f"/hosts/{PLAIN}/urls",
-    f"/hosts/{PLAIN}/evidence",
-    f"/hosts/{PLAIN}/fetches",
-    f"/hosts/{PLAIN}/moves",
-    f"/hosts/{PLAIN}/cooldown",
-    f"/hosts/{PLAIN}/reset",
-    f"/why?url=https://{PLAIN}/exhibits/3",
-    "/pages",
-    f"/pages/view?url=https://{PLAIN}/exhibits/3",
-    "/pages/query?sql=SELECT http_status, count(*) FROM pages GROUP BY 1",
-    "/audits",
-    "/audits/compare",
-)
-
-
-@pytest.mark.parametrize("path", PAGES)
-def test_every_page_is_accessible_in_every_look(browser: Browser, console: Served, path: str) -> None:
-    check_looks(browser, console.url, path)
 
 
 def test_nothing_that_was_crawled_runs(visit: OpenPage, console: Served) -> None:
@@ -149,6 +129,33 @@ def test_stored_pages_are_found_shown_and_queried(visit: OpenPage, console: Serv
     expect(page.get_by_label("SQL")).to_have_value("SELECT * FROM read_csv('/etc/passwd')")
     page.goto(f"{console.url}/admin/pages/view?url=https://{PLAIN}/missing")
     expect(page.get_by_text("This page is not stored")).to_be_visible()
+
+
+def test_the_urls_of_a_host_are_shown_from_a_frontier_in_redis(shared_database: Database, redis_url: str) -> None:
+    place = shared_database.engine.url.render_as_string(hide_password=False)
+    with (
+        served(place, env="dev", redis_url=redis_url) as running,
+        running.client(headers={"Accept": "text/html"}) as client,
+    ):
+        seeds = [read_seed(f"https://shelf.example/{name}") for name in ("a", "b")]
+        add_seeds(running.state.database, running.state.clock, seeds, frontier=running.state.frontier)
+        shown = client.get("/admin/hosts/shelf.example/urls")
+        assert (shown.status_code, "/a</a>" in shown.text, "/b</a>" in shown.text) == (200, True, True)
+        assert client.get("/admin/hosts/shelf.example/urls?state=done").status_code == 200
+        overview = client.get("/admin/hosts/shelf.example")
+        assert (overview.status_code, "URLs queued" in overview.text) == (200, True)
+        assert re.search(r'Queued</a></div>\s*<div class="tile-value"><span class="figure">2<', shown.text)
+
+
+def test_a_host_that_is_left_to_a_person_says_so_and_workers_may_go_on(visit: OpenPage, own_console: Served) -> None:
+    state = own_console.state
+    add_seeds(state.database, state.clock, [read_seed("https://shelf.example/")])
+    pause_hosts(state.database, ["shelf.example"], uuid4())
+    page = visit("/hosts/shelf.example", of=own_console)
+    expect(page.get_by_role("main")).to_contain_text("Workers leave this host alone")
+    page.get_by_role("button", name="Let workers go on").click()
+    expect(page.get_by_text("Workers may crawl this host again.")).to_be_visible()
+    assert state.leases().has_candidate()
 
 
 def test_limits_cooldown_and_reset_of_a_host(visit: OpenPage, own_console: Served) -> None:

@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from comity.database.sources.tables import job_postings
 from comity.reports.sources import list_runs, list_sources
 from tests.console.conftest import OpenPage
-from tests.console.looks import check_looks, check_page
-from tests.console.seeding_sources import paths_of_sources
+from tests.console.looks import check_page
 from tests.doors.web.served import Served, until
 from tests.walk.site import Answer, Site, Web
 from tests.walk.sourcing import jobs, listing
@@ -269,20 +268,3 @@ def test_postings_are_searched_narrowed_by_facets_and_shown_as_text(visit: OpenP
     page.get_by_role("searchbox").fill("script")
     expect(page.locator(".hits")).to_contain_text("<script>alert(0)</script>")
     check_page(page)  # no message: the script of the title did not run
-
-
-FIXED = ("/sources", "/sources/new", "/sources/import", "/crawl", "/crawl/logs", "/crawl/runs", "/crawl/runs/new")
-
-
-@pytest.mark.parametrize("path", FIXED)
-def test_every_page_is_accessible_in_every_look(browser: Browser, console: Served, path: str) -> None:
-    check_looks(browser, console.url, path)
-
-
-@pytest.mark.parametrize("number", range(6))
-def test_every_page_with_a_parameter_is_accessible_in_every_look(
-    browser: Browser, console: Served, number: int
-) -> None:
-    paths = paths_of_sources(console.state)
-    assert len(paths) == 6
-    check_looks(browser, console.url, paths[number])

@@ -469,7 +469,8 @@ def unread_s(easy: pycurl.Curl) -> float:
         finally:
             borrowed.detach()
         if len(found) == _LAST_DATA_RECEIVED + 4:
-            return max(0.0, unpack_from("=I", found, _LAST_DATA_RECEIVED)[0] / 1000 - _TICK_S)
+            (ago_ms,) = unpack_from("=I", found, _LAST_DATA_RECEIVED)
+            return max(0.0, float(ago_ms) / 1000 - _TICK_S)
     return 0.0
 
 

@@ -6,7 +6,7 @@ without an index was applied to a part of the rows, and the next page goes on be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
@@ -211,11 +211,20 @@ def host_columns(database: Database, host: str) -> dict[str, Any]:
         return dict(_known(connection, host)._mapping)
 
 
-def host_url_counts(database: Database, host: str) -> UrlCounts:
-    """How many URLs of a host are in each state, as far as they are counted; `NotFound` if it was never seen."""
+def host_url_counts(
+    database: Database, host: str, states_of: Callable[[UUID], Mapping[int, int]] | None = None
+) -> UrlCounts:
+    """How many URLs of a host are in each state, as far as they are counted; `NotFound` if it was never seen.
+
+    `states_of` counts them where the frontier is not in the database.
+    """
+    counts: Mapping[int, int]
     with database.read() as connection:
         row = _known(connection, host)
-        counts, is_whole = host_lists.frontier_counts(connection, row.id, COUNTED_URLS)
+        if states_of is None:
+            counts, is_whole = host_lists.frontier_counts(connection, row.id, COUNTED_URLS)
+    if states_of is not None:
+        counts, is_whole = states_of(row.id), True
     return UrlCounts({name: counts.get(state, 0) for name, state in URL_STATES.items()}, is_whole)
 
 

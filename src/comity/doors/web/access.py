@@ -41,6 +41,11 @@ _PROXY_HEADERS: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
+def not_operator() -> ApiError:
+    """The error of a viewer who asks for a change, or for the form of one."""
+    return ApiError(403, "not_operator", "your role is viewer: an operator may do this")
+
+
 @dataclass(frozen=True, slots=True)
 class AccessSettings:
     """The settings that decide who is admitted."""
@@ -198,7 +203,7 @@ class Access:
         if rules is None or rules.audience is not Audience.ADMIN or head.is_safe or rules.before_login:
             return
         if not caller.may_write and not rules.any_role:
-            raise ApiError(403, "not_operator", "your role is viewer: an operator may do this")
+            raise not_operator()
         if caller.session is not None and head.content_type != FORM:
             _check_token(caller, head.headers.get(CSRF_HEADER, ""))
 

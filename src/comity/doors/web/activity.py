@@ -30,6 +30,9 @@ _WEBHOOKS: Final = "/admin/webhooks"
 Record = Callable[[Activity], None]
 
 
+_WHILE_TYPING: Final = ("check_hint",)  # it changes nothing, and comes with every key
+
+
 class ActivityLog:
     """Records one request, once its outcome is known."""
 
@@ -58,6 +61,7 @@ class ActivityLog:
         """Changes by known callers; of requests before the login, only attempts that are limited in number."""
         rules, caller = self._match.rules, self._state.get("caller")
         is_change = rules is not None and rules.audience is Audience.ADMIN and not self._head.is_safe
+        is_change = is_change and self._match.action not in _WHILE_TYPING
         return is_change and caller is not None and (caller.role is not None or "acting" in self._state)
 
     def _activity(self, status: int) -> Activity:

@@ -77,9 +77,11 @@ def badge(kind: str, text: object, *, title: str = "") -> Markup:
 
 
 def words(value: object) -> str:
-    """A code in words: `rate_limited` is "rate limited"."""
+    """A code in words: `rate_limited` is "rate limited", `http_404` is "HTTP 404"."""
     text = str(value.value if isinstance(value, Enum) else value)
-    return text.replace("_", " ") if text.isidentifier() else text
+    if not text.isidentifier():
+        return text
+    return text.replace("_", " ").replace("http ", "HTTP ")
 
 
 def number(value: float | Decimal | None, digits: int = 0) -> Markup:
@@ -176,6 +178,16 @@ def shortened(text: str | None, most: int = 80) -> Markup:
 def cut(text: str, most: int) -> str:
     """A text cut to a length, for places that have no hover."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def coded(text: str) -> Markup:
+    """A sentence with commands between backticks, which are shown as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if number % 2 else escape(part) for number, part in enumerate(parts)
+    )
 
 
 def outside_link(address: str | None, most: int = 60) -> Markup:

@@ -13,12 +13,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
-from fastapi import Request
+from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from comity import __version__
+from comity.doors.web.access import not_operator
 from comity.doors.web.audiences import LARGE_BODY_BYTES, Audience, Router
 from comity.doors.web.console import assets, components
 from comity.doors.web.negotiation import FORM
@@ -150,6 +151,15 @@ def viewing_of(request: Request) -> Viewing:
     )
 
 
+async def _require_operator(request: Request) -> None:
+    if not viewing_of(request).may_write:
+        raise not_operator()
+
+
+# For GET routes of forms and questions: a viewer who follows such a link should not fill it in for nothing.
+FOR_OPERATORS: Final = [Depends(_require_operator)]
+
+
 def current_services() -> WebServices:
     """The services of the application whose page is being rendered."""
     services = _viewing.get().services
@@ -194,6 +204,7 @@ def templates() -> Environment:
         asset=asset_url,
         badge=components.badge,
         bounded=components.bounded,
+        coded=components.coded,
         csrf_field=csrf_field,
         duration=components.duration,
         icon=components.icon,

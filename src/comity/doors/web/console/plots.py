@@ -158,7 +158,7 @@ class Lane:
     marks: Sequence[Mark]
 
 
-def timeline(title: str, start: datetime, end: datetime, lanes: Sequence[Lane], *, note: str = "") -> Markup:
+def timeline(title: str | Markup, start: datetime, end: datetime, lanes: Sequence[Lane], *, note: str = "") -> Markup:
     """Instants and spans on rows above one axis of time, such as requests above the slots that allowed them."""
     span = max((end - start).total_seconds(), 1e-9)
     rows = []

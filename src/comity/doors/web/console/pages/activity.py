@@ -9,8 +9,8 @@ from typing import Final
 from fastapi import Request, Response
 from markupsafe import Markup
 
-from comity.doors.web.console.components import NOTHING, badge, shortened
-from comity.doors.web.console.page import PageRouter, render
+from comity.doors.web.console.components import NOTHING, badge, words
+from comity.doors.web.console.page import PageRouter, current_services, render
 from comity.doors.web.console.tables import MOST_CSV_ROWS, Column, Filter, Table, TableQuery
 from comity.doors.web.services import Services, WebServices
 from comity.model.console import RecordedActivity
@@ -38,8 +38,8 @@ def _outcome(row: RecordedActivity) -> Markup:
 
 
 def _subject(row: RecordedActivity) -> Markup:
-    text = row.subject or row.path
-    return Markup('<span title="{}">{}</span>').format(f"{row.path} {row.subject}".strip(), shortened(text, 90))
+    path = row.path.removeprefix(current_services().access.settings.prefix)
+    return Markup('<span title="{}">{}</span>').format(f"{row.path} {row.subject}".strip(), row.subject[:90] or path)
 
 
 TABLE: Final = Table(
@@ -48,7 +48,7 @@ TABLE: Final = Table(
         Column("at", "Time"),
         Column("user", "User", _user),
         Column("role", "Role", lambda row: row.role or NOTHING, is_minor=True),
-        Column("action", "Action"),
+        Column("action", "Action", lambda row: words(row.action), lambda row: row.action),
         Column("subject", "Subject", _subject, is_wide=True),
         Column("status", "Outcome", _outcome),
         Column("address", "From", is_minor=True),
@@ -57,7 +57,7 @@ TABLE: Final = Table(
     ],
     [
         Filter("user", "User", placeholder="User"),
-        Filter("action", "Action", placeholder="Action, such as pause_source"),
+        Filter("action", "Action", placeholder="Action"),
     ],
     key=lambda row: row.number,
     pages_by_key=True,

@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from comity.doors.web.console import components
 from comity.doors.web.console.forms import Field, Form, FormInvalid, PostedForm
-from comity.doors.web.console.page import PageRouter, current_services, redirect, url
+from comity.doors.web.console.page import FOR_OPERATORS, PageRouter, current_services, redirect, url
 from comity.doors.web.console.pages import queue
 from comity.doors.web.console.pages.crawl_policies import refused
 from comity.doors.web.console.tables import Column, Table, choice
@@ -77,7 +77,7 @@ _LIMITS: Final = (
     ),
     Field(
         "max_jobs_per_minute",
-        "Most jobs a minute",
+        "Most jobs per minute",
         "number",
         "That it may pull. Empty: no limit.",
         attributes={"min": 1, "max": MOST_PER_MINUTE},
@@ -117,7 +117,7 @@ def listed(request: Request, services: Services) -> Response:
     return queue.render_queue(request, "queue/bots.html", title="Bots", part=_PATH, listing=TABLE.listing(query, rows))
 
 
-@router.get("/new")
+@router.get("/new", dependencies=FOR_OPERATORS)
 def new(request: Request) -> HTMLResponse:
     """Show an empty form."""
     return _form_page(request, FORM, "New bot", _PATH, "Add")
@@ -161,7 +161,7 @@ def limit(request: Request, services: Services, bot_id: queue.BotName, entered: 
     return redirect(request, f"{_PATH}/{bot_id}", notice="Saved. The limits apply from its next pull.")
 
 
-@router.get("/{bot_id}/quarantine")
+@router.get("/{bot_id}/quarantine", dependencies=FOR_OPERATORS)
 def ask_quarantine(request: Request, services: Services, bot_id: queue.BotName) -> HTMLResponse:
     """Ask for how long a bot is quarantined."""
     get_bot(services.state.database, bot_id)
@@ -192,7 +192,7 @@ def resume(request: Request, services: Services, bot_id: queue.BotName) -> Respo
     return redirect(request, f"{_PATH}/{bot_id}", notice="Resumed. It may pull again.")
 
 
-@router.get("/{bot_id}/revoke")
+@router.get("/{bot_id}/revoke", dependencies=FOR_OPERATORS)
 def ask_revoke(request: Request, services: Services, bot_id: queue.BotName) -> HTMLResponse:
     """Ask before a key is revoked."""
     bot = get_bot(services.state.database, bot_id)
@@ -215,7 +215,7 @@ def revoke(request: Request, services: Services, bot_id: queue.BotName) -> Respo
     return redirect(request, f"{_PATH}/{bot_id}", notice="Revoked. A new key makes it active again.")
 
 
-@router.get("/{bot_id}/new-key")
+@router.get("/{bot_id}/new-key", dependencies=FOR_OPERATORS)
 def ask_new_key(request: Request, services: Services, bot_id: queue.BotName) -> HTMLResponse:
     """Ask before a key is replaced."""
     get_bot(services.state.database, bot_id)

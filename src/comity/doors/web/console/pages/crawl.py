@@ -16,7 +16,7 @@ from comity.doors.web.console import plots
 from comity.doors.web.console.components import NOTHING, badge, duration, number, plural, shortened, size
 from comity.doors.web.console.forms import Field, Form, FormInvalid, PostedForm
 from comity.doors.web.console.live import view
-from comity.doors.web.console.page import PageRouter, fragment, redirect, render, url
+from comity.doors.web.console.page import FOR_OPERATORS, PageRouter, fragment, redirect, render, url
 from comity.doors.web.console.pages.sources import run_badge
 from comity.doors.web.console.tables import Column, Filter, Table, TableQuery, choice
 from comity.doors.web.errors import ApiError
@@ -127,12 +127,12 @@ RUNS: Final = Table(
 
 def _named(run: RunListed) -> Markup:
     if not run.seeds:
-        return Markup('<span class="soft">{}</span>').format("whatever was due" if run.door == "crawl" else run.door)
+        return Markup('<span class="soft">{}</span>').format("hosts that were due" if run.door == "crawl" else run.door)
     more = f" and {len(run.seeds) - 1:,} more" if len(run.seeds) > 1 else ""
     return shortened(run.seeds[0].removeprefix("https://").removesuffix("/"), 50) + more
 
 
-_PATTERN: Final = "One on each line: /docs/, *.html, re:REGEX."
+_PATTERN: Final = "One per line: /docs/, *.html, re:REGEX."
 _BOXES: Final = (
     "under",
     "subdomains",
@@ -153,13 +153,19 @@ START: Final = Form(
             "area",
             required=True,
             placeholder="https://example.com/",
-            help="URLs or hosts, one on each line.",
+            help="URLs or hosts, one per line.",
             attributes={"rows": 4},
             is_code=True,
         ),
-        Field("max_pages", "Most pages", "number", help="0: no limit. By default 1,000 a host.", attributes={"min": 0}),
-        Field("max_minutes", "Most minutes", "number", help="0: no limit.", attributes={"min": 0, "step": "any"}),
-        Field("max_depth", "Depth", "number", help="Links from a seed. By default 50.", attributes={"min": 0}),
+        Field(
+            "max_pages",
+            "Pages at most",
+            "number",
+            help="0 for no limit. Default: 1,000 per host.",
+            attributes={"min": 0},
+        ),
+        Field("max_minutes", "Minutes at most", "number", help="0 for no limit.", attributes={"min": 0, "step": "any"}),
+        Field("max_depth", "Depth", "number", help="Links from a seed. Default: 50.", attributes={"min": 0}),
         Field(
             "delay_s",
             "Seconds between requests",
@@ -308,7 +314,7 @@ def _all_runs(services: WebServices, query: TableQuery) -> Iterator[RunListed]:
         before = (rows[-1].started_at, rows[-1].id)
 
 
-@router.get("/runs/new")
+@router.get("/runs/new", dependencies=FOR_OPERATORS)
 def new(request: Request, services: Services) -> Response:
     """Show the form that starts a crawl, filled with the server's settings."""
     settings = services.state.settings
@@ -366,7 +372,9 @@ def show(request: Request, services: Services, run_id: RunId) -> Response:
 
 def _title(run: RunListed) -> str:
     if not run.seeds:
-        return f"Run of {run.door}"
+        return {"crawl": "Run of a worker", "sources": "Run of a source", "sql": "Run of a query"}.get(
+            run.door, "Run of an audit"
+        )
     more = f" and {len(run.seeds) - 1:,} more" if len(run.seeds) > 1 else ""
     return run.seeds[0].removeprefix("https://").removesuffix("/")[:80] + more
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from comity.doors.web.console import components, plots
 from comity.doors.web.console.forms import Field, Form, FormInvalid, FormValues, PostedForm
-from comity.doors.web.console.page import PageRouter, redirect, url
+from comity.doors.web.console.page import FOR_OPERATORS, PageRouter, redirect, url
 from comity.doors.web.console.pages import queue
 from comity.doors.web.console.tables import Bulk, Column, Table, TableQuery, choice, search
 from comity.doors.web.notices import Offer
@@ -194,7 +194,7 @@ def listed(request: Request, services: Services) -> Response:
     )
 
 
-@router.get("/new")
+@router.get("/new", dependencies=FOR_OPERATORS)
 def new(request: Request) -> HTMLResponse:
     """Show an empty form."""
     return _form_page(request, FORM, "New policy", _PATH, "Add")
@@ -299,7 +299,7 @@ def price_plot(points: list[PricePoint]) -> Markup | None:
     return plots.line_plot(title, [each.crawled_at for each in points], series, unit=" / ".join(currencies[:1]))
 
 
-@router.get("/{policy_id}/edit")
+@router.get("/{policy_id}/edit", dependencies=FOR_OPERATORS)
 def edit(request: Request, services: Services, policy_id: queue.RowId) -> HTMLResponse:
     """Show the form with what the policy has."""
     policy = find_policy(services.state.database, str(policy_id))
@@ -323,7 +323,7 @@ def save(request: Request, services: Services, policy_id: queue.RowId, entered: 
     return redirect(request, f"{_PATH}/{policy_id}", notice="Saved. A job that exists keeps its settings.")
 
 
-@router.get("/{policy_id}/delete")
+@router.get("/{policy_id}/delete", dependencies=FOR_OPERATORS)
 def ask_delete(request: Request, services: Services, policy_id: queue.RowId) -> HTMLResponse:
     """Ask before a policy is deleted."""
     policy = find_policy(services.state.database, str(policy_id))

@@ -122,7 +122,7 @@ def _page(request: Request, *, listing: object = None, form: Form = FORM, status
         form=form,
         moment=_START,
         icons=components.ICONS,
-        line=plots.line_plot("Pages an hour", hours, [plots.Series("pages", found)]),
+        line=plots.line_plot("Pages per hour", hours, [plots.Series("pages", found)]),
         lines=plots.line_plot(
             "Latency",
             hours,
@@ -136,7 +136,7 @@ def _page(request: Request, *, listing: object = None, form: Form = FORM, status
             "Errors by kind", [("timeout", 312), ("dns", 120), ("rate_limited", 45), ("tls", 3)], tone="bad"
         ),
         nothing_plot=plots.line_plot("Nothing yet", hours, [plots.Series("pages", [0] * 48)]),
-        spark=plots.sparkline(found, "pages an hour over two days"),
+        spark=plots.sparkline(found, "pages per hour over two days"),
         timeline=plots.timeline(
             "Requests against allowed slots", _START, _START + 60 * second, lanes, note="one request every 3 s"
         ),

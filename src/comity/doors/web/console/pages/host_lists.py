@@ -13,16 +13,15 @@ from comity.doors.web.console import components, plots
 from comity.doors.web.console.page import PageRouter, url
 from comity.doors.web.console.pages.hosts import (
     bad,
-    every,
-    host_page,
+    host_table,
     http_status,
-    page_or_first,
     path_of,
     status_badge,
+    url_counts_of,
 )
-from comity.doors.web.console.tables import Column, Listing, Table, choice
+from comity.doors.web.console.tables import Column, Table, TableQuery, choice
 from comity.doors.web.requests import HostName
-from comity.doors.web.routes.hosts import canonical_name, urls_of_host
+from comity.doors.web.routes.hosts import urls_of_host
 from comity.doors.web.services import Services
 from comity.model.evidence import EvidenceType
 from comity.model.outcome import OUTCOME_NAMES
@@ -34,7 +33,6 @@ from comity.reports.host_lists import (
     host_evidence,
     host_fetches,
     host_moves,
-    host_url_counts,
 )
 from comity.rules import host_transitions
 
@@ -72,26 +70,14 @@ URLS: Final = Table(
 @router.get("/{host}/urls")
 def urls(request: Request, services: Services, host: HostName) -> Response:
     """Show the URLs of a host by state."""
-    name, query = canonical_name(services, host), URLS.read(request)
-    state = query.get("state") or "queued"
 
-    def page_of(after: str | None, limit: int) -> ListPage[Any]:
-        return urls_of_host(services, name, state, after=after, limit=limit)
+    def find(name: str, query: TableQuery, **page: Any) -> ListPage[Any]:
+        return urls_of_host(services, name, query.get("state") or "queued", **page)
 
-    if query.wants_csv:
-        return URLS.csv(every(page_of), is_begun=True)
-    page = page_or_first(query, page_of)
-    return host_page(
-        request,
-        services,
-        name,
-        "frontier",
-        counts=host_url_counts(services.state.database, name),
-        most=COUNTED_URLS,
-        shown_state=state,
-        is_whole=page.is_whole,
-        urls=URLS.listing(query, page.items, cursor=page.next or ""),
-    )
+    def with_counts(name: str, _page: ListPage[Any]) -> dict[str, Any]:
+        return {"counts": url_counts_of(services, name), "most": COUNTED_URLS}
+
+    return host_table(request, services, host, "frontier", URLS, find, with_counts)
 
 
 def _content(row: Any) -> Markup:
@@ -127,16 +113,11 @@ EVIDENCE: Final = Table(
 @router.get("/{host}/evidence")
 def evidence(request: Request, services: Services, host: HostName) -> Response:
     """Show the decisions about the URLs of a host."""
-    name, query = canonical_name(services, host), EVIDENCE.read(request)
 
-    def page_of(after: str | None, limit: int) -> ListPage[Any]:
-        return host_evidence(services.state.database, name, kind=query.get("type"), after=after, limit=limit)
+    def find(name: str, query: TableQuery, **page: Any) -> ListPage[Any]:
+        return host_evidence(services.state.database, name, kind=query.get("type"), **page)
 
-    if query.wants_csv:
-        return EVIDENCE.csv(every(page_of), is_begun=True)
-    page = page_or_first(query, page_of)
-    listing = EVIDENCE.listing(query, page.items, cursor=page.next or "")
-    return host_page(request, services, name, "evidence", evidence=listing, is_whole=page.is_whole)
+    return host_table(request, services, host, "evidence", EVIDENCE, find)
 
 
 FETCHES: Final = Table(
@@ -181,20 +162,12 @@ FETCHES: Final = Table(
 @router.get("/{host}/fetches")
 def fetches(request: Request, services: Services, host: HostName) -> Response:
     """Show the visits of a host's pages."""
-    name, query = canonical_name(services, host), FETCHES.read(request)
-    only_errors = query.get("errors") is not None
 
-    def page_of(after: str | None, limit: int) -> ListPage[Any]:
-        outcome = query.get("outcome")
-        return host_fetches(
-            services.state.database, name, after=after, limit=limit, outcome=outcome, only_errors=only_errors
-        )
+    def find(name: str, query: TableQuery, **page: Any) -> ListPage[Any]:
+        outcome, only_errors = query.get("outcome"), query.get("errors") is not None
+        return host_fetches(services.state.database, name, outcome=outcome, only_errors=only_errors, **page)
 
-    if query.wants_csv:
-        return FETCHES.csv(every(page_of), is_begun=True)
-    page = page_or_first(query, page_of)
-    listing = FETCHES.listing(query, page.items, cursor=page.next or "")
-    return host_page(request, services, name, "fetches", fetches=listing, is_whole=page.is_whole)
+    return host_table(request, services, host, "fetches", FETCHES, find)
 
 
 MOVES: Final = Table(
@@ -220,17 +193,13 @@ MOVES: Final = Table(
 @router.get("/{host}/moves")
 def moves(request: Request, services: Services, host: HostName) -> Response:
     """Show the changes of a host's status."""
-    name, query = canonical_name(services, host), MOVES.read(request)
 
-    def page_of(after: str | None, limit: int) -> ListPage[Any]:
-        return host_moves(services.state.database, name, after=after, limit=limit)
+    def find(name: str, _query: TableQuery, **page: Any) -> ListPage[Any]:
+        return host_moves(services.state.database, name, **page)
 
-    if query.wants_csv:
-        return MOVES.csv(every(page_of), is_begun=True)
-    page = page_or_first(query, page_of)
-    status = host_columns(services.state.database, name)["status"]
-    diagram = plots.state_diagram(
-        host_transitions.MOVES, status, first=host_transitions.FIRST, title="Life of the host"
-    )
-    listing: Listing = MOVES.listing(query, page.items, cursor=page.next or "")
-    return host_page(request, services, name, "moves", moves=listing, diagram=diagram)
+    def with_diagram(name: str, _page: ListPage[Any]) -> dict[str, Markup]:
+        status = host_columns(services.state.database, name)["status"]
+        moves, first = host_transitions.MOVES, host_transitions.FIRST
+        return {"diagram": plots.state_diagram(moves, status, first=first, title="Life of the host")}
+
+    return host_table(request, services, host, "moves", MOVES, find, with_diagram)

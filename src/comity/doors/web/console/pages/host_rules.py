@@ -109,8 +109,17 @@ LIMITS: Final = (
 POLICY: Final = Form(
     (
         *LIMITS,
-        Field("include", "Crawl only", "area", help="Patterns of URLs, one per line. Empty: all.", is_code=True),
-        Field("exclude", "Leave out", "area", help="Patterns of URLs, one per line.", is_code=True),
+        Field(
+            "include",
+            "Crawl only",
+            "area",
+            help="Patterns of URLs, one per line. Empty: all.",
+            attributes={"rows": 3},
+            is_code=True,
+        ),
+        Field(
+            "exclude", "Leave out", "area", help="Patterns of URLs, one per line.", attributes={"rows": 3}, is_code=True
+        ),
     )
 )
 

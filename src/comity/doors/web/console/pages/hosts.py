@@ -15,7 +15,7 @@ from comity.doors.schemas import iso_time
 from comity.doors.web.console import components, plots
 from comity.doors.web.console.forms import Field, Form, FormInvalid, PostedForm
 from comity.doors.web.console.live import view
-from comity.doors.web.console.page import PageRouter, fragment, redirect, render, url
+from comity.doors.web.console.page import FOR_OPERATORS, PageRouter, fragment, redirect, render, url
 from comity.doors.web.console.tables import Column, Table, TableQuery, choice, search
 from comity.doors.web.requests import CooldownRequest, HostName, ResetRequest
 from comity.doors.web.routes.hosts import canonical_name
@@ -28,6 +28,7 @@ from comity.reports.host_lists import (
     HostOverview,
     HostRequest,
     ListPage,
+    UrlCounts,
     host_columns,
     host_counts,
     host_overview,
@@ -171,6 +172,12 @@ def page_or_first(query: TableQuery, page_of: Callable[[str | None, int], ListPa
         return page_of(None, query.limit)
 
 
+def url_counts_of(services: WebServices, host: str) -> UrlCounts:
+    """The URLs of a host by state, wherever its frontier is; `NotFound` if it was never seen."""
+    state = services.state
+    return host_url_counts(state.database, host, None if state.settings.redis_url is None else state.frontier.states)
+
+
 @view("host")
 def host_now(services: WebServices, parameters: Mapping[str, str]) -> str:
     """The figures of one host."""
@@ -212,6 +219,31 @@ def host_page(
         now=services.state.clock.now(),
         **context,
     )
+
+
+def host_table(
+    request: Request,
+    services: WebServices,
+    host: str,
+    tab: str,
+    table: Table,
+    find: Callable[..., ListPage[Any]],
+    more: Callable[[str, ListPage[Any]], Mapping[str, Any]] = lambda _name, _page: {},
+) -> Response:
+    """A table about a host, a page of it or as CSV. `find(name, query, after=…, limit=…)` has its rows.
+
+    `more` gives what the page shows besides, from the name of the host and the rows.
+    """
+    name, query = canonical_name(services, host), table.read(request)
+
+    def page_of(after: str | None, limit: int) -> ListPage[Any]:
+        return find(name, query, after=after, limit=limit)
+
+    if query.wants_csv:
+        return table.csv(every(page_of), is_begun=True)
+    page = page_or_first(query, page_of)
+    listing = table.listing(query, page.items, cursor=page.next or "")
+    return host_page(request, services, name, tab, listing=listing, is_whole=page.is_whole, **more(name, page))
 
 
 @router.get("/{host}")
@@ -276,7 +308,10 @@ def _clock(row: HostRequest) -> Markup:
 
 
 def _day(row: HostRequest) -> Markup:
-    return Markup('<span class="figure">{:%d %b}</span>').format(row.started_at)
+    at = row.started_at
+    return Markup('<time datetime="{}" data-shown="day" title="{} UTC">{}</time>').format(
+        iso_time(at), f"{at:%Y-%m-%d %H:%M:%S}", f"{at:%d %b}"
+    )
 
 
 def http_status(status: int | None) -> object:
@@ -318,22 +353,17 @@ REQUESTS: Final = Table(
 @router.get("/{host}/requests")
 def requests(request: Request, services: Services, host: HostName) -> Response:
     """Show requests against the slots that allowed them."""
-    name, query = canonical_name(services, host), REQUESTS.read(request)
-
-    def page_of(after: str | None, limit: int) -> ListPage[HostRequest]:
-        return host_requests(services.state.database, name, after=after, limit=limit)
-
-    if query.wants_csv:
-        return REQUESTS.csv(every(page_of), is_begun=True)
-    page = page_or_first(query, page_of)
-    return host_page(
+    return host_table(
         request,
         services,
-        name,
+        host,
         "requests",
-        plots_shown=request_plots(page.items),
-        early=sum(each.is_early for each in page.items),
-        requests=REQUESTS.listing(query, page.items, cursor=page.next or ""),
+        REQUESTS,
+        lambda name, _query, **page: host_requests(services.state.database, name, **page),
+        lambda _name, page: {
+            "plots_shown": request_plots(page.items),
+            "early": sum(each.is_early for each in page.items),
+        },
     )
 
 
@@ -370,8 +400,7 @@ def _request_plot(group: list[HostRequest]) -> Markup:
         lanes.append(plots.Lane("Pauses asked for", pauses))
     early = sum(each.is_early for each in group)
     note = f"{components.plural(len(group), 'request')}, " + (f"{early} too early" if early else "none too early")
-    title = f"{start:%Y-%m-%d %H:%M:%S} UTC"
-    return plots.timeline(title, start - margin, start + span + margin, lanes, note=note)
+    return plots.timeline(components.when(start), start - margin, start + span + margin, lanes, note=note)
 
 
 COOLDOWN: Final = Form(
@@ -383,7 +412,7 @@ COOLDOWN: Final = Form(
 )
 
 
-@router.get("/{host}/cooldown")
+@router.get("/{host}/cooldown", dependencies=FOR_OPERATORS)
 def ask_cooldown(request: Request, services: Services, host: HostName) -> Response:
     """Ask for how long a host is left alone."""
     name = canonical_name(services, host)
@@ -405,11 +434,11 @@ def cooldown(request: Request, services: Services, host: HostName, entered: Post
     )
 
 
-@router.get("/{host}/reset")
+@router.get("/{host}/reset", dependencies=FOR_OPERATORS)
 def ask_reset(request: Request, services: Services, host: HostName) -> Response:
     """Ask before a host is crawled from the start."""
     name = canonical_name(services, host)
-    counts = host_url_counts(services.state.database, name)
+    counts = url_counts_of(services, name)
     return host_page(request, services, name, "reset", counts=counts)
 
 

@@ -70,7 +70,7 @@ def overview(request: Request, services: Services) -> HTMLResponse:
         "queue/overview.html",
         title="Queue",
         part="/queue",
-        plot=plots.stacked("Finished jobs an hour", [each.at for each in hours], series),
+        plot=plots.stacked("Finished jobs per hour", [each.at for each in hours], series),
         states=plots.state_diagram(job_transitions.MOVES, first=job_transitions.FIRST, title="The life of a job"),
     )
 

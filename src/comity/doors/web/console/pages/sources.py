@@ -20,6 +20,7 @@ from comity.doors.web.console.components import NOTHING, badge, plural, shortene
 from comity.doors.web.console.forms import Field, Form, FormInvalid, FormValues, PostedForm
 from comity.doors.web.console.live import view
 from comity.doors.web.console.page import (
+    FOR_OPERATORS,
     PageRouter,
     current_services,
     fragment,
@@ -281,7 +282,7 @@ def _all_rows(services: WebServices, query: TableQuery) -> Iterator[Source]:
             return
 
 
-@router.get("/new")
+@router.get("/new", dependencies=FOR_OPERATORS)
 def new(request: Request) -> Response:
     """Show the form of a new source."""
     return _form(request, NEW_FORM, "/sources", "Add a source", "Add")
@@ -327,7 +328,7 @@ def check(request: Request, entered: PostedForm) -> Response:
     return render_fragment(request, "sources/hint.html", is_empty=not text, problem=check_hint(text))
 
 
-@router.get("/import")
+@router.get("/import", dependencies=FOR_OPERATORS)
 def import_form(request: Request) -> Response:
     """Show the form for a list of sources."""
     return _import_page(request, IMPORT_FORM)
@@ -378,7 +379,7 @@ def show(request: Request, services: Services, source_id: SourceId) -> Response:
     return _detail(request, services, source_id)
 
 
-@router.get("/{source_id}/edit")
+@router.get("/{source_id}/edit", dependencies=FOR_OPERATORS)
 def edit_form(request: Request, services: Services, source_id: SourceId) -> Response:
     """Show the form of a source."""
     source = services.source(source_id)
@@ -398,7 +399,7 @@ def edit(request: Request, services: Services, source_id: SourceId, entered: Pos
     return redirect(request, f"/sources/{source_id}", notice=_with_notes(services, saved, "Saved."))
 
 
-@router.get("/{source_id}/delete")
+@router.get("/{source_id}/delete", dependencies=FOR_OPERATORS)
 def ask_delete(request: Request, services: Services, source_id: SourceId) -> Response:
     """Ask before a source is deleted."""
     source = services.source(source_id)

@@ -19,15 +19,14 @@ class Start:
 
     offers_demonstration: bool
     is_loading: bool
-    has_worker: bool
 
 
 def start_of(services: WebServices) -> Start:
     """What the welcome of an empty state offers."""
     worker = services.worker
     if worker is None:
-        return Start(offers_demonstration=False, is_loading=False, has_worker=False)
-    return Start(worker.may_show_demonstration(services.state), worker.is_showing_demonstration, has_worker=True)
+        return Start(offers_demonstration=False, is_loading=False)
+    return Start(worker.may_show_demonstration(services.state), worker.is_showing_demonstration)
 
 
 @router.post("")

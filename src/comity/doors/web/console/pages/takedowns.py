@@ -9,7 +9,7 @@ from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse
 
 from comity.doors.web.console.forms import Field, Form, FormInvalid, PostedForm
-from comity.doors.web.console.page import PageRouter, redirect, render
+from comity.doors.web.console.page import FOR_OPERATORS, PageRouter, redirect, render
 from comity.doors.web.console.tables import Column, Table
 from comity.doors.web.notices import Offer
 from comity.doors.web.requests import TakedownsRequest
@@ -38,7 +38,7 @@ FORM: Final = Form(
             "Hosts or URLs",
             "area",
             required=True,
-            help="One a line: a host with its subdomains (example.org), or a part of it (example.org/private).",
+            help="One per line: a host with its subdomains (example.org), or a part of it (example.org/private).",
             placeholder="example.org\nexample.net/private",
             is_code=True,
         ),
@@ -58,7 +58,7 @@ def listed(request: Request, services: Services) -> Response:
     return render(request, "takedowns/list.html", title="Takedowns", section="takedowns", takedowns=listing)
 
 
-@router.get("/new")
+@router.get("/new", dependencies=FOR_OPERATORS)
 def new(request: Request) -> Response:
     """Show the form of a new takedown."""
     return _form(request, FORM)
@@ -79,7 +79,7 @@ def add(request: Request, services: Services, entered: PostedForm) -> Response:
     return redirect(request, "/takedowns", notice=f"Taken down: {names}.", offer=undo)
 
 
-@router.get("/remove")
+@router.get("/remove", dependencies=FOR_OPERATORS)
 def ask(request: Request, services: Services, entry: Entry) -> Response:
     """Ask before a takedown is removed."""
     if all(each.entry != entry for each in list_takedowns(services.state.database)):
