@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from comity.model.explanation import Explanation
     from comity.operate.bots import BotKeyring
     from comity.operate.request_options import RequestOptions
-    from comity.rules.site_hosts import SiteHosts
+    from comity.rules.seed_list import SiteHosts
     from comity.rules.tracking import TrackingRules
     from comity.rules.url_patterns import PatternRules
     from comity.search_engine.engine import SearchEngine
@@ -223,7 +223,7 @@ class State:
 
     def site(self) -> SiteHosts | None:
         """The hosts that are crawled as one site; None where each is crawled by itself."""
-        from comity.rules.site_hosts import SiteHosts
+        from comity.rules.seed_list import SiteHosts
 
         names, subdomains = self.settings.site_hosts, self.settings.subdomains
         return SiteHosts(names, subdomains=subdomains) if names else None
@@ -271,7 +271,7 @@ class State:
 
     def run_record(self, run_id: UUID) -> RunRecord:
         """The record of a run that several processes share."""
-        from comity.rules.expressions.columns_key import columns_key
+        from comity.rules.expressions.printing import columns_key
         from comity.store.pages import open_sink
         from comity.walk.crawl.run_record import RunRecord
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from comity.model.errors import BadInput
 from comity.model.source_import import LONGEST_ROW, MOST_FILE_BYTES, MOST_ROWS, SourceFormat
-from comity.rules.source_list import COLUMNS, format_of, read_source_list, rows_of_objects
+from comity.rules.row_list import COLUMNS, format_of, read_source_list, rows_of_objects
 from tests.sizes import sized
 
 CSV, TSV, JSON, JSON_LINES = SourceFormat

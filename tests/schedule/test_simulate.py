@@ -10,8 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comity.model.schedule import RevisitLimits
-from comity.schedule.contenders import Contest, Schedule, run_schedule
-from comity.schedule.simulate import Comparison, SimulationPlan, fitting_limits, measure, sweep
+from comity.schedule.simulate import (
+    Comparison,
+    Contest,
+    Schedule,
+    SimulationPlan,
+    fitting_limits,
+    measure,
+    run_schedule,
+    sweep,
+)
 from comity.schedule.synthetic import Process, SyntheticSource, World, WorldPlan, make_world
 
 PLAN = SimulationPlan(WorldPlan(300, 120, Process.POISSON, seed=2), 100.0)

@@ -17,7 +17,7 @@ from comity.database.triggers import is_illegal_move
 from comity.database.types import instant
 from comity.model.errors import IllegalTransition
 from comity.model.host import BlockReason, CanonicalHost, HostStatus, Seed
-from comity.rules.cooldown import ORIGIN_REASONS, UNCOUNTED_REASONS
+from comity.rules.endings import ORIGIN_REASONS, UNCOUNTED_REASONS
 
 _BATCH: Final = 1000
 

@@ -12,10 +12,9 @@ from typing import Any, Final, NamedTuple
 
 from turbohtml import Element
 
-from comity.extract.expressions.budget import Budget
-from comity.extract.expressions.javascript import assigned_values
 from comity.extract.fetched_page import FetchedPage
 from comity.extract.lenient_json import read_lenient
+from comity.extract.page_data import Budget, assigned_values
 from comity.extract.structured_items import types_of
 
 MOST_ELEMENTS: Final = 10_000

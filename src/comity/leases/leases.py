@@ -24,7 +24,7 @@ from comity.leases.holder import is_dead, machine_name, new_holder
 from comity.model.errors import LeaseLost
 from comity.model.gate import GateMemory
 from comity.model.host import HostEnding, HostProgress, HostStatus, Lease
-from comity.rules.cooldown import REFRESH_AFTER
+from comity.rules.endings import REFRESH_AFTER
 
 
 @dataclass(frozen=True, slots=True)

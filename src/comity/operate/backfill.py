@@ -27,7 +27,7 @@ from comity.model.errors import BadAddress, StateUnavailable
 from comity.model.host import BlockReason, CanonicalHost, HostStatus
 from comity.reports.backfill import BackfillReport, backfill_report, current_counts
 from comity.rules.canonical import canonical_host
-from comity.rules.cooldown import REFRESH_AFTER, cooldown_ends_at, reason_for_status, status_for
+from comity.rules.endings import REFRESH_AFTER, cooldown_ends_at, reason_for_status, status_for
 from comity.rules.priority import PriorityWeights, rate
 from comity.rules.takedown import Takedowns
 

@@ -3,24 +3,38 @@
 Takes a SimulationPlan; returns a Comparison, the same for the same seed. Every schedule is run again with another
 `stretch` until its visits are within half a percent of the budget (the number of visits falls about as 1/stretch, so
 each run corrects the next). A schedule that limits keep more than one percent away from the budget is marked as such.
+
+The schedules that are compared, each a function from a World to the times of all visits.
+
+All keep the same limits between two visits, start with the same round of first visits, and use the same jitter.
+`stretch` slows a schedule as a whole, so that all of them can be held to one budget: the others multiply every interval
+by it, the adaptive one divides its budget. The last time of every source lies beyond the end and is not counted: it
+says when the last changes would be seen.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from math import inf, sqrt
+from random import Random
 from statistics import fmean
 from typing import Final
 
-from comity.model.schedule import RevisitLimits
-from comity.schedule.contenders import Contest, Schedule, Visits, run_schedule
-from comity.schedule.synthetic import World, WorldPlan, make_world
+from comity.model.schedule import RevisitLimits, SourcePace, SourceRun
+from comity.rules.next_run import base_days, frequency_after, jitter_factor
+from comity.rules.revisit import Tank, fill, hopeful_rate, observe, prior_belief
+from comity.schedule.synthetic import SyntheticSource, World, WorldPlan, make_world, seeded
 
 CLOSE_ENOUGH: Final = 0.005
 WITHIN_BUDGET: Final = 0.01
 _MOST_RUNS: Final = 12
 AIM_DELAY_GAIN: Final = 0.40
+# AIMD: what did best over all processes out of factors 1.5, 2, 3 and steps 0.5, 1, 2.
+_SOONER_AFTER_CHANGE: Final = 1.5
+_LATER_AFTER_NONE_DAYS: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +122,7 @@ def _compare(plan: SimulationPlan, world: World, on_schedule: Callable[[], None]
 def _at_budget(schedule: Schedule, contest: Contest) -> Result:
     budget = contest.visits_per_day * contest.world.days
     stretch, too_fast, too_slow = 1.0, 0.0, inf  # the last two: stretches with too many visits and with too few
-    best: tuple[float, float, Visits] | None = None
+    best: tuple[float, float, _Visits] | None = None
     for _ in range(_MOST_RUNS):
         visits = run_schedule(schedule, contest, stretch)
         used = sum(len(times) - 1 for times in visits) / budget
@@ -190,3 +204,119 @@ def _follow(changes: Sequence[float], times: Sequence[float], end: float, delays
 def _mean_of_tenth(values: Sequence[float]) -> float:
     """The mean of the first tenth, at least of one."""
     return fmean(values[: max(1, len(values) // 10)]) if values else 0.0
+
+
+class Schedule(StrEnum):
+    """The contenders."""
+
+    FIXED = "fixed"
+    RULES = "rules"
+    AIMD = "aimd"
+    ADAPTIVE = "adaptive"
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """What every contender is given."""
+
+    world: World
+    visits_per_day: float
+    limits: RevisitLimits
+    seed: int
+
+    @property
+    def round_days(self) -> float:
+        """The interval if all sources are visited alike."""
+        return len(self.world.sources) / self.visits_per_day
+
+
+_Visits = list[list[float]]
+# From the number of changes that a visit saw to the days until the next.
+_Decide = Callable[[int], float]
+
+
+def run_schedule(schedule: Schedule, contest: Contest, stretch: float) -> _Visits:
+    """Visit every source until the end by one schedule."""
+    chance = seeded(contest.seed, "visits", schedule)
+    if schedule is Schedule.ADAPTIVE:
+        return _run_adaptive(contest, stretch, chance)
+    starter = _STARTERS[schedule]
+    return [_run_alone(source, starter(source, contest), contest, stretch, chance) for source in contest.world.sources]
+
+
+def _run_alone(
+    source: SyntheticSource, decide: _Decide, contest: Contest, stretch: float, chance: Random
+) -> list[float]:
+    """A schedule that looks at nothing but its source."""
+    end, changes = contest.world.days, source.changes
+    shortest, longest = contest.limits.shortest_days, contest.limits.longest_days
+    visits: list[float] = []
+    seen, at = 0, source.first_visit_share * contest.round_days
+    while at < end:
+        visits.append(at)
+        now_seen = bisect_right(changes, at, seen)
+        interval = min(longest, max(shortest, stretch * decide(now_seen - seen)))
+        seen = now_seen
+        at += interval * jitter_factor(chance.random())
+    visits.append(at)
+    return visits
+
+
+def _fixed(_source: SyntheticSource, contest: Contest) -> _Decide:
+    """All sources alike."""
+    return lambda _changes: contest.round_days
+
+
+def _rules(source: SyntheticSource, _contest: Contest) -> _Decide:
+    """The default schedule of sources, with every change a posting."""
+    pace = SourcePace(org_type=source.org_type)
+
+    def decide(changes: int) -> float:
+        nonlocal pace
+        frequency = frequency_after(pace, SourceRun(True, changes))
+        if frequency.consecutive_nochange != pace.consecutive_nochange:
+            pace = replace(pace, consecutive_nochange=frequency.consecutive_nochange)
+        return frequency.days
+
+    return decide
+
+
+def _aimd(source: SyntheticSource, contest: Contest) -> _Decide:
+    """Half a day later when nothing changed, by a third sooner when something did."""
+    interval = base_days(None, source.org_type)[0]
+
+    def decide(changes: int) -> float:
+        nonlocal interval
+        interval = interval / _SOONER_AFTER_CHANGE if changes else interval + _LATER_AFTER_NONE_DAYS
+        interval = min(contest.limits.longest_days, max(contest.limits.shortest_days, interval))
+        return interval
+
+    return decide
+
+
+_STARTERS: Final = {Schedule.FIXED: _fixed, Schedule.RULES: _rules, Schedule.AIMD: _aimd}
+
+
+def _run_adaptive(contest: Contest, stretch: float, chance: Random) -> _Visits:
+    """Day by day: the budget is shared out by what is believed, then the sources that are due are visited."""
+    sources, limits = contest.world.sources, contest.limits
+    low, high = 1.0 / limits.longest_days, 1.0 / limits.shortest_days
+    beliefs = [prior_belief(source.org_type) for source in sources]
+    roots = [sqrt(hopeful_rate(belief)) for belief in beliefs]
+    visits: _Visits = [[source.first_visit_share * contest.round_days] for source in sources]
+    seen = [0] * len(sources)
+    for day in range(int(contest.world.days) + 1):
+        until = min(contest.world.days, day + 1.0)
+        share = fill([Tank(root, low, high) for root in roots], contest.visits_per_day / stretch)
+        for index, times in enumerate(visits):
+            while times[-1] < until:
+                at = times[-1]
+                changed = bisect_right(sources[index].changes, at, seen[index])
+                if len(times) > 1:
+                    belief = observe(beliefs[index], at - times[-2], changed=changed > seen[index])
+                    beliefs[index] = belief
+                    roots[index] = sqrt(hopeful_rate(belief))
+                seen[index] = changed
+                rate = min(high, max(low, share.pace * roots[index])) * share.thinning
+                times.append(at + jitter_factor(chance.random()) / rate)
+    return visits

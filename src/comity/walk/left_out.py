@@ -19,7 +19,7 @@ from comity.frontier.store import FrontierChange, HostSettlement
 from comity.model.frontier import IMAGE_PRIORITY, FoundBy, FrontierEntry, SiteLink
 from comity.model.image import Sighting
 from comity.rules.canonical import WebAddress, resolve_link
-from comity.rules.site_hosts import SiteHosts
+from comity.rules.seed_list import SiteHosts
 from comity.rules.url_patterns import PatternRules, UrlRules, url_rules
 
 _PAGE: Final = 1000

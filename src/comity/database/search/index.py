@@ -14,7 +14,7 @@ from comity.database.dialects import insert_for
 from comity.database.search.tables import search_cards, search_documents
 from comity.model.search import SearchDocument
 from comity.rules.search.card import card_of
-from comity.rules.search.fold import fields_of, name_key
+from comity.rules.search.terms import fields_of, name_key
 
 search_words: Final = table(
     "search_words", column("rowid"), column("title"), column("org"), column("about"), column("body")

@@ -11,7 +11,7 @@ of these must hold, so that a site whose pages are many, similar or empty is sti
   as a list of items also does, far more evidence is needed.
 
 A folded parameter is not removed: the first address of each page is visited as written, the others are copies of it.
-Parameters that page or sort (`rules.traps.queries`) are never suspected. Memory is bounded.
+Parameters that page or sort (`rules.traps.shapes`) are never suspected. Memory is bounded.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ from typing import Final, NamedTuple
 from xxhash import xxh3_64_intdigest
 
 from comity.rules.traps.memory import RecentMap, RecentSet
-from comity.rules.traps.queries import is_filter
-from comity.rules.traps.shapes import read_iso_date
+from comity.rules.traps.shapes import is_filter, read_iso_date
 
 _LOOKED_AT_BYTES: Final = 1 << 17
 _MOST_SUSPECTS: Final = 64

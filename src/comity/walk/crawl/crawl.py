@@ -20,13 +20,13 @@ from math import inf
 from typing import Final, assert_never
 from uuid import UUID, uuid4
 
-from comity.extract.expressions.evaluate import is_unbounded
+from comity.extract.expressions import is_unbounded
 from comity.extract.html_pool import HtmlPool
 from comity.frontier.store import FrontierStore, FrontierUnavailable
 from comity.model.gate import WaitReason
 from comity.model.outcome import Fetched, Outcome, Postponed
 from comity.model.run import EndReason, Exhausted, HostLoad
-from comity.rules.expressions.columns_key import columns_key
+from comity.rules.expressions.printing import columns_key
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink
 from comity.walk.crawl.budget import RunBudget

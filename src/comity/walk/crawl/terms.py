@@ -12,7 +12,7 @@ from comity.model.run import HOST_PAGES, Budget, CrawlScope
 from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
 from comity.model.wording import NO_ADVICE, CrawlAdvice
-from comity.rules.site_hosts import SiteHosts
+from comity.rules.seed_list import SiteHosts
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.tracking import TrackingRules
 from comity.rules.url_patterns import PatternRules

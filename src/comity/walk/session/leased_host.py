@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from comity.frontier.host_queue import KEYS_MOST, HostQueue
-from comity.gate.host_gate import HostGate
+from comity.gate import HostGate
 from comity.model.evidence import Evidence
 from comity.model.fetch import FailureKind, FetchFailure, FetchLimits
 from comity.model.frontier import FoundBy, FrontierEntry, LeftOutUrl, SiteLink, Unqueued, UnqueuedCode

@@ -40,7 +40,7 @@ from comity.model.source import (
     Trouble,
 )
 from comity.rules.canonical import WebAddress, resolve_link
-from comity.rules.jobs.merge_places import joined_over_pages
+from comity.rules.jobs.identity import joined_over_pages
 from comity.rules.jobs.normalize import normalize_listing
 from comity.rules.source_verdict import judge
 from comity.rules.takedown import Takedowns

@@ -36,8 +36,7 @@ from comity.model.source import (
     SourceReport,
     SourceStatus,
 )
-from comity.rules.jobs.identity import is_same_link, untracked
-from comity.rules.jobs.merge_places import are_same_places, is_elsewhere
+from comity.rules.jobs.identity import are_same_places, is_elsewhere, is_same_link, untracked
 from comity.rules.jobs.normalize import is_same_text
 from comity.rules.jobs.words import alike
 from comity.walk.session.leased_host import LeasedHost

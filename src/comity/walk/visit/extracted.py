@@ -8,7 +8,7 @@ from collections.abc import Mapping, Set
 from dataclasses import asdict, is_dataclass
 from typing import Any, Final
 
-from comity.extract.expressions.evaluate import columns_of
+from comity.extract.expressions import columns_of
 from comity.model.errors import BadInput
 from comity.model.expression import ColumnType, StoredColumn, TypeName
 from comity.model.page import NO_DETAILS, Extraction, HtmlPage, KeptDetails

@@ -41,7 +41,7 @@ from comity.model.wording import counted
 from comity.rules.admission import ROBOTS_UNKNOWN, Admitted, DenialCode, Denied, PatternCheck, admit, of_fetch
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
-from comity.rules.expressions.columns_key import has_columns
+from comity.rules.expressions.printing import has_columns
 from comity.rules.first_contact import without_tls
 from comity.rules.url_secrets import masked_url
 from comity.walk.evidence import robots_evidence

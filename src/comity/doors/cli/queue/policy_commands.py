@@ -295,8 +295,7 @@ def import_file(
     invocation = read_invocation(context, state, as_json)
     from comity.model.source_import import MOST_FILE_BYTES
     from comity.operate.queue import PolicyImportTerms, import_policies
-    from comity.rules.queue.policy_list import read_policy_list
-    from comity.rules.row_list import format_of
+    from comity.rules.row_list import format_of, read_policy_list
 
     kind = format_of(file)
     try:

@@ -114,8 +114,7 @@ def schedule(
 
 def _run(plan: SimulationPlan, factors: tuple[float, ...]) -> list[Comparison]:
     from comity.doors.cli.progress_bars import ProgressBars
-    from comity.schedule.contenders import Schedule
-    from comity.schedule.simulate import sweep
+    from comity.schedule.simulate import Schedule, sweep
 
     done = 0
     with ProgressBars() as bars:

@@ -12,8 +12,7 @@ from math import ceil, floor, isfinite, log10
 from typing import Final, Literal
 
 from comity.doors.cli.simulate.rendering import NAMES
-from comity.schedule.contenders import Schedule
-from comity.schedule.simulate import Comparison, Result
+from comity.schedule.simulate import Comparison, Result, Schedule
 
 # Lines differ in colour, dash and mark, so that a plot can be read in grey.
 

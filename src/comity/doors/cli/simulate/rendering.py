@@ -7,8 +7,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from comity.doors.cli.output import Cell, Column, Row, write_line, write_table
-from comity.schedule.contenders import Schedule
-from comity.schedule.simulate import AIM_DELAY_GAIN, Comparison, Result
+from comity.schedule.simulate import AIM_DELAY_GAIN, Comparison, Result, Schedule
 
 NAMES: Final = {
     Schedule.FIXED: "fixed",

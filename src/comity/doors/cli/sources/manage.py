@@ -115,7 +115,7 @@ def _add_one(invocation: Invocation, url: str, columns: dict[str, Any], *, propo
 
 def _add_list(invocation: Invocation, file: str, terms: ImportTerms) -> None:
     from comity.operate.import_sources import import_sources
-    from comity.rules.source_list import format_of, read_source_list
+    from comity.rules.row_list import format_of, read_source_list
 
     kind = format_of(file)
     try:

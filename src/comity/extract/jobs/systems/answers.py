@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from comity.extract.jobs.addresses import query_of, with_query
-from comity.extract.jobs.json_api.mapping import has_items, items_of, mapped_jobs, missing_in
-from comity.extract.jobs.json_api.values import find
+from comity.extract.jobs.json_api.mapping import find, has_items, items_of, mapped_jobs, missing_in
 from comity.model.job import ExtractionMethod, JobFound
 from comity.model.parser_hint import ApplicantSystem, HintField, HintProblem, JsonPath, MappingHint, Template
 from comity.rules.jobs.post_body import PAGE_LENGTH
