@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from comity.rules.seed_list import SiteHosts
     from comity.rules.tracking import TrackingRules
     from comity.rules.url_patterns import PatternRules
-    from comity.search_engine.engine import SearchEngine
-    from comity.search_engine.job_search import JobSearch
+    from comity.search_engine.job_search import JobSearch, SearchEngine
     from comity.store.sink import MakeSink
     from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import DueSources, Result, RunsSources
@@ -64,8 +63,8 @@ if TYPE_CHECKING:
     from comity.walk.crawl.run_record import RunRecord
     from comity.walk.crawl.terms import CrawlTerms
     from comity.walk.left_out import LeftOutTerms
-    from comity.walk.robots.in_force import RobotsInForce
     from comity.walk.robots.keeper import RobotsTerms
+    from comity.walk.robots.record import RobotsInForce
     from comity.walk.session.identity import Identities
     from comity.walk.session.session import Session, SessionTerms
     from comity.walk.sources.listing_reader import ListingReader

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from comity.doors.cli.simulate.command import ProcessName
-from comity.doors.cli.simulate.plot import Axis, Box, LineStyle, Panel, Sheet, render_number
+from comity.doors.cli.simulate.rendering import Axis, Box, LineStyle, Panel, Sheet, render_number
 from comity.schedule.synthetic import Process
 from tests.doors.command_line import STATE, CommandLine
 

@@ -16,7 +16,7 @@ from comity.model.search import FacetCount, SearchQuery, SearchSort
 from comity.rules.search.terms import plan_of
 from comity.search_engine import database_engine
 from comity.search_engine.database_engine import DatabaseSearch
-from comity.search_engine.engine import SearchEngine
+from comity.search_engine.job_search import SearchEngine
 from tests.search.postings import NOW, POSTINGS, SOURCES, days, found, numbers, plain, posting, shown
 
 NEWEST = SearchSort.NEWEST

@@ -18,7 +18,7 @@ from enum import StrEnum
 from math import inf
 from typing import Final, Protocol
 
-from comity.offload.protocol import (
+from comity.offload.child import (
     DONE,
     FRAME,
     MAX_FRAME_BYTES,

@@ -31,8 +31,7 @@ from sqlalchemy import (
     select,
 )
 
-from comity.database.search.index import search_words
-from comity.database.search.tables import search_cards, search_documents
+from comity.database.search.index import search_cards, search_documents, search_words
 from comity.database.sources.tables import job_postings
 from comity.database.types import UtcDateTime
 from comity.model.search import FacetCount, SearchDocument, SearchPosition, SearchSort

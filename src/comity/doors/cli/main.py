@@ -31,7 +31,7 @@ COMMANDS: Final = {
     "audit": "audit",
     "sql": "sql",
     "status": "status",
-    "pages": "pages.command",
+    "pages": "pages",
     "why": "explain",
     "robots": "explain",
     "verify-politeness": "verify_politeness",

@@ -10,9 +10,8 @@ from threading import Thread
 from types import TracebackType
 from typing import Final, Self
 
-from comity.doors.python.crawl_task import CrawlPlan, CrawlTask
+from comity.doors.python.crawl_task import CrawlPlan, CrawlTask, PageQueue
 from comity.doors.python.page import Page
-from comity.doors.python.page_queue import PageQueue
 from comity.model.errors import ComityError
 from comity.reports.idle import IdleHost
 from comity.run.remedies import put_remedy_into

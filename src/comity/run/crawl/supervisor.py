@@ -23,8 +23,7 @@ from comity.run.crawl.stop_requests import stop_on_request
 from comity.run.crawl.view import CrawlObserver, HostWait, Visit
 from comity.run.failures import ChildFailed
 from comity.run.signals import INTERRUPTED, stop_on_signals
-from comity.walk.crawl.progress import Fault, HostSummary, Progress, RunSummary
-from comity.walk.crawl.summary import RunEnd, later
+from comity.walk.crawl.progress import Fault, HostSummary, Progress, RunEnd, RunSummary, later
 from comity.walk.session.database_thread import DatabaseThread
 
 if TYPE_CHECKING:

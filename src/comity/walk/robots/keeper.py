@@ -37,8 +37,8 @@ from comity.rules.robots.parse import MAX_BYTES
 from comity.rules.robots.verdict import RobotsFile, parse_robots
 from comity.rules.takedown import Takedowns
 from comity.walk.request import NotStarted, Requests
-from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.robots.record import (
+    RobotsInForce,
     RobotsRecord,
     cache_values,
     is_unread,

@@ -12,9 +12,8 @@ from datetime import datetime
 from itertools import chain
 from uuid import UUID
 
-from comity.database import records, runs, sitemaps
+from comity.database import ledger, records, runs, sitemaps
 from comity.database.frontier import left_out, unqueued
-from comity.database.ledger import ledger
 from comity.frontier.store import FrontierChange, FrontierStore, FrontierUnavailable, HostSettlement, PutBack
 from comity.leases.leases import Leases
 from comity.model.evidence import Evidence

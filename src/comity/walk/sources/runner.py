@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Final
 from uuid import UUID
 
-from comity.database.ledger import ledger
+from comity.database import ledger
 from comity.database.sources import rows as sources_table
 from comity.database.sources.rows import page_from, source_from
 from comity.extract.html_pool import HtmlPool

@@ -46,8 +46,8 @@ from comity.rules.first_contact import without_tls
 from comity.rules.url_secrets import masked_url
 from comity.walk.evidence import robots_evidence
 from comity.walk.request import Exchange, NotStarted
-from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.robots.keeper import NEVER_ASKED
+from comity.walk.robots.record import RobotsInForce
 from comity.walk.session.identity import HostIdentity
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext

@@ -98,7 +98,7 @@ def schedule(
     comparisons = _run(SimulationPlan(world, visits_per_day), _SWEPT if plot is not None else (1.0,))
     asked = next(each for each in comparisons if each.plan.visits_per_day == visits_per_day)
     if plot is not None:
-        from comity.doors.cli.simulate.plot import draw
+        from comity.doors.cli.simulate.rendering import draw
 
         plot.write_text(draw(comparisons, asked), encoding="utf-8")
     from comity.doors.cli.simulate.rendering import comparison_document, write_comparison

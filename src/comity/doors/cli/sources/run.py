@@ -19,8 +19,8 @@ from comity.doors.cli.options import (
 )
 from comity.doors.cli.output import Cell, note, render_time, write_json, write_line, write_pairs
 from comity.doors.cli.sources import app
-from comity.doors.cli.sources.manage import MOST_LISTED
-from comity.doors.cli.sources.options import (
+from comity.doors.cli.sources.manage import (
+    MOST_LISTED,
     CountryOption,
     HintOption,
     SourceArgument,
