@@ -47,10 +47,9 @@ if TYPE_CHECKING:
     from comity.search_engine.job_search import JobSearch, SearchEngine
     from comity.store.sink import MakeSink
     from comity.upkeep.drain_outbox import OutboxDrain
-    from comity.upkeep.due_sources import DueSources, Result, RunsSources
+    from comity.upkeep.due_sources import DueSources, Result, RunsSources, SourcePool
     from comity.upkeep.expire_locks import QueueSweeper
     from comity.upkeep.send_webhooks import WebhookSender
-    from comity.upkeep.source_pool import SourcePool
     from comity.walk.bots.grants import Granter
     from comity.walk.bots.locks import Locks
     from comity.walk.bots.own_work import JobDone, OwnWorker
@@ -477,7 +476,7 @@ class State:
         self, runner: SourceRunner, on_result: Callable[[Result], None], on_trouble: Callable[[str], None]
     ) -> SourcePool:
         """A pool that runs a few sources at once."""
-        from comity.upkeep.source_pool import SourcePool
+        from comity.upkeep.due_sources import SourcePool
 
         return SourcePool(self.database, self.clock, runner, self.settings.sources_at_once, on_result, on_trouble)
 

@@ -7,7 +7,7 @@ done; a dry run has temporary ones, which no other session sees.
 Statements that read what older crawls left, in `fetches` and in `provenance`, and sum it host by host.
 
 Reading is in ranges of row numbers, or of names: however long the log is, a bounded part of it is looked at in a
-statement. The sums go into the work tables of `backfilling`.
+statement. The sums go into the work tables.
 
 Statements that check a backfill: the sums of the old log against `domains`.
 """

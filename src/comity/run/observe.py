@@ -18,10 +18,9 @@ from comity.assemble import open_existing_state
 from comity.model.errors import ComityError
 from comity.run.remedies import in_full
 from comity.telemetry import events, metrics
-from comity.telemetry.collecting import Reporter
 from comity.telemetry.health import Check, LoopPulse, lease_check, loop_checks, page_of
 from comity.telemetry.logs import Log, masked
-from comity.telemetry.meter import Meter, MeterReading
+from comity.telemetry.meter import Meter, MeterReading, Reporter
 from comity.telemetry.serving import read_address
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from comity.rules.canonical import resolve_link
 from comity.rules.takedown import Takedowns
 from comity.rules.url_patterns import pattern_rules
 from comity.walk.left_out import LeftOutTerms, queue_left_out
-from comity.walk.settle.site_links import queue_site_links
+from comity.walk.settle.settler import queue_site_links
 
 BATCH_HOSTS: Final = 1000
 _MOST_REFUSED: Final = 10_000

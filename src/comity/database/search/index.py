@@ -3,7 +3,7 @@
 The tables of search: what a posting is found by, and what a hit displays. The outbox fills them, no trigger does.
 
 Words are kept apart on SQLite, in an FTS5 table with the same row numbers, and beside the rest on PostgreSQL, as a
-`tsvector`. Both are given words that are folded already: see `rules/search/fold`.
+`tsvector`. Both are given words that are folded already: see `rules/search/terms`.
 """
 
 from __future__ import annotations

@@ -30,7 +30,6 @@ from comity.doors.cli.crawl.options import (
 )
 from comity.doors.cli.exit_codes import report_failure
 from comity.doors.cli.help_text import command
-from comity.doors.cli.option_groups import takes
 from comity.doors.cli.options import (
     Invocation,
     JsonOption,
@@ -38,6 +37,7 @@ from comity.doors.cli.options import (
     check_number,
     name_options_in_errors,
     read_invocation,
+    takes,
 )
 from comity.doors.cli.request_options import CARRIED, CRAWL, request_settings
 from comity.model.errors import BadInput, ComityError

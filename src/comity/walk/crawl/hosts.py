@@ -1,7 +1,7 @@
 """The hosts that a run has open: how each is leased, supplied with URLs and released.
 
 A host that is read on or released has a task here. What may be done with it meanwhile is its phase: see
-`session.host_phase`.
+`session.leased_host`.
 """
 
 from __future__ import annotations

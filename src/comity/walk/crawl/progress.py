@@ -30,7 +30,7 @@ from comity.model.run import EndReason, HostLoad
 from comity.model.traps import NO_PAGES
 from comity.reports.idle import IdleHost
 from comity.rules.endings import brought_nothing, count_reasons, run_reason, sentence_for
-from comity.rules.login_wall import is_login_address
+from comity.rules.responses import is_login_address
 from comity.walk.session.leased_host import LeasedHost
 
 _KINDS_MOST: Final = 50  # kinds of errors that are counted apart in a run

@@ -20,7 +20,7 @@ from comity.model.page import Extraction, HtmlPage, PageDirectives
 from comity.rules.canonical import resolve_link
 from comity.rules.content_type import media_type
 from comity.rules.directives import read_directives
-from comity.rules.login_wall import is_login_wall
+from comity.rules.responses import is_login_wall
 from comity.rules.traps.watch import PageWatch
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.admit import admit_images, admit_links, withhold_links

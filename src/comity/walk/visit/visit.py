@@ -42,7 +42,7 @@ from comity.rules.admission import ROBOTS_UNKNOWN, Admitted, DenialCode, Denied,
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
 from comity.rules.expressions.printing import has_columns
-from comity.rules.first_contact import without_tls
+from comity.rules.responses import without_tls
 from comity.rules.url_secrets import masked_url
 from comity.walk.evidence import robots_evidence
 from comity.walk.request import Exchange, NotStarted

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from comity.doors.cli.help_text import PlainHelpGroup, reflow, render_examples
-from comity.doors.cli.option_groups import takes
+from comity.doors.cli.options import takes
 from comity.doors.cli.request_options import CRAWL
 
 # Some releases of typer bundle their own click, so the class is taken from typer itself.

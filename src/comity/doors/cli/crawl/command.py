@@ -35,7 +35,6 @@ from comity.doors.cli.crawl.options import (
 )
 from comity.doors.cli.crawl.rendering import VisitLines, summary_document, write_idle, write_summary
 from comity.doors.cli.help_text import command
-from comity.doors.cli.option_groups import takes
 from comity.doors.cli.options import (
     Invocation,
     JsonOption,
@@ -43,6 +42,7 @@ from comity.doors.cli.options import (
     check_number,
     name_options_in_errors,
     read_invocation,
+    takes,
     warn_missing_contact,
 )
 from comity.doors.cli.output import note, write_json

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from comity.doors.cli.option_groups import OptionGroup
+from comity.doors.cli.options import OptionGroup
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:

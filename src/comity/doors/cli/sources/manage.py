@@ -13,14 +13,16 @@ import typer
 
 from comity.doors.cli.csv_output import CsvOption, check_one_format, column_names, write_csv
 from comity.doors.cli.help_text import command
-from comity.doors.cli.option_groups import OptionGroup, takes, used
 from comity.doors.cli.options import (
     Invocation,
     JsonOption,
+    OptionGroup,
     StateOption,
     check_number,
     name_options_in_errors,
     read_invocation,
+    takes,
+    used,
 )
 from comity.doors.cli.output import Cell, counted, note, write_json, write_line
 from comity.doors.cli.sources import app

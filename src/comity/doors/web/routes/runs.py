@@ -10,14 +10,7 @@ from uuid import UUID
 
 from fastapi import Path, Query
 
-from comity.doors.schemas.runs import (
-    RunDetailView,
-    RunHostView,
-    RunList,
-    RunProgressView,
-    RunStarted,
-    RunView,
-)
+from comity.doors.schemas.runs import RunDetailView, RunHostView, RunList, RunProgressView, RunStarted, RunView
 from comity.doors.web.audiences import LARGE_BODY_BYTES, Audience, Router
 from comity.doors.web.errors import ApiError, error_responses
 from comity.doors.web.requests import CrawlRequest, Limit, ResumeRequest, Text

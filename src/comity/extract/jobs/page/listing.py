@@ -39,7 +39,7 @@ from comity.extract.jobs.words.titles import is_generic, is_job_title, is_naviga
 from comity.model.job import ExtractionMethod, JobFound, Listing, ListingKind
 from comity.model.parser_hint import ParserHint, SelectorHint, SystemHint
 from comity.rules.jobs.words import key
-from comity.rules.login_wall import is_login_address, is_login_wall
+from comity.rules.responses import is_login_address, is_login_wall
 
 # Below this a run of items is believed only where the page does not say that there are no openings.
 _SURE_SCORE: Final = 5.0

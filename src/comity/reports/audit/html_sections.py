@@ -1,22 +1,187 @@
-"""What robots.txt allows: agents by sections, the file with its matched lines marked, sitemaps, and the evidence."""
+"""Sections of the report of an audit, and the markup that they are built from.
+
+The site at a glance: plots as SVG with text labels, and the tree of its folders.
+
+What robots.txt allows: agents by sections, the file with its matched lines marked, sitemaps, and the evidence.
+
+HTML built from elements: texts enter, markup leaves. Every text is escaped; only `Html` is taken as markup.
+
+Texts come from strangers. Control characters and those that reorder a line (bidirectional overrides) are written as
+escapes, so that what a reader sees is what is there; what cannot be written as UTF-8 becomes U+FFFD.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
-from comity.model.audit import AgentAccess, AgentRule, AuditReport, RobotsFile, SitemapFile
+from comity.model.audit import AgentAccess, AgentRule, AuditReport, Bar, RobotsFile, SectionCount, SitemapFile
 from comity.model.wording import counted
-from comity.reports.audit.markup import Html, element, escaped, foreign, joined, link
+from comity.reports.audit.build import BLOCKED, NO_ANSWER
 
+_LABEL_WIDTH: Final = 162
+_BAR_WIDTH: Final = 190
+_VALUE_WIDTH: Final = 100
+_ROW: Final = 25
+_BAR: Final = 14
+_LONGEST_LABEL: Final = 22
+_TREE_BAR: Final = 100
+
+Tone = Callable[[Bar], str]
 _MOST_LINES: Final = 1_000
 _LONGEST_LINE: Final = 300
 _MOST_SITEMAPS: Final = 200
 
-Marks = Mapping[int, Sequence[str]]
+_Marks = Mapping[int, Sequence[str]]
 """Why a line is marked, by its number."""
+_ESCAPES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
+_special: Final = re.compile("[&<>\"']")
+# C0 and C1 controls, marks and overrides of direction, invisible separators, and halves of characters.
+_unseen: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+_VOID: Final = frozenset({"meta", "br", "input"})
+_LONGEST_TEXT: Final = 300
+_LONGEST_ADDRESS: Final = 2_000
+
+
+def plots(report: AuditReport) -> Html:
+    """Status, depth, response time and size, each as bars with a common zero."""
+    drawn = [
+        _plot("Answers", "URLs by status", report.statuses, _status_tone),
+        _plot("Depth", "pages by links from the start", report.depths, _plain),
+        _plot("Response time", "answers by time until the last byte", report.times, _plain),
+        _plot("Size", "pages by size of the HTML, uncompressed", report.sizes, _plain),
+    ]
+    return element("div", *[each for each in drawn if each is not None], class_="plots")
+
+
+def _plain(_bar: Bar) -> str:
+    return "fill"
+
+
+def _status_tone(bar: Bar) -> str:
+    if bar.label == BLOCKED:
+        return "fill-quiet"
+    if bar.label == NO_ANSWER:
+        return "fill-error"
+    return {"2": "fill-good", "3": "fill", "4": "fill-warning", "5": "fill-error"}.get(bar.label[:1], "fill-quiet")
+
+
+def _plot(title: str, about: str, bars: Sequence[Bar], tone: Tone) -> Html | None:
+    """Horizontal bars: labels to the left, numbers and shares to the right."""
+    if not bars:
+        return None
+    total = sum(bar.pages for bar in bars) or 1
+    largest = max(bar.pages for bar in bars) or 1
+    drawn: list[Html] = []
+    for number, bar in enumerate(bars):
+        top = number * _ROW + 4
+        width = max(round(bar.pages / largest * _BAR_WIDTH, 1), 1.5 if bar.pages else 0)
+        baseline = top + _BAR - 2.5
+        drawn += [
+            element("text", _short(bar.label), x=_LABEL_WIDTH - 8, y=baseline, class_="label"),
+            element("rect", x=_LABEL_WIDTH, y=top, width=width, height=_BAR, rx=2, class_=tone(bar)),
+            element("text", _value(bar.pages, total), x=_LABEL_WIDTH + width + 7, y=baseline),
+        ]
+    height = len(bars) * _ROW + 4
+    axis = element("line", x1=_LABEL_WIDTH, x2=_LABEL_WIDTH, y1=0, y2=height, class_="axis")
+    spoken = ", ".join(f"{bar.label}: {bar.pages:,}" for bar in bars)
+    anchor = f"plot-{title.lower().replace(' ', '-')}"
+    picture = element(
+        "svg",
+        element("title", f"{title}: {about}", id=f"{anchor}-title"),
+        element("desc", spoken, id=f"{anchor}-values"),
+        *drawn,
+        axis,
+        viewBox=f"0 0 {_LABEL_WIDTH + _BAR_WIDTH + _VALUE_WIDTH} {height}",
+        role="img",
+        aria_labelledby=f"{anchor}-title {anchor}-values",
+        class_="plot",
+    )
+    caption = element("figcaption", title, element("span", f" · {about}", class_="soft small"))
+    return element("figure", caption, picture)
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1].rstrip()}…"
+
+
+def _value(pages: int, total: int) -> str:
+    if not pages:
+        return "0"
+    share = 100 * pages / total
+    return f"{pages:,} · {share:.0f} %" if share >= 1 else f"{pages:,} · < 1 %"
+
+
+@dataclass(slots=True)
+class _Folder:
+    """A folder with those in it."""
+
+    name: str
+    count: SectionCount
+    folders: list[_Folder] = field(default_factory=list)
+
+
+def tree(counts: Sequence[SectionCount]) -> Html | None:
+    """The folders of the site, each with its pages and errors; those below the first level are folded."""
+    if not counts:
+        return None
+    roots = list(_nested(counts))
+    most = max(each.count.pages for each in roots)
+    title = element("h3", "Site tree")
+    about = element("p", "Folders by the paths of URLs, with everything below them.", class_="soft small")
+    items = [_item(root, most, depth=0) for root in roots]
+    return joined([title, about, element("ul", *items, class_="tree")])
+
+
+def _nested(counts: Sequence[SectionCount]) -> Iterator[_Folder]:
+    """Folders inside each other; they come in the order of their paths."""
+    above: list[_Folder] = []
+    for count in counts:
+        while above and not count.path.startswith(above[-1].count.path):
+            above.pop()
+        name = count.path[len(above[-1].count.path) :] if above else count.path
+        folder = _Folder(name, count)
+        if above:
+            above[-1].folders.append(folder)
+        else:
+            yield folder
+        above.append(folder)
+
+
+def _item(folder: _Folder, most: int, depth: int) -> Html:
+    row = _row(folder, most)
+    if not folder.folders:
+        return element("li", row)
+    inner = element("ul", *[_item(each, most, depth + 1) for each in folder.folders])
+    return element("li", element("details", element("summary", row), inner, open=depth == 0))
+
+
+def _row(folder: _Folder, most: int) -> Html:
+    count = folder.count
+    width = max(round(count.pages / most * _TREE_BAR, 1), 1)
+    bar = element(
+        "svg",
+        element("rect", x=0, y=0, width=_TREE_BAR, height=8, class_="empty"),
+        element("rect", x=0, y=0, width=width, height=8, class_="fill"),
+        viewBox=f"0 0 {_TREE_BAR} 8",
+        aria_hidden="true",
+        preserveAspectRatio="none",
+    )
+    errors = counted(count.errors, "error") if count.errors else ""
+    return element(
+        "span",
+        element("span", foreign(folder.name, 120), class_="url"),
+        bar,
+        element("span", counted(count.pages, "URL"), class_="number"),
+        element("span", errors, class_="number error" if errors else "number"),
+        class_="row",
+    )
 
 
 def crawlers_section(report: AuditReport) -> Html:
@@ -130,7 +295,7 @@ def _line(file: int, number: int, text: str, why: Sequence[str]) -> Html:
     )
 
 
-def _marks(number: int, file: RobotsFile, report: AuditReport) -> Marks:
+def _marks(number: int, file: RobotsFile, report: AuditReport) -> _Marks:
     """What each line decided: for URLs of this audit, and for agents."""
     urls: Counter[int] = Counter()
     for decision in report.decisions:
@@ -227,3 +392,65 @@ def evidence_section(report: AuditReport) -> Html:
             ),
         ]
     )
+
+
+class Html(str):
+    """Markup, which is not escaped again."""
+
+    __slots__ = ()
+
+
+def element(name: str, /, *children: str | None, **attributes: str | int | float | bool | None) -> Html:
+    """One element. `class_` and the like lose their underscore; other underscores become hyphens."""
+    opening = [name]
+    for key, value in attributes.items():
+        if value is None or value is False:
+            continue
+        attribute = key.rstrip("_").replace("_", "-")
+        opening.append(attribute if value is True else f'{attribute}="{escaped(str(value))}"')
+    if name in _VOID:
+        return Html(f"<{' '.join(opening)}>")
+    return Html(f"<{' '.join(opening)}>{joined(children)}</{name}>")
+
+
+def joined(children: Iterable[str | None]) -> Html:
+    """Several texts and elements, one after another."""
+    return Html("".join([escaped(child) for child in children if child is not None]))
+
+
+def escaped(text: str) -> Html:
+    """A text as markup; markup stays as it is."""
+    if isinstance(text, Html):
+        return text
+    text = _unseen.sub(_as_escape, text)
+    return Html(_special.sub(lambda found: _ESCAPES[found[0]], text))
+
+
+def foreign(text: str, longest: int = _LONGEST_TEXT) -> Html:
+    """A text from the site: cut to a length, and kept from reordering what stands around it."""
+    return element("bdi", cut(text, longest))
+
+
+def link(url: str, longest: int = _LONGEST_TEXT) -> Html:
+    """A URL as a link, if it is a web address; else as text."""
+    shown = cut(url, longest)
+    if not url.lower().startswith(("http://", "https://")) or len(url) > _LONGEST_ADDRESS or _unseen.search(url):
+        return element("bdi", shown, class_="url")
+    return element("a", shown, class_="url", href=url, rel="noopener noreferrer nofollow", dir="ltr")
+
+
+def cut(text: str, longest: int) -> str:
+    """A text that is not longer than that; the middle of a long one is left out, as its end tells URLs apart."""
+    if len(text) <= longest:
+        return text
+    tail = longest // 3
+    return f"{text[: longest - tail - 1]}…{text[-tail:]}"
+
+
+def _as_escape(found: re.Match[str]) -> str:
+    char = found[0]
+    if char in "\t\n\r":
+        return " "
+    if "\ud800" <= char <= "\udfff":
+        return "\ufffd"
+    return char.encode("unicode_escape").decode("ascii")

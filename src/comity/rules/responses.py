@@ -1,9 +1,16 @@
-"""Telling a login wall from a page that merely has a login form."""
+"""What a response shows besides its content: a login wall, or a host without TLS.
+
+A login wall is told from a page that merely has a login form. A host that was named without a scheme is tried by https
+first, and by http only if there is no TLS: a refused certificate or a TLS alert is still https, because an attacker who
+can break TLS could force the downgrade.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Final
+
+from comity.model.fetch import FailureKind
 
 _LOGIN_PATH: Final = re.compile(
     r"(?:^|[/_.-])(?:log[-_]?in|sign[-_]?in|sign[-_]?on|sso|auth(?:enticate|orize)?|session/new|anmelden)(?:[/_.?-]|$)",
@@ -12,6 +19,18 @@ _LOGIN_PATH: Final = re.compile(
 # One of these is in every such path; to look for them is cheaper, and every page's address is looked at.
 _LOGIN_WORDS: Final = ("log", "sign", "sso", "auth", "session", "anmelden")
 _FEW_LINKS: Final = 10
+NO_TLS: Final = "there is no TLS server"
+_SILENT: Final = frozenset({FailureKind.CONNECT_FAILURE, FailureKind.CONNECT_TIMEOUT})
+# OpenSSL's errors if the other side is no TLS server: it answered in another protocol, or hung up.
+_NOT_TLS: Final = (
+    "wrong version number",
+    "unexpected eof",
+    "reset by peer",
+    "packet length too long",
+    "record layer failure",
+    "http request",
+    "unknown protocol",
+)
 
 
 def is_login_wall(
@@ -42,3 +61,16 @@ def is_login_address(url: str) -> bool:
     if path.isascii() and not any(word in lowered for word in _LOGIN_WORDS):
         return False
     return _LOGIN_PATH.search(path) is not None
+
+
+def lacks_tls(kind: FailureKind, detail: str) -> bool:
+    """Whether an https request failed because there is no TLS server at its address."""
+    if kind in _SILENT:
+        return True
+    said = detail.lower()
+    return kind is FailureKind.TLS_FAILURE and "alert" not in said and any(words in said for words in _NOT_TLS)
+
+
+def without_tls(url: str) -> str | None:
+    """The same address without TLS, for an https URL: `https://example.com/` gives `http://example.com/`."""
+    return "http://" + url.removeprefix("https://") if url.startswith("https://") else None
