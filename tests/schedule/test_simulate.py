@@ -13,14 +13,18 @@ from comity.model.schedule import RevisitLimits
 from comity.schedule.simulate import (
     Comparison,
     Contest,
+    Process,
     Schedule,
     SimulationPlan,
+    SyntheticSource,
+    World,
+    WorldPlan,
     fitting_limits,
+    make_world,
     measure,
     run_schedule,
     sweep,
 )
-from comity.schedule.synthetic import Process, SyntheticSource, World, WorldPlan, make_world
 
 PLAN = SimulationPlan(WorldPlan(300, 120, Process.POISSON, seed=2), 100.0)
 

@@ -12,9 +12,9 @@ from typing import Final, Protocol
 from uuid import UUID
 
 from comity.clock import Clock
+from comity.database import search as statements
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
-from comity.database.search import queries as search_queries
 from comity.model.search import HitPage, SearchDocument, SearchHit, SearchPage, SearchPosition, SearchQuery
 from comity.rules.canonical import resolve_link
 from comity.rules.search.cursor import read_cursor
@@ -86,7 +86,7 @@ class JobSearch:
         if not wanted:
             return hits
         with self._database.read() as connection:
-            texts = search_queries.texts(connection, [hit.posting.id for hit in wanted])
+            texts = statements.texts(connection, [hit.posting.id for hit in wanted])
         marker, found = Marker(terms), []
         for hit in hits:
             text = texts.get(hit.posting.id)

@@ -18,9 +18,9 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.clock import Clock
+from comity.database import outbox as search_outbox
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
-from comity.database.search import outbox as search_outbox
 from comity.database.sources import postings as postings_table
 from comity.model.errors import SearchRefused, SearchUnavailable, StateUnavailable
 from comity.model.search import SearchDocument

@@ -17,7 +17,7 @@ from comity.database import images, records
 from comity.database.frontier import left_out
 from comity.frontier.store import FrontierChange, HostSettlement
 from comity.model.frontier import IMAGE_PRIORITY, FoundBy, FrontierEntry, SiteLink
-from comity.model.image import Sighting
+from comity.model.outcome import Sighting
 from comity.rules.canonical import WebAddress, resolve_link
 from comity.rules.seed_list import SiteHosts
 from comity.rules.url_patterns import PatternRules, UrlRules, url_rules

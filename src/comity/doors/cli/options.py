@@ -136,7 +136,7 @@ def read_invocation(
     else:
         settings = _read(state=where, database_url="", redis_url="", **options)
     if warns:
-        from comity.run.settings_warnings import unknown_variables
+        from comity.run.settings_in_force import unknown_variables
 
         for doubt in unknown_variables(os.environ):
             note(f"comity: {doubt}")
@@ -145,7 +145,7 @@ def read_invocation(
 
 def warn_missing_contact(settings: Settings) -> None:
     """Warn on stderr if requests carry no contact."""
-    from comity.run.settings_warnings import missing_contact
+    from comity.run.settings_in_force import missing_contact
 
     doubt = missing_contact(settings)
     if doubt is not None:

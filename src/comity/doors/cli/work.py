@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from comity.doors.cli.crawl.options import (
+    CARRIED,
+    CRAWL,
     SCOPE_OPTIONS,
     SPEED,
     STORED_OPTIONS,
@@ -25,6 +27,7 @@ from comity.doors.cli.crawl.options import (
     ProcessesOption,
     RefreshModeOption,
     option,
+    request_settings,
     scope_settings,
     stored_settings,
 )
@@ -39,7 +42,6 @@ from comity.doors.cli.options import (
     read_invocation,
     takes,
 )
-from comity.doors.cli.request_options import CARRIED, CRAWL, request_settings
 from comity.model.errors import BadInput, ComityError
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Unpack
 
-from comity.doors.python.crawl_run import CrawlRun
-from comity.doors.python.crawl_task import CrawlPlan
+from comity.doors.python.crawl_run import CrawlPlan, CrawlRun
 from comity.doors.python.options import TEMPORARY, Place, RequestArguments, request_settings, settings_for
 from comity.doors.python.user_code import Sink, UserExtractor, check_user_code, split_extract
 from comity.model.errors import BadInput

@@ -13,7 +13,7 @@ from typing import Any, Final, TypedDict
 
 from comity.model.errors import BadInput
 from comity.run.remedies import with_remedies
-from comity.run.settings_warnings import unknown_variables
+from comity.run.settings_in_force import unknown_variables
 from comity.settings import Settings, read_settings
 
 TEMPORARY: Final = ":temporary:"

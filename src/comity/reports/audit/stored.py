@@ -88,7 +88,7 @@ class StoredAudit:
                 wire_bytes=wire_bytes or 0,
                 body_bytes=body_bytes or 0,
                 in_sitemap=in_sitemap,
-                facts=_facts_of(facts) if facts else None,
+                facts=facts_of(facts) if facts else None,
             )
 
     def links(self) -> Iterator[AuditedLink]:
@@ -153,12 +153,7 @@ class StoredAudit:
             raise _damaged(path, problem) from None
 
 
-def facts_from_json(text: str) -> PageFacts:
-    """The facts of a page as they are stored with it."""
-    return _facts_of(json.loads(text))
-
-
-def _facts_of(stored: Mapping[str, Any]) -> PageFacts:
+def facts_of(stored: Mapping[str, Any]) -> PageFacts:
     """Facts as they were; unknown ones are ignored, since a store may be newer than its reader."""
     found = {name: value for name, value in stored.items() if name in _FACTS}
     for name, kind in _ROWS.items():

@@ -19,7 +19,6 @@ from datetime import date, timedelta
 from typing import Final
 
 from comity.model.traps import TrapCode, TrapRefusal, TrapTerms
-from comity.rules.traps.memory import RecentMap, RecentSet
 from comity.rules.traps.patterns import MISSING, SAME, FolderGroup, Pattern, PatternTable
 from comity.rules.traps.shapes import (
     DATE,
@@ -32,7 +31,7 @@ from comity.rules.traps.shapes import (
     read_iso_date,
     read_query,
 )
-from comity.rules.traps.volatile import VolatileParameters, format_names
+from comity.rules.traps.volatile import RecentMap, RecentSet, VolatileParameters, format_names
 
 _DEFAULT_TERMS: Final = TrapTerms()
 _BLUR_BYTES: Final = 1 << 16

@@ -22,8 +22,7 @@ from comity.model.run import Budget, BudgetReason, BudgetWarning, EndReason, Exh
 from comity.reports.runs import is_stop_requested
 from comity.rules.budget import check, limit_reached
 from comity.run.child_process import ChildProcess
-from comity.run.crawl.child import COUNTED
-from comity.run.crawl.shared import FinishedHosts, PageBudget
+from comity.run.crawl.child import COUNTED, FinishedHosts, PageBudget
 from comity.run.crawl.view import CrawlObserver, HostWait, Visit
 from comity.run.failures import ChildFailed
 from comity.run.signals import INTERRUPTED, stop_on_signals

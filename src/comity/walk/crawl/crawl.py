@@ -50,9 +50,8 @@ from comity.walk.crawl.host_opening import HostOpener
 from comity.walk.crawl.hosts import OpenHosts
 from comity.walk.crawl.metering import RunMeter
 from comity.walk.crawl.progress import Progress, RunEnd, RunSummary, forget_outcomes, note_outcome
-from comity.walk.crawl.retrying_thread import RetryingThread
 from comity.walk.crawl.run_record import RunRecord
-from comity.walk.crawl.settling import Settling
+from comity.walk.crawl.settling import RetryingThread, Settling
 from comity.walk.crawl.terms import CrawlTerms
 from comity.walk.read_sitemaps import SitemapReader
 from comity.walk.session.database_thread import DatabaseThread

@@ -26,8 +26,7 @@ from comity.walk.crawl.hooks import HostShare
 from comity.walk.crawl.host_closing import HostCloser
 from comity.walk.crawl.host_opening import HostOpener
 from comity.walk.crawl.progress import LEASE_LOST, HostSummary, Progress
-from comity.walk.crawl.retrying_thread import RetryingThread
-from comity.walk.crawl.settling import Settling
+from comity.walk.crawl.settling import RetryingThread, Settling
 from comity.walk.crawl.terms import CrawlTerms
 from comity.walk.login import LoginFailed, LoginPutOff, log_in, log_in_again
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from comity.doors.cli.crawl.options import (
+    CARRIED,
+    CRAWL,
     NO_LINES,
     SCOPE_OPTIONS,
     STORED_OPTIONS,
@@ -30,6 +32,7 @@ from comity.doors.cli.crawl.options import (
     UpdateStaleOption,
     VerboseOption,
     option,
+    request_settings,
     scope_settings,
     stored_settings,
 )
@@ -46,7 +49,6 @@ from comity.doors.cli.options import (
     warn_missing_contact,
 )
 from comity.doors.cli.output import note, write_json
-from comity.doors.cli.request_options import CARRIED, CRAWL, request_settings
 from comity.model.errors import BadInput
 from comity.run.signals import INTERRUPTED
 

@@ -91,8 +91,7 @@ def schedule(
     visits_per_day = max(sources / 3, 1 / days) if budget is None else budget
     _check(sources, days, visits_per_day, spread, median_days)
     _check_plot(plot)
-    from comity.schedule.simulate import SimulationPlan
-    from comity.schedule.synthetic import Process, WorldPlan
+    from comity.schedule.simulate import Process, SimulationPlan, WorldPlan
 
     world = WorldPlan(sources, days, Process(process.value), 1 / median_days, spread, seed)
     comparisons = _run(SimulationPlan(world, visits_per_day), _SWEPT if plot is not None else (1.0,))

@@ -18,8 +18,8 @@ from comity.doors.web.services import Services, WebServices
 from comity.model.errors import BadInput, HostBusy
 from comity.operate.runs import request_stop
 from comity.reports.runs import find_run, hosts_of_run, list_crawl_runs
+from comity.rules.budget import seconds_for
 from comity.rules.search.cursor import LONGEST_CURSOR
-from comity.rules.time_left import seconds_for
 from comity.run.crawl.hosted import CrawlOrder, order_to_resume
 
 router = Router(Audience.ADMIN, max_body_bytes=LARGE_BODY_BYTES, prefix="/admin/crawl/runs", tags=["crawl"])
