@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from comity.walk.crawl.hooks import CrawlHooks
     from comity.walk.crawl.run_record import RunRecord
     from comity.walk.crawl.terms import CrawlTerms
-    from comity.walk.left_out import LeftOutTerms
+    from comity.walk.queue_again import LeftOutTerms
     from comity.walk.robots.keeper import RobotsTerms
     from comity.walk.robots.record import RobotsInForce
     from comity.walk.session.identity import Identities
@@ -228,7 +228,7 @@ class State:
 
     def left_out_terms(self) -> LeftOutTerms:
         """What decides about URLs that earlier crawls left out."""
-        from comity.walk.left_out import LeftOutTerms
+        from comity.walk.queue_again import LeftOutTerms
 
         settings = self.settings
         return LeftOutTerms(

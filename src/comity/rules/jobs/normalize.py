@@ -17,13 +17,12 @@ from comity.model.job import JobFound, JobPosting
 from comity.rules.canonical import LONGEST_URL
 from comity.rules.jobs.cities import only_zone_of
 from comity.rules.jobs.countries import country_of
-from comity.rules.jobs.dates import deadline_of, posted_of
+from comity.rules.jobs.dates import deadline_of, posted_of, zone_named
 from comity.rules.jobs.identity import alike_link, canonical_hash, is_elsewhere, link_identity, number_beside
 from comity.rules.jobs.mission import mission_tags
 from comity.rules.jobs.place import locate
 from comity.rules.jobs.terms import career_of, grade_in, is_open_to_foreigners, level_of, modality_of
 from comity.rules.jobs.words import LONGEST_SNIPPET, LONGEST_TITLE, alike, plain, tidy, tidy_lines
-from comity.rules.jobs.zones import zone_named
 from comity.rules.tracking import DEFAULT_TRACKING, clean_query
 
 _READ_OF_SNIPPET: Final = 1_000  # terms and tags stand at the beginning of a description

@@ -16,7 +16,7 @@ from comity.rules.seed_list import SiteHosts
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.tracking import TrackingRules
 from comity.rules.url_patterns import PatternRules
-from comity.walk.left_out import LeftOutTerms
+from comity.walk.queue_again import LeftOutTerms
 
 _HOSTS_LEAST: Final = 64
 _HOSTS_FOR_A_REQUEST: Final = 4  # open hosts for each request in flight

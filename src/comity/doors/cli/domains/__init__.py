@@ -17,7 +17,6 @@ def register(root: typer.Typer) -> None:
     from comity.doors.cli.domains import commands
 
     root.add_typer(app, name="domains", rich_help_panel="Hosts")
-    from comity.doors.cli.domains import backfill  # noqa: F401  # adds its command to `app`, after the others
 
     examples = ("comity recalculate-priorities",)
     command(root, "recalculate-priorities", examples=examples, panel="Hosts")(commands.recalculate_priorities)
