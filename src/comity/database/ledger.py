@@ -330,7 +330,7 @@ def _locked_heads(connection: Connection, keys: Sequence[Any], *, native: bool) 
 
 @lru_cache(maxsize=2)
 def _heads_text(native: bool) -> str:
-    """Spelled by hand, as `leasing.still_held` is: it runs at every batch."""
+    """Written out by hand, as `leasing.still_held` is: it runs at every batch."""
     hosts = "= ANY(%s)" if native else "IN (SELECT value FROM json_each(?))"
     columns = "domain_id, requests, request_digest, notes, note_digest"
     text = f"SELECT {columns} FROM ledger_chains WHERE domain_id {hosts}"  # noqa: S608  # our own words

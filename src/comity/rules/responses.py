@@ -1,8 +1,8 @@
 """What a response shows besides its content: a login wall, or a host without TLS.
 
-A login wall is told from a page that merely has a login form. A host that was named without a scheme is tried by https
-first, and by http only if there is no TLS: a refused certificate or a TLS alert is still https, because an attacker who
-can break TLS could force the downgrade.
+A page that merely has a login form is no login wall. A host that was named without a scheme is tried by https first,
+and by http only if there is no TLS: a refused certificate or a TLS alert is still https, because an attacker who can
+break TLS could force the downgrade.
 """
 
 from __future__ import annotations
