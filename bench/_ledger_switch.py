@@ -12,7 +12,7 @@ from pathlib import Path
 from time import thread_time
 from typing import Any
 
-from comity.database.ledger import ledger
+from comity.database import ledger
 from comity.doors.cli.main import run
 
 STATEMENTS = ("append_requests", "append_notes", "keep_versions", "note_gaps")

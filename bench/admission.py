@@ -30,7 +30,7 @@ from comity.model.run import CrawlScope
 from comity.rules.robots.verdict import parse_robots
 from comity.rules.takedown import Takedowns
 from comity.rules.traps.watch import TrapWatch
-from comity.walk.robots.in_force import RobotsInForce
+from comity.walk.robots.record import RobotsInForce
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.admit import admit_images, admit_links
 from comity.walk.visit.context import VisitContext

@@ -25,8 +25,8 @@ from uuid import UUID, uuid4
 from _crawlers import comity_command
 from _site import PORT, Site, host_address, pinned
 
+from comity.database import ledger
 from comity.database.connection import open_database
-from comity.database.ledger import ledger
 from comity.database.schema import upgrade
 from comity.model.gate import DelayInForce, DelaySource
 from comity.model.ledger import LedgerRow, Purpose

@@ -41,17 +41,15 @@ if TYPE_CHECKING:
     from comity.model.explanation import Explanation
     from comity.operate.bots import BotKeyring
     from comity.operate.request_options import RequestOptions
-    from comity.rules.site_hosts import SiteHosts
+    from comity.rules.seed_list import SiteHosts
     from comity.rules.tracking import TrackingRules
     from comity.rules.url_patterns import PatternRules
-    from comity.search_engine.engine import SearchEngine
-    from comity.search_engine.job_search import JobSearch
+    from comity.search_engine.job_search import JobSearch, SearchEngine
     from comity.store.sink import MakeSink
     from comity.upkeep.drain_outbox import OutboxDrain
-    from comity.upkeep.due_sources import DueSources, Result, RunsSources
+    from comity.upkeep.due_sources import DueSources, Result, RunsSources, SourcePool
     from comity.upkeep.expire_locks import QueueSweeper
     from comity.upkeep.send_webhooks import WebhookSender
-    from comity.upkeep.source_pool import SourcePool
     from comity.walk.bots.grants import Granter
     from comity.walk.bots.locks import Locks
     from comity.walk.bots.own_work import JobDone, OwnWorker
@@ -63,9 +61,9 @@ if TYPE_CHECKING:
     from comity.walk.crawl.hooks import CrawlHooks
     from comity.walk.crawl.run_record import RunRecord
     from comity.walk.crawl.terms import CrawlTerms
-    from comity.walk.left_out import LeftOutTerms
-    from comity.walk.robots.in_force import RobotsInForce
+    from comity.walk.queue_again import LeftOutTerms
     from comity.walk.robots.keeper import RobotsTerms
+    from comity.walk.robots.record import RobotsInForce
     from comity.walk.session.identity import Identities
     from comity.walk.session.session import Session, SessionTerms
     from comity.walk.sources.listing_reader import ListingReader
@@ -223,14 +221,14 @@ class State:
 
     def site(self) -> SiteHosts | None:
         """The hosts that are crawled as one site; None where each is crawled by itself."""
-        from comity.rules.site_hosts import SiteHosts
+        from comity.rules.seed_list import SiteHosts
 
         names, subdomains = self.settings.site_hosts, self.settings.subdomains
         return SiteHosts(names, subdomains=subdomains) if names else None
 
     def left_out_terms(self) -> LeftOutTerms:
         """What decides about URLs that earlier crawls left out."""
-        from comity.walk.left_out import LeftOutTerms
+        from comity.walk.queue_again import LeftOutTerms
 
         settings = self.settings
         return LeftOutTerms(
@@ -271,7 +269,7 @@ class State:
 
     def run_record(self, run_id: UUID) -> RunRecord:
         """The record of a run that several processes share."""
-        from comity.rules.expressions.columns_key import columns_key
+        from comity.rules.expressions.printing import columns_key
         from comity.store.pages import open_sink
         from comity.walk.crawl.run_record import RunRecord
 
@@ -478,7 +476,7 @@ class State:
         self, runner: SourceRunner, on_result: Callable[[Result], None], on_trouble: Callable[[str], None]
     ) -> SourcePool:
         """A pool that runs a few sources at once."""
-        from comity.upkeep.source_pool import SourcePool
+        from comity.upkeep.due_sources import SourcePool
 
         return SourcePool(self.database, self.clock, runner, self.settings.sources_at_once, on_result, on_trouble)
 

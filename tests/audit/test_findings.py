@@ -25,10 +25,9 @@ from comity.model.audit import (
 from comity.model.audit import FindingCode as Code
 from comity.rules.audit.catalogue import CATALOGUE
 from comity.rules.audit.findings import find
-from comity.rules.audit.pagination import is_later_page, series_of
 from comity.rules.audit.similarity import similarity_of
 from comity.rules.audit.site_rows import Answer, Found, Row
-from comity.rules.audit.titles_and_text import FEWEST_WORDS, LONGEST_TITLE, SharedTexts
+from comity.rules.audit.titles_and_text import FEWEST_WORDS, LONGEST_TITLE, SharedTexts, is_later_page, series_of
 from tests.audit.memory import (
     GOOD_HEADERS,
     GOOD_ROBOTS,

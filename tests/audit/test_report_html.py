@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from comity.model.audit import Finding, FindingCode, FoundOn, RobotsFile, Severity
 from comity.reports.audit.build import build_report
 from comity.reports.audit.html import html_page, is_current, write_html
-from comity.reports.audit.markup import element, escaped, foreign, link
+from comity.reports.audit.html_sections import element, escaped, foreign, link
 from tests.audit.memory import MemoryAudit, audit_info, good_site
 from tests.audit.report_sample import SHOP, ShopAudit, agents_of_shop, every_finding, hostile_audit
 

@@ -11,8 +11,7 @@ from uuid import UUID
 from sqlalchemy import insert, update
 
 from comity.assemble import State
-from comity.database import robots
-from comity.database.ledger import ledger
+from comity.database import ledger, robots
 from comity.database.tables import domain_frontier, domains, evidence, fetches
 from comity.model.gate import DelayInForce, DelaySource
 from comity.model.host import HostStatus

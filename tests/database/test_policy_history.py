@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import select, text
 
 from comity.database import policies
-from comity.database.ledger.tables import policy_history
+from comity.database.ledger import policy_history
 from tests.database.states import BEGINNING, State
 
 Entry = tuple[str, int | None]

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import delete, insert, select, text, update
 from sqlalchemy.exc import IntegrityError, StatementError
 
-from comity.database import hosts, priorities
+from comity.database import hosts
 from comity.database.bulk import array_text
 from comity.database.connection import Database
 from comity.database.leases import leasing
@@ -316,7 +316,7 @@ def test_a_change_that_expects_an_older_version_changes_nothing(state: State) ->
 def test_scoring_says_when_it_was_done(state: State) -> None:
     state.add("host.example")
     with state.database.write() as connection:
-        assert priorities.rescore(connection, PriorityWeights(), state.clock.now(), None) is None
+        assert hosts.rescore(connection, PriorityWeights(), state.clock.now(), None) is None
     assert state.row("host.example")["priority_computed_at"] == state.clock.now()
 
 

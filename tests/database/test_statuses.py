@@ -13,7 +13,7 @@ from comity.database import hosts, triggers
 from comity.database.connection import Database
 from comity.model.errors import IllegalTransition
 from comity.model.host import BlockReason, HostEnding, HostStatus
-from comity.rules.cooldown import UNREACHABLE_REASONS
+from comity.rules.endings import UNREACHABLE_REASONS
 from comity.rules.host_transitions import BACKFILL, FIRST, FIRST_OF_BACKFILL, MOVES, is_legal
 from tests.database.states import State
 

@@ -13,10 +13,10 @@ from comity.doors.schemas import (
     commands,
     console,
     decisions,
-    events,
     host_lists,
     hosts,
     queue,
+    runs,
     sources,
     stored_pages,
     webhooks,
@@ -160,11 +160,11 @@ NOUNS: Final = (
         ("GET /admin/webhooks/deliveries", "GET /admin/webhooks/deliveries/{delivery_id}",
          "POST /admin/webhooks/deliveries/{delivery_id}/resend", "POST /admin/webhooks/{webhook_id}/test"),
     ),
-    Noun("crawl", events.CrawlResult, ("crawl", "demo"), ()),
+    Noun("crawl", runs.CrawlResult, ("crawl", "demo"), ()),
     Noun("audit", audits.AuditView, ("audit", "audit report"), ("GET /admin/audits/{audit_id}",)),
     Noun("audit in a list", audits.AuditInfoView, ("audit list",), ("POST /admin/audits",)),
     Noun("comparison of audits", audits.AuditComparisonView, ("audit compare",), ("GET /admin/audits/compare",)),
-    Noun("run of a worker", events.WorkerRun, ("work",), (), "One line for each run."),
+    Noun("run of a worker", runs.WorkerRun, ("work",), (), "One line for each run."),
     Noun("reset host", commands.HostReset, ("domains reset",), ()),
     Noun("merged host", commands.HostMerge, ("domains merge",), ()),
     Noun("backfill", commands.BackfillView, ("domains backfill",), ()),
@@ -193,7 +193,7 @@ NOUNS: Final = (
 )  # fmt: skip
 EVENTS: Final = tuple(
     Noun(f"event {name}", schema, (), (), "A line of `comity crawl --json-lines`.")
-    for name, schema in events.EVENTS.items()
+    for name, schema in runs.EVENTS.items()
 )
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from comity.doors.cli.crawl.progress import cut, fitted, wrapped_parts
 from comity.doors.cli.crawl.rendering import left_out_line, visit_line
-from comity.doors.cli.table_layout import width_of
-from comity.doors.schemas.events import EVENTS
+from comity.doors.cli.output import width_of
+from comity.doors.schemas.runs import EVENTS
 from comity.run.crawl.view import Visit
 from comity.telemetry.request_log import FIELDS
 from comity.walk.session.leased_host import LeasedHost

@@ -7,11 +7,11 @@ import re
 import pytest
 from turbohtml import parse
 
-from comity.extract.expressions.evaluate import columns_of, evaluate
+from comity.extract.expressions import columns_of, evaluate
 from comity.model.expression import ExpressionProblem, PathRoot, Transform, TypeName
 from comity.rules.expressions.parse import parse_columns, parse_expression
-from comity.rules.expressions.price import parse_price
 from comity.rules.expressions.printing import print_columns
+from comity.rules.expressions.values import parse_price
 from tests.documents import blocks, commands, read_page, run_script
 from tests.walk.crawling import Place
 from tests.walk.site import Site, Web

@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from comity.doors.cli.main import app
-from comity.doors.schemas import commands, events
+from comity.doors.schemas import commands, runs
 from comity.doors.schemas.base import Schema
 from comity.doors.schemas.decisions import SeedsAdded, TakedownAdded, TakedownRemoved, TakedownView, WhyView
 from comity.doors.schemas.hosts import ClaimsView, HostSummary, HostView, PolicyView, StatusView
@@ -41,9 +41,9 @@ GIVEN: list[tuple[tuple[str, ...], type[Schema]]] = [
     (("search", "water"), SearchResults),
 ]
 OTHERS: list[tuple[tuple[str, ...], type[Schema]]] = [
-    (("crawl", "SITE"), events.CrawlResult),
+    (("crawl", "SITE"), runs.CrawlResult),
     (("domains", "reset", "SITE"), commands.HostReset),
-    (("work", "--idle-exit"), events.WorkerRun),
+    (("work", "--idle-exit"), runs.WorkerRun),
     (("seeds", "load", "seeds.txt", "--skip-bad"), commands.SeedsLoaded),
     (("domains", "merge", "--dry-run"), commands.HostMerge),
     (("domains", "backfill", "--dry-run"), commands.BackfillView),

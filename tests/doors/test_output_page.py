@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from comity.doors.schemas.events import EVENTS
+from comity.doors.schemas.runs import EVENTS
 from comity.run.crawl.view import LEFT_OUT_CODES
 from comity.telemetry.request_log import FIELDS
 from tests.documents import blocks

@@ -15,7 +15,7 @@ import comity
 from comity.doors.python import records
 from comity.doors.python import sources as sources_module
 from comity.model.errors import AlreadyThere, NotFound
-from comity.rules.source_list import COLUMNS
+from comity.rules.row_list import COLUMNS
 from tests.documents import blocks, read_page
 from tests.doors.command_line import CommandLine
 from tests.doors.test_python_scripts import run as run_script

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import comity
-from comity.doors.python.request_options import RequestArguments
+from comity.doors.python.options import RequestArguments
 from tests.documents import blocks, read_page
 from tests.doors.command_line import clean_environment
 from tests.doors.crawled_site import assert_given_back

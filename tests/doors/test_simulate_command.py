@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from comity.doors.cli.simulate.command import ProcessName
-from comity.doors.cli.simulate.plot import Axis, Box, LineStyle, Panel, Sheet, render_number
-from comity.schedule.synthetic import Process
+from comity.doors.cli.simulate.rendering import Axis, Box, LineStyle, Panel, Sheet, render_number
+from comity.schedule.simulate import Process
 from tests.doors.command_line import STATE, CommandLine
 
 SMALL = ("simulate", "schedule", "--sources", "60", "--days", "40")

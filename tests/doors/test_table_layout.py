@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.doors.cli.table_layout import Cell, Column, Line, folded, lay_out, width_of, wrapped
+from comity.doors.cli.output import Cell, Column, Line, folded, lay_out, width_of, wrapped
 
 TEXTS = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "Zs")), max_size=90)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import pytest
 import typer
 
-from comity.doors.cli.option_groups import takes
+from comity.doors.cli.options import takes
 from tests.doors.command_line import CommandLine
 from tests.walk.crawling import Place
 from tests.walk.site import Web, page

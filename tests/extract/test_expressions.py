@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from turbohtml import parse
 
-from comity.extract.expressions.budget import Budget, OverBudget
-from comity.extract.expressions.evaluate import columns_of, evaluate, extract_columns, is_unbounded
-from comity.extract.expressions.javascript import assigned_values
+from comity.extract.expressions import columns_of, evaluate, extract_columns, is_unbounded
+from comity.extract.page_data import Budget, OverBudget, assigned_values
 from tests.servers.waiting import least_of, processor_s
 from tests.sizes import sized
 

@@ -35,7 +35,7 @@ from comity.extract.html_pool import (
     is_light,
 )
 from comity.model.page import HtmlPage
-from comity.offload.protocol import REQUEST
+from comity.offload.child import REQUEST
 
 MOST_MS = 100
 SHORT_TIME, LONG_TIME = {"max_seconds": 0.2}, {"least_seconds": 60.0, "max_seconds": 60.0}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -19,7 +20,7 @@ from comity.extract.page_facts import (
     read_facts,
 )
 from comity.model.audit import Alternate, Directive, Heading, PageFacts, Resource, StructuredItem
-from comity.reports.audit.stored import facts_from_json
+from comity.reports.audit.stored import facts_of
 from comity.rules.audit.similarity import NEAR_BITS, distance
 
 URL = "https://e.example/folder/page"
@@ -38,6 +39,10 @@ def facts(markup: str, **more: tuple[str, ...]) -> PageFacts:
 
 def links(markup: str) -> list[RawLink]:
     return read(markup).links
+
+
+def facts_from_json(text: str) -> PageFacts:
+    return facts_of(json.loads(text))
 
 
 def ld(text: str) -> str:

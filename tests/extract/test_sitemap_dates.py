@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.extract.sitemap.dates import read_date
+from comity.extract.sitemap.read import read_date
 
 PI = "2024-03-14T15:09:26Z"
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from comity.fetch import engine
+from comity.fetch import fetcher as fetcher_module
 from comity.fetch.fetcher import CurlFetcher
 from comity.fetch.settings import FetchSettings
 from comity.model.fetch import ContentTypeRules, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
@@ -283,7 +283,7 @@ def test_it_works_on_every_kind_of_loop(
     run: Callable[[Coroutine[Any, Any, None]], None],
     epoll: bool,
 ) -> None:
-    monkeypatch.setattr(engine, "_HAS_EPOLL", epoll)
+    monkeypatch.setattr(fetcher_module, "_HAS_EPOLL", epoll)
     run(_fetch_a_few(web))
 
 

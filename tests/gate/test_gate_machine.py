@@ -14,7 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from comity.gate.host_gate import HostGate
+from comity.gate import HostGate
 from comity.model.gate import (
     DOOR_PROFILES,
     AnswerKind,

@@ -7,7 +7,7 @@ from math import inf
 
 import pytest
 
-from comity.gate.host_gate import HostGate
+from comity.gate import HostGate
 from comity.model.gate import (
     DOOR_PROFILES,
     AnswerKind,

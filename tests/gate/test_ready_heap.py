@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.gate.ready_heap import ReadyHeap
+from comity.walk.crawl.dispatcher import ReadyHeap
 
 
 def test_hosts_come_out_when_they_are_due_and_longest_due_first() -> None:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comity.gate import host_gate
-from comity.gate.host_gate import HostGate
+from comity import gate as gate_module
+from comity.gate import HostGate
 from comity.model.gate import (
     DOOR_PROFILES,
     AnswerKind,
@@ -225,7 +225,7 @@ async def test_a_cancelled_waiter_gives_its_turn_to_the_next() -> None:
 
 
 async def test_a_line_that_is_too_long_turns_newcomers_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host_gate, "LINE_MOST", 2)
+    monkeypatch.setattr(gate_module, "LINE_MOST", 2)
     time = SimulatedTime()
     gate = gate_at(time)
     gate.try_reserve()

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import insert, text, update
 
 from comity.database import host_lists as statements
+from comity.database import ledger
 from comity.database.connection import Database
-from comity.database.ledger import ledger
 from comity.database.tables import domains, evidence, fetches
 from comity.model.errors import BadInput, NotFound
 from comity.model.host import HostStatus

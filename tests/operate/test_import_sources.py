@@ -13,7 +13,7 @@ from comity.operate.import_sources import ImportTerms, import_sources
 from comity.operate.sources import delete_source, pause_source
 from comity.operate.takedown import add_takedowns
 from comity.reports.sources import find_source, list_sources
-from comity.rules.source_list import rows_of_objects
+from comity.rules.row_list import rows_of_objects
 from tests.walk.sourcing import Office
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
-from comity.database import records
-from comity.database.ledger import ledger
+from comity.database import ledger, records
 from comity.database.tables import domain_policies, domains, evidence, fetches, robots_cache
 from comity.model.host import HostStatus
 from comity.operate import hosts

@@ -9,8 +9,8 @@ import pytest
 
 from comity.extract.forms import fill_form, passes
 from comity.model.errors import BadInput
+from comity.model.fetch import FormLogin, LoginCheck
 from comity.model.host import HostPolicy
-from comity.model.request_identity import FormLogin, LoginCheck
 from comity.operate.policy import get_policy, set_policy, set_request_options
 from comity.operate.request_options import OptionTexts, RequestOptions, policy_options
 from comity.rules.cookies import cookie_field, own_cookie

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from sqlalchemy import insert, select
 
-from comity.database.ledger.tables import ledger_notes
+from comity.database.ledger import ledger_notes
 from comity.database.queue import reservations
 from comity.database.queue.reservations import Hold, bot_holder, grant_holder
 from comity.database.queue.tables import grants

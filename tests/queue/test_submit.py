@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import func, insert, select, update
 
 from comity.database import takedowns as takedowns_table
-from comity.database.ledger.tables import ledger_notes
+from comity.database.ledger import ledger_notes
 from comity.database.queue.results import unpack_page
 from comity.database.queue.tables import (
     bots,

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import func, insert, select, text, update
 from sqlalchemy.exc import DBAPIError
 
-from comity.database.ledger.tables import ledger_notes
+from comity.database.ledger import ledger_notes
 from comity.database.queue.tables import bots, crawl_jobs, crawl_policies
 from comity.database.tables import domains
 from comity.upkeep import due_policies

@@ -12,14 +12,12 @@ from uuid import UUID
 
 from sqlalchemy import text, update
 
-from comity.database import policies, records, runs
-from comity.database.ledger import ledger
+from comity.database import ledger, policies, records, runs
 from comity.database.tables import domains
 from comity.model.gate import DelayInForce, DelaySource
 from comity.model.ledger import LedgerNote, LedgerRow, NoteKind, Purpose
 from comity.model.outcome import FetchRow
-from comity.reports.ledger_export import LedgerExport, compare_anchors, read_anchor
-from comity.reports.politeness import verify_politeness
+from comity.reports.politeness import LedgerExport, compare_anchors, read_anchor, verify_politeness
 from comity.rules.canonical import url_key
 from comity.rules.ledger_chain import content_digest
 from tests.database.states import BEGINNING, State

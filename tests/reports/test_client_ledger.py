@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from comity.database.ledger import ledger
+from comity.database import ledger
 from comity.model.gate import DelayInForce, DelaySource
 from comity.model.ledger import LedgerNote, LedgerRow, NoteKind, Purpose
 from comity.reports.politeness import verify_politeness

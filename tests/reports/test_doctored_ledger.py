@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from comity.database.ledger import ledger
+from comity.database import ledger
 from comity.reports.politeness import verify_politeness
 from tests.database.states import State
 from tests.reports.ledgers import START, Checked, checked, doctor, exported, honest, request, script, spelled

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import event, func, select, text
 
-from comity.database.ledger import ledger, reading
+from comity.database import ledger
 from comity.database.tables import politeness_ledger
 from comity.model.gate import DelayInForce, DelaySource
 from comity.reports.politeness import is_known, verify_politeness
@@ -74,12 +74,12 @@ def test_an_empty_ledger_has_nothing_to_prove(state: State) -> None:
 
 
 READERS = {
-    "in the order of the chain": lambda connection, host_id: reading.requests_from(connection, host_id, None, 10),
-    "later in the chain": lambda connection, host_id: reading.requests_from(connection, host_id, (3, 3), 10),
-    "by start": lambda connection, host_id: list(reading.requests_by_start(connection, host_id, 10)),
-    "one digest": lambda connection, host_id: reading.digest_at(connection, "requests", host_id, 2),
-    "visits": lambda connection, host_id: reading.visits_without_request(connection, "a.example", [host_id], 9),
-    "pages": lambda connection, host_id: reading.requests_without_visit(connection, "a.example", [host_id], 9),
+    "in the order of the chain": lambda connection, host_id: ledger.requests_from(connection, host_id, None, 10),
+    "later in the chain": lambda connection, host_id: ledger.requests_from(connection, host_id, (3, 3), 10),
+    "by start": lambda connection, host_id: list(ledger.requests_by_start(connection, host_id, 10)),
+    "one digest": lambda connection, host_id: ledger.digest_at(connection, "requests", host_id, 2),
+    "visits": lambda connection, host_id: ledger.visits_without_request(connection, "a.example", [host_id], 9),
+    "pages": lambda connection, host_id: ledger.requests_without_visit(connection, "a.example", [host_id], 9),
 }
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comity.model.host import BlockReason, HostStatus
-from comity.rules.cooldown import (
+from comity.rules.endings import (
     COOLDOWNS,
     MAX_AUTOMATIC_RETRIES,
     REFRESH_AFTER,

@@ -6,7 +6,7 @@ import pytest
 
 from comity.model.fetch import FailureKind
 from comity.rules.address_guard import decide, decide_port, parse_networks
-from comity.rules.first_contact import lacks_tls, without_tls
+from comity.rules.responses import lacks_tls, without_tls
 
 TLS = "TLS connect error: error:0A00010B:SSL routines::"
 

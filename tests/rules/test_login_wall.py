@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from comity.rules.login_wall import is_login_address, is_login_wall
+from comity.rules.responses import is_login_address, is_login_wall
 
 ASKED = "https://example.com/articles/7"
 

@@ -10,8 +10,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from comity.model.schedule import ScheduleRule, SourcePace, SourceRun
-from comity.rules.next_run import base_days, compute_next_run, frequency_after, jitter_factor, within_window
-from comity.rules.time_window import is_open, parse_time_window
+from comity.rules.next_run import (
+    base_days,
+    compute_next_run,
+    frequency_after,
+    is_open,
+    jitter_factor,
+    parse_time_window,
+    within_window,
+)
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 EVEN = 0.5  # a chance that leaves the time as it is

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from comity.model.source import Source, SourceStatus
-from comity.rules.next_run_reason import NextRunOrigin, explain_next_run
+from comity.rules.next_run import NextRunOrigin, explain_next_run
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 SOURCE = Source(id=UUID(int=1), careers_url="https://a.example/", status=SourceStatus.ACTIVE)

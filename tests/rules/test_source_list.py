@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from comity.model.errors import BadInput
 from comity.model.source_import import LONGEST_ROW, MOST_FILE_BYTES, MOST_ROWS, SourceFormat
-from comity.rules.source_list import COLUMNS, format_of, read_source_list, rows_of_objects
+from comity.rules.row_list import SOURCE_COLUMNS, format_of, read_source_list, rows_of_objects
 from tests.sizes import sized
 
 CSV, TSV, JSON, JSON_LINES = SourceFormat
@@ -53,9 +53,9 @@ def test_json_and_json_lines_are_the_same_rows() -> None:
 
 
 def test_every_name_of_a_column_means_that_column_only() -> None:
-    names = [name for column, others in COLUMNS.items() for name in (column, *others)]
+    names = [name for column, others in SOURCE_COLUMNS.items() for name in (column, *others)]
     assert len(names) == len(set(names))
-    for column, others in COLUMNS.items():
+    for column, others in SOURCE_COLUMNS.items():
         for name in (column, *others):
             item = {name: "3"} if column == "careers_url" else {"careers_url": URL, name: "3"}
             [row] = rows_of_objects([item]).rows

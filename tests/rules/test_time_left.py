@@ -10,15 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comity.model.run import HostLoad
-from comity.rules.time_left import (
-    BudgetLeft,
-    TimeLeft,
-    render_seconds,
-    rendered,
-    seconds_for,
-    steadied,
-    time_left,
-)
+from comity.rules.budget import BudgetLeft, TimeLeft, render_seconds, rendered, seconds_for, steadied, time_left
 
 SECONDS = st.floats(0, 1e6)
 LOADS = st.lists(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comity.model.schedule import TimeWindow, WindowRefused
-from comity.rules.time_window import is_open, opening_at_or_after, parse_time_window
+from comity.rules.next_run import is_open, opening_at_or_after, parse_time_window
 from tests.sizes import sized
 
 NEW_YORK = ZoneInfo("America/New_York")  # 2026: forward on 8 March at 02:00, back on 1 November at 02:00

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comity.rules.canonical import web_address
-from comity.rules.site_hosts import SiteHosts
+from comity.rules.seed_list import SiteHosts
 from comity.rules.url_patterns import (
     BadPattern,
     LeftOut,

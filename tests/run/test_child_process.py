@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from comity.run.child_process import packed_settings, without_settings
-from comity.run.settings_warnings import setting_variables
+from comity.run.settings_in_force import setting_variables
 from comity.settings import Settings, read_settings
 from tests.walk.crawling import Place
 from tests.walk.site import Web, tree

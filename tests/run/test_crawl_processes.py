@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from comity.doors.cli.crawl.progress import ProgressLine
-from comity.run.crawl.shared import FinishedHosts, PageBudget, return_page, take_page
+from comity.run.crawl.child import FinishedHosts, PageBudget, return_page, take_page
 from comity.walk.crawl.progress import Progress
 from tests.doors.command_line import CommandLine
 from tests.doors.test_terminals import ANY_CODE, at_terminal

@@ -10,9 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comity.model.schedule import RevisitLimits
-from comity.schedule.contenders import Contest, Schedule, run_schedule
-from comity.schedule.simulate import Comparison, SimulationPlan, fitting_limits, measure, sweep
-from comity.schedule.synthetic import Process, SyntheticSource, World, WorldPlan, make_world
+from comity.schedule.simulate import (
+    Comparison,
+    Contest,
+    Process,
+    Schedule,
+    SimulationPlan,
+    SyntheticSource,
+    World,
+    WorldPlan,
+    fitting_limits,
+    make_world,
+    measure,
+    run_schedule,
+    sweep,
+)
 
 PLAN = SimulationPlan(WorldPlan(300, 120, Process.POISSON, seed=2), 100.0)
 

@@ -8,7 +8,7 @@ from statistics import fmean, median, stdev
 
 import pytest
 
-from comity.schedule.synthetic import Process, WorldPlan, make_world
+from comity.schedule.simulate import Process, WorldPlan, make_world
 
 
 @pytest.mark.parametrize("process", list(Process))

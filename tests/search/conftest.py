@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from comity.search_engine.database_engine import DatabaseSearch
-from comity.search_engine.engine import SearchEngine
+from comity.search_engine.job_search import SearchEngine
 from comity.search_engine.meilisearch import MeiliLink, MeiliSearch
 from tests.search.meili_stand_in import MeiliStandIn
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import delete, insert, select, update
 
-from comity.database.search import outbox
+from comity.database import outbox
 from comity.database.sources import postings
 from comity.database.sources.tables import job_postings, sources
 from comity.database.sources.tables import search_outbox as outbox_table

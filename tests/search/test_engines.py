@@ -9,14 +9,14 @@ from uuid import UUID
 
 import pytest
 
+from comity.database import search
 from comity.database.connection import Database
-from comity.database.search import queries
 from comity.model.errors import BadInput
 from comity.model.search import FacetCount, SearchQuery, SearchSort
 from comity.rules.search.terms import plan_of
 from comity.search_engine import database_engine
 from comity.search_engine.database_engine import DatabaseSearch
-from comity.search_engine.engine import SearchEngine
+from comity.search_engine.job_search import SearchEngine
 from tests.search.postings import NOW, POSTINGS, SOURCES, days, found, numbers, plain, posting, shown
 
 NEWEST = SearchSort.NEWEST
@@ -207,7 +207,7 @@ def test_the_counts_of_a_large_result_are_kept_for_a_while(database: Database, m
 def test_words_are_looked_up_first_whatever_the_filters(embedded_database: Database) -> None:
     plan = plan_of(SearchQuery("water -nurse", org_name=("Relief House",), deadline_after=NOW))
     with embedded_database.read() as connection:
-        statement = queries._matching(connection, plan, NOW, [queries._DOCUMENT.number])
+        statement = search._matching(connection, plan, NOW, [search._DOCUMENT.number])
         text = statement.compile(connection, compile_kwargs={"render_postcompile": True})
         values = [text.params[name] for name in text.positiontup or ()]
         values = [str(value) for value in values]
@@ -220,7 +220,7 @@ def test_postgresql_finds_words_by_their_index(shared_database: Database) -> Non
     plan = plan_of(SearchQuery("water engin"))
     with shared_database.read() as connection:
         connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
-        statement = queries._matching(connection, plan, NOW, [queries._DOCUMENT.number])
+        statement = search._matching(connection, plan, NOW, [search._DOCUMENT.number])
         compiled = statement.compile(connection, compile_kwargs={"literal_binds": True})
         steps = connection.exec_driver_sql(f"EXPLAIN {compiled}".replace("%", "%%")).scalars().all()
     assert any("idx_search_documents_words" in step for step in steps), steps

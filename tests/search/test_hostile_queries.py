@@ -14,11 +14,10 @@ from comity.database.connection import Database, open_database
 from comity.database.schema import ensure_current
 from comity.model.errors import BadInput
 from comity.model.search import SearchQuery, SearchSort
-from comity.rules.search.fold import LONGEST_WORD, indexed, words_of
 from comity.rules.search.highlight import SNIPPET_LENGTH, Marker
-from comity.rules.search.terms import MOST_TERMS, read_terms
+from comity.rules.search.terms import LONGEST_WORD, MOST_TERMS, indexed, read_terms, words_of
 from comity.search_engine.database_engine import DatabaseSearch
-from comity.search_engine.engine import SearchEngine
+from comity.search_engine.job_search import SearchEngine
 from tests.search.postings import NOW, POSTINGS, plain
 from tests.servers.waiting import least_of
 from tests.sizes import sized

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comity.model.expression import ColumnType, StoredColumn, TypeName
+from comity.store.formats.parquet import ParquetTable
 from comity.store.formats.parquet_reader import UnreadablePart, read_rows
-from comity.store.formats.parquet_table import ParquetTable
 
 COLUMNS = (
     StoredColumn("text", ColumnType()),

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comity.telemetry import events
-from comity.telemetry.events import COMMON, EVENTS, Level, events_table
+from comity.telemetry.events import COMMON, EVENTS, Level
 from comity.telemetry.logs import Log, masked, open_log
-from comity.telemetry.metrics import METRICS, metrics_table
+from comity.telemetry.metrics import METRICS
 
 DOCS = Path(__file__).parents[2] / "docs" / "observability.md"
 
@@ -118,6 +118,25 @@ def test_every_event_is_declared_once_and_its_fields_are_its_own() -> None:
     declared = [value for value in vars(events).values() if isinstance(value, events.Event)]
     assert sorted(event.name for event in declared) == sorted(event.name for event in EVENTS)
     assert not any(set(event.fields) & set(COMMON) for event in EVENTS)
+
+
+def metrics_table() -> str:
+    """Every metric as a Markdown table; `docs/observability.md` has it."""
+    lines = ["| metric | kind | label | what it means | known by |", "|---|---|---|---|---|"]
+    for metric in METRICS:
+        values = ", ".join(f"`{value}`" for value in metric.values)
+        label = f"`{metric.label}`: {values}" if metric.label else ""
+        lines.append(f"| `{metric.name}` | {metric.kind} | {label} | {metric.text} | {metric.origin} |")
+    return "\n".join(lines)
+
+
+def events_table() -> str:
+    """Every event as a Markdown table; `docs/observability.md` has it."""
+    lines = ["| event | level | when | fields |", "|---|---|---|---|"]
+    for event in EVENTS:
+        fields = ", ".join(f"`{name}`" for name in event.fields)
+        lines.append(f"| `{event.name}` | {event.level.name.lower()} | {event.text} | {fields} |")
+    return "\n".join(lines)
 
 
 @pytest.mark.parametrize("table", [metrics_table, events_table])

@@ -13,8 +13,16 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as prometheus
 
 from comity.telemetry import metrics
-from comity.telemetry.collecting import ReadingCollector, Reporter
-from comity.telemetry.meter import Meter, MeterReading, counters_only, merge_readings, reading_of, render_readings
+from comity.telemetry.meter import (
+    Meter,
+    MeterReading,
+    ReadingCollector,
+    Reporter,
+    counters_only,
+    merge_readings,
+    reading_of,
+    render_readings,
+)
 from comity.telemetry.metrics import METRICS, MetricKind, Origin
 
 SECONDS = st.lists(st.floats(0, 200), max_size=30)

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from comity.model.errors import BadInput
+from comity.run.observe import Check, LoopPulse, lease_check, loop_checks, page_of
 from comity.telemetry import metrics, serving
-from comity.telemetry.health import Check, LoopPulse, lease_check, loop_checks, page_of
 from comity.telemetry.meter import Meter
 from comity.telemetry.serving import Address, HttpAnswer, read_address
 
@@ -179,7 +179,7 @@ def test_leases_that_are_not_renewed_are_seen() -> None:
 
 
 async def test_a_loop_that_is_held_up_is_felt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("comity.telemetry.health.TICK_S", 0.05)
+    monkeypatch.setattr("comity.run.observe.TICK_S", 0.05)
     meter, told = Meter(), []
     pulse = LoopPulse(meter, time.monotonic, told.append)
     beating = asyncio.create_task(pulse.run())

@@ -8,7 +8,7 @@ import pytest
 
 from comity.model.host import BlockReason, HostEnding, HostStatus
 from comity.operate.hosts import reset_host
-from comity.rules.cooldown import COOLDOWNS, status_for
+from comity.rules.endings import COOLDOWNS, status_for
 from comity.upkeep import wake_hosts as upkeep
 from comity.upkeep.wake_hosts import end_cooldowns
 from tests.database.states import BEGINNING, State, names

@@ -12,7 +12,7 @@ from comity.model.robots import Confidence, RobotsAccess, RobotsReading
 from comity.rules.canonical import WebAddress
 from comity.rules.robots.verdict import parse_robots
 from comity.upkeep.reread_robots import reread_robots
-from comity.walk.robots.in_force import RobotsInForce
+from comity.walk.robots.record import RobotsInForce
 
 SHUT = b"User-agent: *\nDisallow: /\n"
 OPEN = b"User-agent: *\nAllow: /\n"

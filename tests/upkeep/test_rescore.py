@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import insert, select
 
-from comity.database import priorities
+from comity.database import hosts
 from comity.database.tables import crawl_runs, domains
 from comity.model.host import HostStatus
 from comity.rules.priority import HostSignals, PriorityWeights, priority_score, rate
@@ -99,7 +99,7 @@ def test_blocked_and_unreachable_hosts_keep_their_score(state: State) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 30])
 def test_every_batch_is_scored(state: State, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    monkeypatch.setattr(priorities, "BATCH_HOSTS", 10)
+    monkeypatch.setattr(hosts, "BATCH_HOSTS", 10)
     for number in range(count):
         state.add(f"h{number}.example")
     assert rescore(state.database, state.clock) == count

@@ -10,7 +10,7 @@ import pytest
 
 from comity.model.errors import HostBusy
 from comity.model.source import SourceReport
-from comity.upkeep.source_pool import MOST_WAITING, SourcePool
+from comity.upkeep.due_sources import MOST_WAITING, SourcePool
 from comity.walk.sources.runner import SourceRunner
 from tests.walk.crawling import until
 from tests.walk.site import Answer, Web

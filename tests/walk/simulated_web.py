@@ -6,16 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from comity.assemble import State
-from comity.model.fetch import (
-    Ask,
-    FailureKind,
-    FetchFailure,
-    FetchRequest,
-    Headers,
-    NotAllowed,
-    OnSent,
-    Response,
-)
+from comity.model.fetch import Ask, FailureKind, FetchFailure, FetchRequest, Headers, NotAllowed, OnSent, Response
 from comity.operate.seeds import add_seeds
 from comity.rules.canonical import web_address
 from comity.rules.seed_list import read_seed

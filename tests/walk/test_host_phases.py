@@ -9,8 +9,7 @@ import pytest
 
 from comity.model.gate import DOOR_PROFILES, Door, GateMemory, Reservation
 from comity.model.host import HostStatus, Lease
-from comity.walk.session.host_phase import MOVES, SHUT, IllegalMove, Move, Phase, after
-from comity.walk.session.leased_host import LeasedHost
+from comity.walk.session.leased_host import MOVES, SHUT, IllegalMove, LeasedHost, Move, Phase, after
 
 H, R, D, C, L, X = Phase.HELD, Phase.READY, Phase.DRAINING, Phase.CLOSED, Phase.LOST, Phase.RELEASED
 ILLEGAL = None

@@ -11,9 +11,9 @@ import pytest
 
 from comity.frontier.sql_store import SqlFrontier
 from comity.frontier.store import FrontierUnavailable, FrontierUnfit
-from comity.walk.crawl import retrying_thread
+from comity.walk.crawl import settling
 from comity.walk.crawl.events import FrontierRebuilt, FrontierSilent
-from comity.walk.crawl.retrying_thread import RetryingThread
+from comity.walk.crawl.settling import RetryingThread
 from comity.walk.session.database_thread import DatabaseThread
 
 
@@ -75,7 +75,7 @@ async def test_an_answer_at_once_is_not_reported(patient: RetryingThread, told: 
 
 
 async def test_retrying_ends(patient: RetryingThread, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying_thread, "GIVE_UP_AFTER_S", 0.35)
+    monkeypatch.setattr(settling, "GIVE_UP_AFTER_S", 0.35)
     question = Silent(1000)
     with pytest.raises(FrontierUnavailable):
         await asyncio.wait_for(patient.run(question, 7), 60)

@@ -14,8 +14,7 @@ from comity.model.gate import GateMemory
 from comity.model.host import HostStatus, Lease
 from comity.model.robots import RobotsAccess, RobotsReading, RobotsUnreachable
 from comity.rules.robots.access import read_failure, read_status
-from comity.walk.robots.in_force import RobotsInForce
-from comity.walk.robots.record import cache_values, record_of, robots_from_row, store_robots
+from comity.walk.robots.record import RobotsInForce, cache_values, record_of, robots_from_row, store_robots
 from tests.database.states import MovedClock
 
 ORIGIN = "https://example.com"

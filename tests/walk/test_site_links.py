@@ -13,7 +13,7 @@ from comity.frontier.sql_store import SqlFrontier
 from comity.model.frontier import FrontierEntry, SiteLink
 from comity.model.host import Seed
 from comity.rules.canonical import canonical_host, web_address
-from comity.walk.settle.site_links import queue_site_links
+from comity.walk.settle.settler import queue_site_links
 from tests.servers.waiting import wait_until
 
 NAMES = tuple(f"h{number}.example" for number in range(12))

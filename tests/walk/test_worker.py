@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from comity.model.errors import StateUnavailable
+from comity.run.work.worker import Idle, News, Shift, StateLost, Worker, WorkerTerms
 from comity.walk.crawl.progress import RunSummary
-from comity.walk.crawl.worker import Idle, News, Shift, StateLost, Worker, WorkerTerms
 from tests.servers.postgres import PostgresServer, conninfo
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import Place

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from comity.database import console, images, tables
-from comity.database.ledger import tables as ledger_tables
+from comity.database import ledger as ledger_tables
+from comity.database import search as search_tables
 from comity.database.queue import tables as queue_tables
-from comity.database.search import tables as search_tables
 from comity.database.sources import tables as source_tables
 
 # Tables are created in the order of these imports.

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, delete, select, update
 
+from comity.database import ledger
 from comity.database.frontier import left_out, lists, unqueued
 from comity.database.images import move as move_images
 from comity.database.images import provenance
-from comity.database.ledger import ledger
 from comity.database.queue.tables import crawl_jobs, crawl_policies, grants
 from comity.database.tables import domain_moves, domain_policies, domains, evidence, fetches, robots_cache
 

@@ -435,7 +435,7 @@ fetches: Final = Table(
     # "audit", "sql", "source", "policy".
     Column("discovery_type", String(20), nullable=False, server_default=text("'discovery'")),
     Column("images_read", Boolean(), nullable=False, server_default=false()),
-    # Which columns were read from the page besides those of every page (`rules.expressions.columns_key`); NULL: none.
+    # Which columns were read from the page besides those of every page (`rules.expressions.printing`); NULL: none.
     Column("columns_key", BigInteger()),
     # Settling the same outcome twice leaves one row.
     Index("uq_fetches_run_url", "run_id", "url_key", "crawled_at", unique=True),

@@ -46,7 +46,7 @@ def count(connection: Connection) -> int:
 
 def edition(connection: Connection) -> tuple[int, str | None, str | None]:
     """What differs once an entry was added or removed: how many there are, the latest time and the last name."""
-    # Spelled by hand: every pull and grant runs it.
+    # Written out by hand: every pull and grant runs it.
     statement = "SELECT count(*), max(created_at), max(domain_or_url) FROM takedowns"
     number, latest, last = connection.exec_driver_sql(statement).one()
     return int(number), None if latest is None else str(latest), last

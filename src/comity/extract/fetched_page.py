@@ -11,10 +11,9 @@ from turbohtml import Document, Element
 
 from comity.extract.content_rendering import MAX_CHARACTERS
 from comity.extract.decode import MAX_BODY_BYTES, codec_of, decode, decode_body, parse_html
-from comity.extract.expressions.budget import Budget
-from comity.extract.expressions.page_data import PageData
 from comity.extract.html import read_html
 from comity.extract.main_content import MainContent, is_html_type, page_base, read_main_content
+from comity.extract.page_data import Budget, PageData
 from comity.model.page import Extraction
 from comity.rules.canonical import resolve_link
 from comity.rules.content_type import media_type

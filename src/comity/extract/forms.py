@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from turbohtml import Document, Element
 
 from comity.extract.decode import MAX_BODY_BYTES, parse_html
-from comity.model.request_identity import FormLogin, LoginCheck
+from comity.model.fetch import FormLogin, LoginCheck
 from comity.rules.canonical import WebAddress, resolve_link
 
 _MOST_FORMS: Final = 200

@@ -15,7 +15,7 @@ from typing import Final
 from turbohtml import Document, Element, Namespace
 
 from comity.extract.decode import MAX_BODY_BYTES, parse_html
-from comity.extract.expressions.evaluate import extract_columns
+from comity.extract.expressions import extract_columns
 from comity.extract.main_content import MainContent, page_base, read_main_content
 from comity.extract.page_facts import SaidByServer, facts_to_json, read_facts
 from comity.model.page import HtmlPage, PageLimit

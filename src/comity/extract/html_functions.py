@@ -13,11 +13,10 @@ from urllib.parse import urljoin
 
 from turbohtml import Element
 
-from comity.extract.expressions.budget import Budget
-from comity.extract.expressions.javascript import assigned_values
 from comity.extract.fetched_page import FetchedPage
 from comity.extract.html_tables import HtmlTable
 from comity.extract.lenient_json import read_lenient
+from comity.extract.page_data import Budget, assigned_values
 from comity.extract.structured_items import types_of
 
 MOST_ELEMENTS: Final = 10_000

@@ -16,8 +16,7 @@ from typing import Any, Final
 from comity.extract.decode import MAX_BODY_BYTES
 from comity.extract.main_content import keep_freed_memory
 from comity.model.page import HtmlPage, PageLimit
-from comity.offload.child_handle import Failed, Failure
-from comity.offload.pool import ChildPool
+from comity.offload.pool import ChildPool, Failed, Failure
 
 LIGHT_BYTES: Final = 256 * 1024
 LIGHT_TAGS: Final = 1500

@@ -17,9 +17,8 @@ from typing import Any, Final
 from turbohtml import Document
 
 from comity.extract.decode import MAX_BODY_BYTES, parse_html
-from comity.extract.expressions.budget import STEPS_IN_A_CHILD, Budget, OverBudget
-from comity.extract.expressions.evaluate import Evaluator
-from comity.extract.expressions.page_data import PageData
+from comity.extract.expressions import Evaluator
+from comity.extract.page_data import STEPS_IN_A_CHILD, Budget, OverBudget, PageData
 from comity.model.expression import Expression, ExpressionProblem
 from comity.rules.expressions.parse import describe, looks_like_expression, parse_expression
 from comity.rules.expressions.values import text_of

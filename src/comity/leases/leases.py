@@ -16,15 +16,15 @@ from uuid import UUID
 from sqlalchemy import Connection, Row
 
 from comity.clock import Clock
+from comity.database import ledger
 from comity.database.connection import Database
 from comity.database.leases import leasing
 from comity.database.leases.leasing import ending_values, lease_from, memory_values, progress_values
-from comity.database.ledger import ledger
 from comity.leases.holder import is_dead, machine_name, new_holder
 from comity.model.errors import LeaseLost
 from comity.model.gate import GateMemory
 from comity.model.host import HostEnding, HostProgress, HostStatus, Lease
-from comity.rules.cooldown import REFRESH_AFTER
+from comity.rules.endings import REFRESH_AFTER
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,16 +122,6 @@ class PageFacts:
     """Whether a meta refresh sends visitors on at once, as generators of static sites write aliases."""
 
 
-class FoundVia(StrEnum):
-    """How an audit came to know a page first."""
-
-    START = "start"
-    SITEMAP = "sitemap"
-    LINK = "link"
-    REDIRECT = "redirect"
-    CANONICAL = "canonical"
-
-
 @dataclass(frozen=True, slots=True)
 class AuditedPage:
     """One URL that the audit visited or decided about."""

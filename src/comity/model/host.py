@@ -64,7 +64,7 @@ class HostStatus(StrEnum):
 
 
 class BlockReason(StrEnum):
-    """Why a host is blocked for a while; `rules.cooldown` says for how long."""
+    """Why a host is blocked for a while; `rules.endings` says for how long."""
 
     LOGIN_REQUIRED = "login_required"
     RATE_LIMITED = "rate_limited"

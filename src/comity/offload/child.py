@@ -1,6 +1,11 @@
 """The child's side: take requests one by one, answer them, and end with the parent.
 
 The end of the socket ends the process, so none outlives the parent that started it.
+
+What a parent and its child say to each other over their socket.
+
+A request is a head (`REQUEST`) and its arguments; the body lies in shared memory at the offset that the head names. An
+answer is any number of `PART` frames and one that ends it. Requests are answered in the order in which they were sent.
 """
 
 from __future__ import annotations
@@ -13,10 +18,24 @@ import socket
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from struct import Struct
 from typing import Final
 
-from comity.offload.protocol import DONE, FRAME, OUT_OF_MEMORY, PART, READY, REQUEST, RESIDENT
+REQUEST: Final = Struct("!IQQd")
+"""Length of the arguments, offset and length of the body, seconds of processor time that the work may take."""
+FRAME: Final = Struct("!BI")
+"""What the frame is, and the length of what follows."""
 
+READY: Final = 0
+"""The child has started."""
+PART: Final = 1
+"""A piece of the answer."""
+DONE: Final = 2
+"""The last piece, behind the number of bytes that the child holds in memory (`RESIDENT`)."""
+OUT_OF_MEMORY: Final = 3
+"""The work needs more memory than the child may have."""
+
+RESIDENT: Final = Struct("!Q")
 Work = Callable[[bytes, bytes], Iterable[bytes]]
 """Arguments and body in, pieces of the answer out."""
 
@@ -26,6 +45,17 @@ _GRACE_SECONDS: Final = 2.0
 _NICENESS: Final = 5
 _LOOK_EVERY: Final = 16
 _LARGE_BYTES: Final = 512 * 1024
+
+
+def wall_seconds(seconds: float) -> float:
+    """How long work may take by the clock if it may take some seconds of processor time.
+
+    A child has a low priority: on a busy machine it waits for a core several times as long as it computes.
+    """
+    return max(5 * seconds, seconds + 30.0)
+
+
+MAX_FRAME_BYTES: Final = 64 << 20
 
 
 def main(work: Work) -> None:

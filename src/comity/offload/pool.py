@@ -6,6 +6,10 @@ while there is work, and a wake-up serves several requests.
 
 Only the request that a child was working on when it died, took too long or ran out of memory fails; those behind it go
 to another child.
+
+One child process as its parent sees it: the socket, the shared memory, and what it was asked.
+
+A child answers in order. What it says, and that it says nothing any more, goes to its `Owner`.
 """
 
 from __future__ import annotations
@@ -13,18 +17,38 @@ from __future__ import annotations
 import asyncio
 import mmap
 import os
+import resource
 import signal
 import socket
 import sys
+import tempfile
+import time
 from collections import deque
 from contextlib import suppress
-from typing import Final
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf
+from typing import Final, Protocol
 
-from comity.offload.child_handle import ChildHandle, Failed, Failure, Request, shared_memory
+from comity.offload.child import (
+    DONE,
+    FRAME,
+    MAX_FRAME_BYTES,
+    OUT_OF_MEMORY,
+    PART,
+    READY,
+    REQUEST,
+    RESIDENT,
+    wall_seconds,
+)
 
 _START_SECONDS: Final = 30.0
 _SOCKET_BYTES: Final = 1 << 20
 _STARTS_IN_A_ROW: Final = 3  # children that may die before their first answer, until requests fail
+_SLOTS: Final = 4
+"""Requests that a child has at a time."""
+_RECEIVE_BYTES: Final = 256 * 1024
+_KEPT_SLOT_BYTES: Final = 1 << 20  # memory of a slot that stays allocated between requests
 
 
 class ChildPool:
@@ -118,7 +142,7 @@ class ChildPool:
     async def _start_child(self) -> ChildHandle:
         if self._endings:
             await asyncio.wait(self._endings)  # never the memory of a child that is ending beside a new one
-        memory_fd, size, slots = shared_memory(self._slot_bytes)
+        memory_fd, size, slots = _shared_memory(self._slot_bytes)
         ours, theirs = socket.socketpair()
         try:
             ours.setblocking(False)
@@ -215,3 +239,239 @@ class ChildPool:
 
 def _status(task: asyncio.Task[int]) -> int | None:
     return None if task.cancelled() or task.exception() is not None else task.result()
+
+
+class Failure(StrEnum):
+    """Why work was not done."""
+
+    TOO_SLOW = "too_slow"
+    TOO_MUCH_MEMORY = "too_much_memory"
+    CRASHED = "crashed"
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Work that was given up, with details for people."""
+
+    code: Failure
+    detail: str
+
+
+class Owner(Protocol):
+    """Hears what becomes of a child."""
+
+    def answered(self, child: ChildHandle, *, resident_bytes: int, is_spent: bool) -> bool:
+        """A request was answered; tells whether the child goes on."""
+
+    def failed(self, child: ChildHandle, failure: Failure, detail: str) -> None:
+        """The child took too long, died or made no sense."""
+
+    def ended_idle(self, child: ChildHandle) -> None:
+        """The child had nothing to do for a while."""
+
+
+class Request:
+    """One piece of work on its way."""
+
+    __slots__ = ("arguments", "body", "future", "pieces", "seconds", "slot")
+
+    def __init__(
+        self, arguments: bytes, body: bytes, seconds: float, future: asyncio.Future[list[bytes] | Failed]
+    ) -> None:
+        self.arguments = arguments
+        self.body = body
+        self.seconds = seconds
+        self.future = future
+        self.pieces: list[bytes] = []
+        self.slot = -1
+
+    def end(self, answer: list[bytes] | Failed) -> None:
+        """Answer it, unless it is not wanted any more."""
+        if not self.future.done():
+            self.future.set_result(answer)
+
+
+class ChildHandle:
+    """One process, its end of the socket, the memory shared with it, and what it was asked."""
+
+    def __init__(
+        self,
+        owner: Owner,
+        process: asyncio.subprocess.Process,
+        control: socket.socket,
+        memory: mmap.mmap,
+        slots: int,
+    ) -> None:
+        self._owner = owner
+        self.process = process
+        self._control = control
+        self._memory = memory
+        self._slots = slots
+        self._slot_bytes = len(memory) // slots
+        self._loop = asyncio.get_running_loop()
+        self.ready: asyncio.Future[bool] = self._loop.create_future()
+        self.free: list[int] = []  # none until it has started
+        self.outstanding: deque[Request] = deque()
+        self._received = bytearray()
+        self._timer: asyncio.TimerHandle | None = None
+        self._deadline = inf
+        self._gives_up_at = inf
+        self._used_before = 0.0
+        self._idle: asyncio.TimerHandle | None = None
+        self._loop.add_reader(control.fileno(), self._on_readable)
+
+    def take(self, request: Request) -> None:
+        """Send a request; the body is copied into memory that the child sees."""
+        if len(request.body) > self._slot_bytes:
+            request.end(Failed(Failure.TOO_MUCH_MEMORY, "its body does not fit into the shared memory"))
+            return
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+        request.slot = slot = self.free.pop()
+        offset = slot * self._slot_bytes
+        body = request.body
+        self._memory[offset : offset + len(body)] = body
+        if not self.outstanding:
+            self._start_clock(request)
+        self.outstanding.append(request)
+        head = REQUEST.pack(len(request.arguments), offset, len(body), request.seconds)
+        try:
+            # The socket takes all requests that a child can have at a time; one that does not listen is broken.
+            sent = self._control.send(head + request.arguments)
+        except OSError as error:
+            self._loop.call_soon(self._owner.failed, self, Failure.CRASHED, type(error).__name__)
+            return
+        if sent < len(head) + len(request.arguments):
+            self._loop.call_soon(self._owner.failed, self, Failure.CRASHED, "it accepts no more requests")
+
+    def idle_after(self, seconds: float) -> None:
+        """End the child unless it gets work within some seconds."""
+        if self._idle is None:
+            self._idle = self._loop.call_later(seconds, self._owner.ended_idle, self)
+
+    def close(self) -> None:
+        """Let go of the socket and the memory."""
+        for timer in (self._timer, self._idle):
+            if timer is not None:
+                timer.cancel()
+        self._loop.remove_reader(self._control.fileno())
+        self._control.close()
+        self._memory.close()
+        if not self.ready.done():
+            self.ready.set_result(False)
+
+    def _start_clock(self, request: Request) -> None:
+        """The first request's time begins; one timer is enough, which looks at the deadline when it fires."""
+        now = self._loop.time()
+        self._used_before = self._used_seconds()
+        self._gives_up_at = now + wall_seconds(request.seconds)
+        self._deadline = now + request.seconds  # no work can have used up its time before
+        if self._timer is None or self._timer.when() > self._deadline:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._loop.call_at(self._deadline, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        if not self.outstanding:
+            return
+        if self._loop.time() < self._deadline:
+            self._timer = self._loop.call_at(self._deadline, self._on_timer)
+            return
+        seconds = self.outstanding[0].seconds
+        left = seconds - (self._used_seconds() - self._used_before)
+        if left > 0 and self._loop.time() < self._gives_up_at:
+            # It waited for a core: a busy machine makes no page hard.
+            self._deadline = min(self._loop.time() + max(left, 0.01), self._gives_up_at)
+            self._timer = self._loop.call_at(self._deadline, self._on_timer)
+            return
+        self._owner.failed(self, Failure.TOO_SLOW, f"it took more than {seconds:g} seconds")
+
+    def _used_seconds(self) -> float:
+        """Processor time of the child so far; where the system does not tell, the time by the clock."""
+        try:
+            return time.clock_gettime((~self.process.pid << 3) | 2)  # clock_getcpuclockid(3) of Linux
+        except OSError:  # another system, or it has ended
+            return self._loop.time()
+
+    def _on_readable(self) -> None:
+        """Take what came, at most one chunk a call, so that large answers do not hold up the loop."""
+        try:
+            chunk = self._control.recv(_RECEIVE_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self._owner.failed(self, Failure.CRASHED, type(error).__name__)
+            return
+        if not chunk:
+            self._owner.failed(self, Failure.CRASHED, "it closed its connection")
+            return
+        received = self._received
+        received += chunk
+        start = 0
+        while len(received) - start >= FRAME.size:
+            kind, length = FRAME.unpack_from(received, start)
+            if length > MAX_FRAME_BYTES:
+                self._owner.failed(self, Failure.CRASHED, "its response is too long")
+                return
+            end = start + FRAME.size + length
+            if len(received) < end:
+                break
+            payload = bytes(memoryview(received)[start + FRAME.size : end])
+            start = end
+            if not self._on_frame(kind, payload):
+                return
+        if start:
+            del received[:start]
+
+    def _on_frame(self, kind: int, payload: bytes) -> bool:
+        """Take one frame; False if the child is gone with it."""
+        if kind == READY and not self.ready.done():
+            self.free = list(range(self._slots))
+            self.ready.set_result(True)
+            return True
+        if not self.outstanding or kind not in (PART, DONE, OUT_OF_MEMORY):
+            self._owner.failed(self, Failure.CRASHED, "its response is malformed")
+            return False
+        request = self.outstanding[0]
+        if kind == PART:
+            request.pieces.append(payload)
+            return True
+        self.outstanding.popleft()
+        self._release(request)
+        if self.outstanding:
+            self._start_clock(self.outstanding[0])
+        resident_bytes = 0
+        if kind == OUT_OF_MEMORY:
+            request.end(Failed(Failure.TOO_MUCH_MEMORY, "it needs more memory than the limit"))
+        else:
+            (resident_bytes,) = RESIDENT.unpack_from(payload)
+            request.pieces.append(payload[RESIDENT.size :])
+            request.end(request.pieces)
+        return self._owner.answered(self, resident_bytes=resident_bytes, is_spent=kind == OUT_OF_MEMORY)
+
+    def _release(self, request: Request) -> None:
+        """Make a slot free again; the memory of a large body is given back to the system."""
+        size = len(request.body)
+        if size > _KEPT_SLOT_BYTES and hasattr(mmap, "MADV_REMOVE"):
+            self._memory.madvise(mmap.MADV_REMOVE, request.slot * self._slot_bytes, self._slot_bytes)
+        self.free.append(request.slot)
+
+
+def _shared_memory(slot_bytes: int) -> tuple[int, int, int]:
+    """A file without a name, in memory where the system can: its descriptor, its size, and how many slots it has.
+
+    Only what is written takes up room. The limit on the size of files (`ulimit -f`) holds for it, too.
+    """
+    slots, size = _SLOTS, _SLOTS * slot_bytes
+    limit, _hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if limit != resource.RLIM_INFINITY and size > limit:
+        slots, size = 1, min(slot_bytes, limit // mmap.PAGESIZE * mmap.PAGESIZE)
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("comity")
+    else:
+        with tempfile.TemporaryFile() as file:
+            descriptor = os.dup(file.fileno())
+    os.ftruncate(descriptor, size)
+    return descriptor, size, slots

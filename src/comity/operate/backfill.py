@@ -19,15 +19,15 @@ from sqlalchemy import Connection
 
 from comity import __version__
 from comity.clock import Clock
+from comity.database import backfill as backfill_rows
 from comity.database import hosts, merging, takedowns
-from comity.database.backfill import reading, writing
-from comity.database.backfill.writing import COUNTERS, LONGEST_NAME, SUMMED
+from comity.database.backfill import COUNTERS, LONGEST_NAME, SUMMED
 from comity.database.connection import Database
 from comity.model.errors import BadAddress, StateUnavailable
 from comity.model.host import BlockReason, CanonicalHost, HostStatus
 from comity.reports.backfill import BackfillReport, backfill_report, current_counts
 from comity.rules.canonical import canonical_host
-from comity.rules.cooldown import REFRESH_AFTER, cooldown_ends_at, reason_for_status, status_for
+from comity.rules.endings import REFRESH_AFTER, cooldown_ends_at, reason_for_status, status_for
 from comity.rules.priority import PriorityWeights, rate
 from comity.rules.takedown import Takedowns
 
@@ -121,7 +121,7 @@ class _Backfill:
     def run(self, anew: bool) -> BackfillReport:
         """Read, compare, write, check."""
         with self._database.write() as connection:
-            found = writing.begin(connection, self._token, self._notes, anew=anew, temporary=self._dry_run)
+            found = backfill_rows.begin(connection, self._token, self._notes, anew=anew, temporary=self._dry_run)
         try:
             self._notes = found or self._notes
             steps = {"fetches": self._read_fetches, "spellings": self._read_spellings, "images": self._count_images}
@@ -140,15 +140,15 @@ class _Backfill:
 
     def _end(self) -> None:
         with self._database.write() as connection:
-            if self._dry_run or writing.note(connection, self._token, self._notes):
-                writing.end(connection, temporary=self._dry_run)
+            if self._dry_run or backfill_rows.note(connection, self._token, self._notes):
+                backfill_rows.end(connection, temporary=self._dry_run)
 
     @contextmanager
     def _step(self, **changes: Any) -> Iterator[Connection]:
         """A transaction that moves the backfill on by one step, as a whole or not at all."""
         with self._database.write() as connection:
             self._notes |= changes
-            if not writing.note(connection, self._token, self._notes):
+            if not backfill_rows.note(connection, self._token, self._notes):
                 raise StateUnavailable("another backfill took over; wait until it has finished")
             yield connection
 
@@ -159,18 +159,18 @@ class _Backfill:
     def _read_fetches(self) -> None:
         """Sum the log, in ranges of row numbers; a range is read first, and stored in a short transaction."""
         with self._database.read() as connection:
-            low, high = reading.fetch_bounds(connection) or (0, -1)
+            low, high = backfill_rows.fetch_bounds(connection) or (0, -1)
         advance = self._show("Reading fetches", high - low + 1)
         while True:
             with self._database.read() as connection:
-                first = reading.next_fetch(connection, self._notes["next_fetch"])
+                first = backfill_rows.next_fetch(connection, self._notes["next_fetch"])
                 if first is None or first > high:
                     break  # what is written meanwhile is counted by its writer
                 last = min(first + FETCHES_PER_BATCH - 1, high)
-                groups = reading.sums_of_fetches(connection, first, last)
+                groups = backfill_rows.sums_of_fetches(connection, first, last)
             sums, read = self._by_host(groups)
             with self._step(next_fetch=last + 1, fetches=read) as connection:
-                reading.add_sums(connection, list(sums.values()))
+                backfill_rows.add_sums(connection, list(sums.values()))
             advance(last - low + 1)
         with self._step(phase="spellings"):
             pass
@@ -195,10 +195,10 @@ class _Backfill:
     def _read_spellings(self) -> None:
         """Learn how `provenance` spells its hosts."""
         with self._database.read() as connection:
-            lacks = reading.provenance_lacks(connection)
+            lacks = backfill_rows.provenance_lacks(connection)
             if lacks is None:
-                limit = NAMES_PER_BATCH if reading.provenance_is_indexed(connection) else None
-                unnamed = reading.unnamed_images(connection)
+                limit = NAMES_PER_BATCH if backfill_rows.provenance_is_indexed(connection) else None
+                unnamed = backfill_rows.unnamed_images(connection)
         if lacks is not None:
             with self._step(phase="hosts", provenance_lacks=lacks):
                 return
@@ -206,7 +206,7 @@ class _Backfill:
             self._notes["provenance"] = {"rows": unnamed, "skipped": {"no source_domain": [unnamed, None]}}
         while True:
             with self._database.read() as connection:
-                names = reading.image_hosts_after(connection, self._notes["last_spelling"], limit)
+                names = backfill_rows.image_hosts_after(connection, self._notes["last_spelling"], limit)
             if not names:
                 break
             so_far = self._notes["provenance"]
@@ -220,7 +220,7 @@ class _Backfill:
                     pairs.append((row.source_domain, found.authority))
             read = {"rows": so_far["rows"] + sum(row.rows for row in names), "skipped": skipped}
             with self._step(last_spelling=names[-1].source_domain, provenance=read) as connection:
-                reading.add_spellings(connection, "provenance", pairs)
+                backfill_rows.add_spellings(connection, "provenance", pairs)
         with self._step(phase="images"):
             pass
 
@@ -228,16 +228,16 @@ class _Backfill:
         """Count the different images of every host."""
         advance, counted = self._show("Counting images", None), 0
         with self._database.read() as connection:
-            limit = HOSTS_PER_BATCH if reading.provenance_is_indexed(connection) else None
+            limit = HOSTS_PER_BATCH if backfill_rows.provenance_is_indexed(connection) else None
         while True:
             after = self._notes["last_image_host"]
             with self._database.read() as connection:
-                through = reading.last_image_host(connection, after, limit)
-                images = reading.image_counts(connection, after, through) if through is not None else []
+                through = backfill_rows.last_image_host(connection, after, limit)
+                images = backfill_rows.image_counts(connection, after, through) if through is not None else []
             if through is None:
                 break
             with self._step(last_image_host=through) as connection:
-                reading.set_images(connection, images)
+                backfill_rows.set_images(connection, images)
             counted += HOSTS_PER_BATCH
             advance(counted)
         with self._step(phase="hosts"):
@@ -246,7 +246,7 @@ class _Backfill:
     def _read_names(self) -> None:
         """Note which rows go by a name that today's rules would not give them: they are to be merged first."""
         with self._step() as connection:
-            reading.forget_spellings(connection, "domains")
+            backfill_rows.forget_spellings(connection, "domains")
         last = None
         while True:
             with self._database.read() as connection:
@@ -257,14 +257,14 @@ class _Backfill:
             pairs = [(name, wanted or name) for name, wanted in names if wanted != name]
             if pairs:
                 with self._step() as connection:
-                    reading.add_spellings(connection, "domains", pairs)
+                    backfill_rows.add_spellings(connection, "domains", pairs)
             last = rows[-1].id
 
     def _compare(self) -> None:
         """Bring every row up to its evidence, many hosts in a transaction."""
         with self._database.read() as connection:
             before = self._notes["before"] or current_counts(connection)
-            total = writing.number_of_undecided(connection)
+            total = backfill_rows.number_of_undecided(connection)
             down = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
         with self._step(before=before):
             pass
@@ -273,7 +273,7 @@ class _Backfill:
             after = ""
             while True:
                 with self._step() as connection:
-                    rows = writing.undecided_after(connection, after, HOSTS_PER_BATCH)
+                    rows = backfill_rows.undecided_after(connection, after, HOSTS_PER_BATCH)
                     if rows:
                         self._compare_batch(connection, rows, down)
                 if not rows:
@@ -285,8 +285,8 @@ class _Backfill:
     def _compare_batch(self, connection: Connection, rows: Any, down: Takedowns) -> None:
         names = [row.host for row in rows]
         present = hosts.ids_of(connection, names)
-        stored = writing.rows_of(connection, names, self._now, keep_still=not self._dry_run)
-        otherwise = writing.known_otherwise(connection, names)
+        stored = backfill_rows.rows_of(connection, names, self._now, keep_still=not self._dry_run)
+        otherwise = backfill_rows.known_otherwise(connection, names)
         results: dict[str, tuple[str, str | None]] = {}
         new: list[dict[str, Any]] = []
         changed: list[dict[str, Any]] = []
@@ -313,11 +313,11 @@ class _Backfill:
                 changed += [values] if values else []
         made = {values["domain"] for values in new}
         if not self._dry_run:
-            made = writing.insert_hosts(connection, new)
-            writing.raise_counters(connection, changed)
+            made = backfill_rows.insert_hosts(connection, new)
+            backfill_rows.raise_counters(connection, changed)
             raised = {host for host, (result, _detail) in results.items() if result == "raised"}
-            writing.score_hosts(connection, made | raised, self._weights, self._now)
-        writing.decide(connection, results | dict.fromkeys(made, ("created", None)))
+            backfill_rows.score_hosts(connection, made | raised, self._weights, self._now)
+        backfill_rows.decide(connection, results | dict.fromkeys(made, ("created", None)))
 
 
 def _show_nothing(_done: int) -> None:

@@ -23,7 +23,7 @@ from comity.model.host import CanonicalHost, HostStatus
 from comity.operate.takedown import covered_of_host
 from comity.rules.canonical import canonical_host
 from comity.rules.host_transitions import is_legal
-from comity.rules.site_hosts import SiteHosts
+from comity.rules.seed_list import SiteHosts
 
 
 @dataclass(frozen=True, slots=True)

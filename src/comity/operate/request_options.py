@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from comity.model.errors import BadInput
-from comity.model.fetch import Cookie, Proxy
+from comity.model.fetch import LOGGED_OUT_STATUSES, Cookie, DigestLogin, FormLogin, LoginCheck, Proxy, RequestIdentity
 from comity.model.host import HostPolicy
-from comity.model.request_identity import LOGGED_OUT_STATUSES, DigestLogin, FormLogin, LoginCheck, RequestIdentity
 from comity.rules.canonical import origin_of, web_address
 from comity.rules.cookies import own_cookie, read_cookie_file
 from comity.rules.request_options import (

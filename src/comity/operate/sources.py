@@ -387,7 +387,7 @@ def _within(name: str, value: float, least: float, most: float) -> None:
 def _check_window(text: str | None) -> None:
     if text is not None:
         from comity.model.schedule import WindowRefused
-        from comity.rules.time_window import parse_time_window
+        from comity.rules.next_run import parse_time_window
 
         window = parse_time_window(text)
         if isinstance(window, WindowRefused):

@@ -13,9 +13,9 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
+from comity.database import outbox as search_outbox
 from comity.database import takedowns
 from comity.database.connection import Database
-from comity.database.search import outbox as search_outbox
 from comity.database.sources import postings as postings_table
 from comity.database.sources import rows as sources_table
 from comity.database.tables import DONE, DROPPED, QUEUED

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from comity.database.backfill import checks
+from comity.database import backfill as backfill_rows
 from comity.model.host import HostStatus
 
 NAMES_KEPT: Final = 100
@@ -120,12 +120,12 @@ class BackfillReport:
 
 def current_counts(connection: Connection) -> dict[str, Any]:
     """What is compared with later: the table of hosts, and how far its counters are below the evidence."""
-    totals = checks.totals(connection)
+    totals = backfill_rows.totals(connection)
     return {
         "hosts": totals.hosts,
         "backfilled": totals.backfilled,
-        "without_row": checks.missing(connection),
-        "lower": {name: lower for name, (lower, _higher) in checks.gaps(connection).items()},
+        "without_row": backfill_rows.missing(connection),
+        "lower": {name: lower for name, (lower, _higher) in backfill_rows.gaps(connection).items()},
     }
 
 
@@ -134,12 +134,12 @@ def backfill_report(
 ) -> BackfillReport:
     """Put the report together; `notes` are those of the backfill, with its `before`."""
     before, now = notes["before"], current_counts(connection)
-    results = checks.results(connection)
+    results = backfill_rows.results(connection)
     created = results.get("created", 0)
     to_come = created if dry_run else 0
     left = {result or "busy": number for result, number in results.items() if result not in _DONE}
-    read = checks.hosts_read(connection)
-    images = checks.orphaned_images(connection)
+    read = backfill_rows.hosts_read(connection)
+    images = backfill_rows.orphaned_images(connection)
     lacks = notes["provenance_lacks"]
     return BackfillReport(
         is_dry_run=dry_run,
@@ -156,10 +156,10 @@ def backfill_report(
         left_hosts=_left_hosts(connection, left),
         counters=_counters(connection, before["lower"], without_images=lacks is not None),
         mismatches=_mismatches(connection, without_images=lacks is not None),
-        orphans=Orphans(images.hosts, int(images.images), checks.hosts_without_fetches(connection)),
+        orphans=Orphans(images.hosts, int(images.images), backfill_rows.hosts_without_fetches(connection)),
         backfilled=tuple(
             BackfilledLine(row.status, row.hosts, row.average_yield, float(row.average_pages))
-            for row in checks.backfilled_by_status(connection)
+            for row in backfill_rows.backfilled_by_status(connection)
         ),
     )
 
@@ -172,7 +172,7 @@ def _source(read: Mapping[str, Any], hosts: int) -> SourceRead:
 def _left_hosts(connection: Connection, left: Mapping[str, int]) -> tuple[LeftHost, ...]:
     found: list[LeftHost] = []
     for reason in sorted(left):
-        rows = checks.hosts_with(connection, None if reason == "busy" else reason, NAMES_KEPT - len(found))
+        rows = backfill_rows.hosts_with(connection, None if reason == "busy" else reason, NAMES_KEPT - len(found))
         found += [LeftHost(row.host, reason, row.detail) for row in rows]
     return tuple(found)
 
@@ -180,7 +180,7 @@ def _left_hosts(connection: Connection, left: Mapping[str, int]) -> tuple[LeftHo
 def _counters(connection: Connection, before: Mapping[str, int], *, without_images: bool) -> tuple[CounterLine, ...]:
     return tuple(
         CounterLine(name, before[name], before[name] - lower, lower, higher)
-        for name, (lower, higher) in checks.gaps(connection).items()
+        for name, (lower, higher) in backfill_rows.gaps(connection).items()
         if not (without_images and name == "images_stored")
     )
 
@@ -189,5 +189,5 @@ def _mismatches(connection: Connection, *, without_images: bool) -> tuple[Mismat
     """Without `provenance` there is no evidence that the images could disagree with."""
     return tuple(
         Mismatch(row.host, row.counter, row.stored, row.evidence)
-        for row in checks.mismatches(connection, NAMES_KEPT, without_images=without_images)
+        for row in backfill_rows.mismatches(connection, NAMES_KEPT, without_images=without_images)
     )

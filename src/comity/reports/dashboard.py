@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from comity.clock import Clock
 from comity.database import history, status_queries
+from comity.database import outbox as search_outbox
 from comity.database.connection import Database
-from comity.database.search import outbox as search_outbox
 from comity.database.sources import rows as sources_table
 from comity.reports.status import Status, status_of
 

@@ -25,7 +25,7 @@ from comity.model.ledger import LedgerLine
 from comity.reports.hosts import HostLine, StoredEvidence, line_of, stored_evidence
 from comity.reports.status import ErrorLine, errors_by_kind
 from comity.rules.page_cursor import read_cursor, write_cursor
-from comity.rules.politeness.timeline import timeline
+from comity.rules.politeness.audit import timeline
 
 Item = TypeVar("Item")
 

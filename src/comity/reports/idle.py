@@ -15,7 +15,7 @@ from comity.database.records import last_columns_key
 from comity.model.host import HostStatus
 from comity.model.run import EndReason
 from comity.model.wording import Action, Words, action
-from comity.rules.expressions.columns_key import has_columns
+from comity.rules.expressions.printing import has_columns
 from comity.rules.takedown import Takedowns
 
 

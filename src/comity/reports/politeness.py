@@ -1,12 +1,17 @@
 """Audit the politeness ledger: complete, unaltered, and within the limits that were in force.
 
 Each host is read twice, in bounded memory: in the order of its chain, and in the order of its starts.
+
+The ledger as a file that anyone can check without Comity: JSON lines (docs/ledger.md describes them).
+
+The heads of an earlier export serve as an anchor: a ledger that was rewritten as a whole does not lead to them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
@@ -15,18 +20,21 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database import policies, robots
+from comity.database import ledger, policies, robots
 from comity.database.connection import Database
-from comity.database.ledger import reading
+from comity.database.ledger import REQUEST_COLUMNS
 from comity.database.types import to_seconds
+from comity.model.errors import BadInput
 from comity.model.ledger import Breach, LedgerLine, NoteKind, PolicyEntry, RobotsNote, Violation
 from comity.model.wording import counted
-from comity.rules.ledger_chain import ChainCheck, RequestNumbers, content_digest
+from comity.rules.ledger_chain import START, ChainCheck, RequestNumbers, chained, content_digest
 from comity.rules.politeness.audit import PolicyLaw, RobotsLaw, audit
 from comity.rules.robots.verdict import parsed_part
 
 _BATCH: Final = 5000
 _MAX_FINDINGS: Final = 1000
+_FORMAT: Final = 1
+_NOTE: Final = ("lease_token", "note", "origin", "version", "valid_from", "valid_until", "detail")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +62,13 @@ class _Notes:
 def verify_politeness(database: Database, host: str | None = None) -> Iterator[HostAudit]:
     """Check the ledger host by host; each host is seen as it was at one moment, also while it is crawled."""
     with database.snapshot() as connection:
-        ids = reading.chain_ids(connection, host)
-        strays = reading.stray_rows(connection, _MAX_FINDINGS) if host is None else []
-        unledgered = reading.asked_without_chain(connection, host, _MAX_FINDINGS)
-        leased = reading.leased_without_chain(connection, host, _MAX_FINDINGS)
+        ids = ledger.chain_ids(connection, host)
+        strays = ledger.stray_rows(connection, _MAX_FINDINGS) if host is None else []
+        unledgered = ledger.asked_without_chain(connection, host, _MAX_FINDINGS)
+        leased = ledger.leased_without_chain(connection, host, _MAX_FINDINGS)
     for host_id in ids:
         with database.snapshot() as connection:
-            chain = reading.chain(connection, host_id)
+            chain = ledger.chain(connection, host_id)
             if chain is not None:
                 yield _check(connection, chain)
     for row in strays:
@@ -76,7 +84,7 @@ def verify_politeness(database: Database, host: str | None = None) -> Iterator[H
 def is_known(database: Database, host: str) -> bool:
     """Whether the state knows a host by this name."""
     with database.read() as connection:
-        return reading.is_known(connection, host)
+        return ledger.is_known(connection, host)
 
 
 def _no_chain(host: str, sentence: str) -> HostAudit:
@@ -103,8 +111,8 @@ def _check(connection: Connection, chain: Any) -> HostAudit:
 
 def _broken_notes(connection: Connection, chain: Any, notes: _Notes, numbers: RequestNumbers) -> Iterator[Violation]:
     check = ChainCheck(chain.domain_id.hex)
-    for row in _batches(connection, reading.notes_from, chain.domain_id):
-        problem = check.row(row.sequence, row.digest, reading.note_values(row))
+    for row in _batches(connection, ledger.notes_from, chain.domain_id):
+        problem = check.row(row.sequence, row.digest, ledger.note_values(row))
         if problem is not None:
             yield _of_note(row, *problem)
         if row.kind == NoteKind.GAP:
@@ -149,8 +157,8 @@ def _detail(row: Any) -> dict[str, Any]:
 
 def _broken_requests(connection: Connection, chain: Any, numbers: RequestNumbers) -> Iterator[Violation]:
     check = ChainCheck(chain.domain_id.hex)
-    for row in _batches(connection, reading.requests_from, chain.domain_id):
-        problem = check.row(row.sequence, row.digest, reading.request_values(row))
+    for row in _batches(connection, ledger.requests_from, chain.domain_id):
+        problem = check.row(row.sequence, row.digest, ledger.request_values(row))
         if problem is not None:
             yield Violation(problem[0], row.sequence, row.url, row.started_at.timestamp(), problem[1])
         numbers.row(row.lease_token, row.request_number)
@@ -172,7 +180,7 @@ def _misconduct(connection: Connection, chain: Any, lines: _Counted, notes: _Not
     """Requests that broke what was in force, in the order of their starts."""
 
     def load(version: str) -> bytes | None:
-        return reading.robots_body(connection, version)
+        return ledger.robots_body(connection, version)
 
     robots_law, policy_law = RobotsLaw(notes.robots, load), PolicyLaw(_policies(connection, chain))
 
@@ -198,7 +206,7 @@ def _policies(connection: Connection, chain: Any) -> list[list[PolicyEntry]]:
                 row.valid_from.timestamp(),
                 None if row.is_deleted else _limits(row),
             )
-            for row in reading.policies_of(connection, name)
+            for row in ledger.policies_of(connection, name)
         ]
         for name in names
     ]
@@ -210,7 +218,7 @@ def _present(connection: Connection, chain: Any) -> Iterator[Violation]:
         said = "a merged host" if chain.merged_into is not None else chain.host
         sentence = f"the head of the chain says {said}, and the host's row {chain.domain}"
         yield Violation(Breach.ROW_ALTERED, 0, "", None, sentence)
-    history = reading.policies_of(connection, chain.host)
+    history = ledger.policies_of(connection, chain.host)
     policy = policies.get(connection, chain.host)
     last = None if not history or history[-1].is_deleted else _limits(history[-1])
     if (None if policy is None else _limits(policy)) != last:
@@ -228,9 +236,9 @@ def _limits(row: Any) -> tuple[int, int]:
 
 def _visits(connection: Connection, chain: Any) -> Iterator[Violation]:
     """Compare the ledger with `fetches`, both ways; a merged host into this one left its visits to it."""
-    family = [chain.domain_id, *reading.folded_into(connection, chain.domain_id)]
-    visits = reading.visits_without_request(connection, chain.host, family, _MAX_FINDINGS)
-    requests = reading.requests_without_visit(connection, chain.host, family, _MAX_FINDINGS)
+    family = [chain.domain_id, *ledger.folded_into(connection, chain.domain_id)]
+    visits = ledger.visits_without_request(connection, chain.host, family, _MAX_FINDINGS)
+    requests = ledger.requests_without_visit(connection, chain.host, family, _MAX_FINDINGS)
     for row in visits:
         sentence = "the page was stored, but the ledger has no request that started then"
         yield Violation(Breach.FETCH_WITHOUT_REQUEST, 0, row.page_url, row.crawled_at.timestamp(), sentence)
@@ -304,7 +312,7 @@ def _batches(connection: Connection, fetch: Any, host_id: UUID) -> Iterator[Any]
 
 
 def _lines(connection: Connection, host_id: UUID) -> Iterator[LedgerLine]:
-    for row in reading.requests_by_start(connection, host_id, _BATCH):
+    for row in ledger.requests_by_start(connection, host_id, _BATCH):
         yield LedgerLine(
             number=row.sequence,
             url=row.url,
@@ -323,3 +331,127 @@ def _lines(connection: Connection, host_id: UUID) -> Iterator[LedgerLine]:
             policy_interval_ms=row.policy_interval_ms,
             policy_max_concurrency=row.policy_max_concurrency,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """The ends of a host's chains at an earlier moment."""
+
+    host_id: UUID
+    host: str
+    requests: int
+    request_digest: str
+    notes: int
+    note_digest: str
+
+
+class LedgerExport:
+    """Gives the lines of an export; when they are all read, `digest`, `hosts` and `requests` say what it holds."""
+
+    def __init__(self, database: Database, host: str | None, now: datetime) -> None:
+        self._database = database
+        self._host = host
+        self._now = now
+        self.hosts = 0
+        self.requests = 0
+        self.digest = START
+        self._versions: set[str] = set()
+
+    def lines(self) -> Iterator[str]:
+        """The whole file, line by line; each host as it was at one moment."""
+        yield _line("comity-ledger", format=_FORMAT, exported_at=self._now.strftime("%Y-%m-%dT%H:%M:%SZ"))
+        with self._database.snapshot() as connection:
+            ids = ledger.chain_ids(connection, self._host)
+            strays = [row.domain or str(row.domain_id) for row in ledger.stray_rows(connection, _BATCH)]
+            asked = [row.domain for row in ledger.asked_without_chain(connection, self._host, _BATCH)]
+        for host_id in ids:
+            with self._database.snapshot() as connection:
+                chain = ledger.chain(connection, host_id)
+                if chain is not None:
+                    yield from self._of_host(connection, chain)
+        for name in sorted({*(strays if self._host is None else ()), *asked}):
+            yield _line("missing", host=name)
+        yield _line("end", hosts=self.hosts, requests=self.requests, digest=self.digest)
+
+    def _of_host(self, connection: Connection, chain: Any) -> Iterator[str]:
+        self.hosts += 1
+        ends = {name: getattr(chain, name) for name in ("requests", "request_digest", "notes", "note_digest")}
+        host_id = chain.domain_id.hex
+        self.digest = chained(self.digest, (host_id, *ends.values()))
+        merged_into = chain.merged_into.hex if chain.merged_into is not None else None
+        is_open = chain.claimed_by is not None or chain.unclean_end_at is not None
+        open_lease = chain.lease_token if is_open else None
+        yield _line("host", id=host_id, host=chain.host, **ends, open_lease=open_lease, merged_into=merged_into)
+        for name in dict.fromkeys((chain.host, chain.former_host or chain.host)):
+            for row in ledger.policies_of(connection, name):
+                limits = None if row.is_deleted else [row.min_request_interval_ms, row.max_concurrency]
+                since = ledger.microseconds_of(row.valid_from)
+                yield _line("policy", host=name, valid_from=since, limits=limits)
+        yield from self._notes(connection, chain.domain_id)
+        yield from self._requests(connection, chain.domain_id)
+        if chain.merged_into is None:
+            yield from _fetches(connection, chain.host)
+
+    def _notes(self, connection: Connection, host_id: UUID) -> Iterator[str]:
+        after: tuple[int, int] | None = None
+        while rows := ledger.notes_from(connection, host_id, after, _BATCH):
+            for row in rows:
+                if row.version is not None and row.version not in self._versions:
+                    self._versions.add(row.version)
+                    body = ledger.robots_body(connection, row.version)
+                    if body is not None:
+                        yield _line("robots", version=row.version, body=b64encode(body).decode("ascii"))
+                values = dict(zip(_NOTE, ledger.note_values(row), strict=True))
+                yield _line("note", sequence=row.sequence, digest=row.digest, **values)
+            after = (rows[-1].sequence, rows[-1].id)
+
+    def _requests(self, connection: Connection, host_id: UUID) -> Iterator[str]:
+        after: tuple[int, int] | None = None
+        while rows := ledger.requests_from(connection, host_id, after, _BATCH):
+            for row in rows:
+                self.requests += 1
+                values = dict(zip(REQUEST_COLUMNS, ledger.request_values(row), strict=True))
+                yield _line("request", sequence=row.sequence, digest=row.digest, **values)
+            after = (rows[-1].sequence, rows[-1].id)
+
+
+def _fetches(connection: Connection, host: str) -> Iterator[str]:
+    after: tuple[Any, int] | None = None
+    while rows := ledger.fetches_of_host(connection, host, after, _BATCH):
+        for row in rows:
+            yield _line("fetch", url=row.page_url, started_at=ledger.microseconds_of(row.crawled_at))
+        after = (rows[-1].crawled_at, rows[-1].id)
+
+
+def read_anchor(lines: Iterable[str]) -> list[Anchor]:
+    """The ends of the chains that an earlier export names; `BadInput` if it is none."""
+    anchors: list[Anchor] = []
+    try:
+        for number, line in enumerate(lines):
+            if number == 0 and json.loads(line).get("kind") != "comity-ledger":
+                raise ValueError
+            if line.startswith('{"kind":"host"'):
+                said = json.loads(line)
+                ends = (said["requests"], said["request_digest"], said["notes"], said["note_digest"])
+                anchors.append(Anchor(UUID(said["id"]), said["host"], *ends))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise BadInput("the anchor is not an exported ledger") from None
+    return anchors
+
+
+def compare_anchors(database: Database, anchors: Iterable[Anchor]) -> Iterator[HostAudit]:
+    """Hosts whose chains do not lead through the ends that an earlier export named."""
+    for anchor in anchors:
+        with database.read() as connection:
+            chains = (
+                ("requests", anchor.requests, anchor.request_digest),
+                ("notes", anchor.notes, anchor.note_digest),
+            )
+            for name, count, digest in chains:
+                if count and ledger.digest_at(connection, name, anchor.host_id, count) != digest:
+                    sentence = f"the first {count:,} {name} are no longer those of the earlier export"
+                    yield HostAudit(anchor.host, 0, (Violation(Breach.ANCHOR_MISMATCH, count, "", None, sentence),))
+
+
+def _line(kind: str, **values: Any) -> str:
+    return json.dumps({"kind": kind, **values}, separators=(",", ":")) + "\n"

@@ -14,7 +14,7 @@ from comity.database.sources.rows import source_from
 from comity.model.errors import NotFound, Remedy, RemedyCode
 from comity.model.source import Source
 from comity.rules.canonical import resolve_link
-from comity.rules.next_run_reason import NextRunReason, explain_next_run
+from comity.rules.next_run import NextRunReason, explain_next_run
 
 
 @dataclass(frozen=True, slots=True)

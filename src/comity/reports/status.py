@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from comity.clock import Clock
+from comity.database import outbox as search_outbox
 from comity.database import status_queries
 from comity.database.connection import Database
 from comity.database.queue import reservations
-from comity.database.search import outbox as search_outbox
 from comity.model.host import HostStatus
 from comity.model.search import OutboxStatus
 

@@ -1,11 +1,21 @@
-"""Whether a run may fetch one more page: takes a budget, what is spent and the time; returns a verdict."""
+"""Whether a run may fetch one more page: takes a budget, what is spent and the time; returns a verdict.
+
+How long a crawl still takes: from what each host has queued, the delays in force, and the rate of the last seconds.
+
+A host that takes one request at a time needs its delay, or its answer time where that is longer, for every URL; a host
+that asked us to wait needs that wait first. The slowest host is a lower bound. Where the machine or the network is the
+limit instead, all that is queued divided by the present rate is longer, and counts. A budget may end the crawl earlier.
+
+While pages still bring new URLs, or hosts are not open yet, the figure is a lower bound: "at least".
+"""
 
 from __future__ import annotations
 
-from math import inf
-from typing import Final
+from collections.abc import Sequence
+from math import ceil, inf
+from typing import Final, NamedTuple
 
-from comity.model.run import Budget, BudgetReason, BudgetWarning, Exhausted, Spent, WithinBudget
+from comity.model.run import Budget, BudgetReason, BudgetWarning, Exhausted, HostLoad, Spent, WithinBudget
 from comity.model.wording import counted
 
 WARN_AT: Final = 0.8
@@ -13,6 +23,10 @@ VISITS_PER_PAGE: Final = 10  # visits that a limit on pages allows for each of t
 LEAST_VISITS: Final = 100
 WITHIN: Final = WithinBudget()
 _UNWARNED: Final = frozenset({BudgetReason.VISIT_LIMIT, BudgetReason.HOST_VISIT_LIMIT})
+_STEADY: Final = 0.2  # a new estimate that differs less than this from the one on the screen only counts down
+_FOLLOWS: Final = 0.25  # how much of a larger difference is made up with each new estimate
+_LEAST_RATE: Final = 0.001  # pages a second, below which it says nothing
+_SHORT_S: Final = 3.0  # differences that are never worth a jump
 
 
 def check(budget: Budget, spent: Spent, now: float) -> WithinBudget | BudgetWarning | Exhausted:
@@ -68,3 +82,102 @@ def _limit_text(reason: BudgetReason, limit: float) -> str:
             return f"{counted(int(limit), 'visit')} per run"
         case _:
             return f"{counted(int(limit), 'page')} per run"
+
+
+class TimeLeft(NamedTuple):
+    """Seconds to the end, and whether that is only a lower bound."""
+
+    seconds: float
+    is_at_least: bool
+
+
+class BudgetLeft(NamedTuple):
+    """What is left of the budgets; infinite where there is none."""
+
+    pages: float = inf
+    seconds: float = inf
+
+
+_NO_BUDGET: Final = BudgetLeft()
+
+
+def seconds_for(load: HostLoad) -> float:
+    """How long one host needs for what is queued, if nothing new is found."""
+    if load.queued <= 0:
+        return 0.0
+    interval_s = max(load.delay_s, (load.latency_s or 0.0) / max(load.at_once, 1), 0.0)
+    return max(load.blocked_s, 0.0) + load.queued * interval_s
+
+
+def time_left(
+    loads: Sequence[HostLoad],
+    queued: int,
+    rate: float,
+    *,
+    grows: bool = False,
+    budget: BudgetLeft = _NO_BUDGET,
+) -> TimeLeft | None:
+    """The time left; None while nothing can be said: URLs are queued, but there is neither a delay nor a rate.
+
+    `queued` counts all hosts, also those that are not open; `rate` is in pages a second; `grows` says that pages still
+    bring new URLs.
+    """
+    loads = _with_the_rest(loads, queued)
+    slowest = max(map(seconds_for, loads), default=0.0)
+    rate = rate if rate >= _LEAST_RATE else 0.0
+    total = max(queued, 0) / rate if rate else 0.0
+    if queued > 0 and not slowest and not total:
+        return None
+    seconds = max(slowest, total)
+    ends_at = max(0.0, budget.seconds)
+    if budget.pages < inf:
+        pages = max(budget.pages, 0.0)
+        per_page = seconds / queued if queued > 0 else 0.0
+        pace = 1 / rate if rate else per_page
+        ends_at = min(ends_at, pages * pace) if pages < queued or grows else ends_at
+    if ends_at <= seconds:
+        return TimeLeft(ends_at, False)
+    return TimeLeft(seconds, grows)
+
+
+def steadied(shown_s: float | None, elapsed_s: float, estimate_s: float) -> float:
+    """The seconds to show, so that the figure does not jump: it counts down, and follows a new estimate in steps."""
+    estimate_s = max(0.0, estimate_s)
+    if shown_s is None or estimate_s == 0.0:
+        return estimate_s
+    expected = max(0.0, shown_s - max(0.0, elapsed_s))
+    difference = estimate_s - expected
+    if abs(difference) <= max(_SHORT_S, _STEADY * expected):
+        return expected if expected > 0.0 else estimate_s
+    return expected + difference * _FOLLOWS
+
+
+def rendered(left: TimeLeft) -> str:
+    """`at least 2 min`, `about 40 s`; coarse, because it is an estimate."""
+    words = "at least" if left.is_at_least else "about"
+    return f"{words} {render_seconds(left.seconds)}"
+
+
+def render_seconds(seconds: float) -> str:
+    """`8 s`, `45 s`, `3 min`, `2 h 10 min`, `5 days`."""
+    if seconds < 10:
+        return f"{ceil(max(seconds, 0.0))} s"
+    if seconds < 90:
+        return f"{ceil(seconds / 5) * 5} s"
+    minutes = ceil(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    hours, minutes = divmod(ceil(minutes / 10) * 10, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return f"{ceil(hours / 24):,} days"
+
+
+def _with_the_rest(loads: Sequence[HostLoad], queued: int) -> Sequence[HostLoad]:
+    """Share URLs that are queued, but not at hand, among the hosts that have more."""
+    rest = queued - sum(max(load.queued, 0) for load in loads)
+    more = [load for load in loads if load.has_more]
+    if rest <= 0 or not more:
+        return loads
+    share = ceil(rest / len(more))
+    return [load._replace(queued=max(load.queued, 0) + share) if load.has_more else load for load in loads]

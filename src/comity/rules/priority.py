@@ -1,7 +1,7 @@
 """How much a host deserves the next free worker.
 
 A sum of weighted parts, rounded to an integer. The database computes the same sum for all hosts in one
-statement (`database.priorities`); a test holds the two together.
+statement (`database.hosts`); a test holds the two together.
 """
 
 from __future__ import annotations

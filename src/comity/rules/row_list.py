@@ -2,7 +2,7 @@
 
 A file that cannot be read as a whole is a `BadInput`. A row that cannot be read is a row with a problem, so that a
 report can name every one of them. What the values mean is checked where the rows are added. `ListReader` says which
-columns a list of one noun has; `source_list` and `queue.policy_list` are such lists.
+columns a list of one noun has; lists of sources and of crawl policies are at the end.
 """
 
 from __future__ import annotations
@@ -301,3 +301,82 @@ def _bounded(rows: Iterator[SourceRow]) -> tuple[SourceRow, ...]:
             raise BadInput(f"the list has more than {MOST_ROWS:,} rows; split it")
         found.append(row)
     return tuple(found)
+
+
+# Every column of a source that may be in a list, with the other names that people give it.
+SOURCE_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "careers_url": (
+        *("url", "link", "address", "website", "page", "source", "source_url", "careers", "careers_page"),
+        *("career_url", "career_page", "jobs_url", "job_url", "jobs_page"),
+    ),
+    "org_name": (
+        *("organisation", "organization", "org", "name", "organisation_name", "organization_name"),
+        *("employer", "company", "company_name"),
+    ),
+    "source_type": ("type", "format"),
+    "org_type": ("organisation_type", "organization_type", "kind", "category"),
+    "parser_hint": ("hint", "parser"),
+    "crawl_frequency_days": ("frequency_days", "crawl_frequency", "frequency", "days", "every_days"),
+    "time_window": ("window", "hours"),
+    "country": ("country_code", "country_iso", "iso", "iso2"),
+    "time_zone": ("timezone", "tz", "zone"),
+    "schedule": (),
+    "importance": ("weight", "priority"),
+}
+# Columns of `comity sources list --json` that say what happened, which a list cannot set.
+_NOT_OF_A_SOURCE: Final = frozenset(
+    {
+        *("id", "status", "next_run_at", "last_crawled_at", "last_crawl_status", "last_crawl_message", "created_at"),
+        *("consecutive_failures", "consecutive_nochange", "last_found", "empty_reads", "change_statistics"),
+        "updated_at",
+    }
+)
+_SOURCES: Final = ListReader(
+    noun="sources",
+    key="careers_url",
+    key_in_words="careers_url (or url)",
+    columns=SOURCE_COLUMNS,
+    of_a_state=_NOT_OF_A_SOURCE,
+    whole={"crawl_frequency_days": " of days"},
+    numbers=frozenset({"importance"}),
+    as_text=frozenset({"parser_hint"}),
+)
+read_source_list: Final = _SOURCES.read
+rows_of_objects: Final = _SOURCES.rows_of_objects
+
+
+_POLICY_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "url": ("link", "address", "page", "product_url", "page_url"),
+    "frequency_hours": ("frequency", "every_hours", "hours", "interval_hours"),
+    "priority": (),
+    "max_retries": ("retries",),
+    "retry_backoff_minutes": ("backoff_minutes", "retry_backoff"),
+    "timeout_minutes": ("timeout",),
+    "crawl_config": ("config",),
+    "enabled": ("active",),
+    "schedule": (),
+    "importance": ("weight",),
+}
+_POLICIES: Final = ListReader(
+    noun="policies",
+    key="url",
+    key_in_words="url",
+    columns=_POLICY_COLUMNS,
+    of_a_state=frozenset(
+        {
+            *("id", "domain", "next_run_at", "failure_count", "last_success_at", "last_failed_at", "last_price"),
+            *("last_currency", "last_in_stock", "change_statistics", "created_at", "updated_at"),
+        }
+    ),
+    whole={
+        "frequency_hours": " of hours",
+        "priority": "",
+        "max_retries": "",
+        "retry_backoff_minutes": " of minutes",
+        "timeout_minutes": " of minutes",
+    },
+    numbers=frozenset({"importance"}),
+    flags=frozenset({"enabled"}),
+    as_objects=frozenset({"crawl_config"}),
+)
+read_policy_list: Final = _POLICIES.read

@@ -1,13 +1,19 @@
-"""Reading a list of seeds: one host or URL per line, or `rank,host` as the popular rankings are published."""
+"""Reading a list of seeds: one host or URL per line, or `rank,host` as the popular rankings are published.
+
+`SiteHosts` says which hosts are crawled as one site.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from comity.model.errors import BadAddress
 from comity.model.host import Seed
 from comity.rules.canonical import canonical_host, web_address
+
+_PORT: Final = ":"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +57,38 @@ def read_seed_lines(lines: Iterable[str], *, collapse: bool = False) -> Iterator
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10
+
+
+class SiteHosts:
+    """Named hosts, and on request all of their subdomains, on any port."""
+
+    __slots__ = ("_bare", "_has_subdomains", "names")
+
+    def __init__(self, names: Iterable[str], *, subdomains: bool = False) -> None:
+        self.names = frozenset(names)
+        self._has_subdomains = subdomains
+        self._bare = frozenset(map(_without_port, self.names))
+
+    @property
+    def has_subdomains(self) -> bool:
+        """Whether subdomains of the named hosts belong to the site."""
+        return self._has_subdomains
+
+    def includes(self, host: str) -> bool:
+        """Whether a canonical host belongs to the site."""
+        if host in self.names:
+            return True
+        if not self._has_subdomains:
+            return False
+        name = _without_port(host)
+        while "." in name:
+            name = name.partition(".")[2]
+            if name in self._bare:
+                return True
+        return False
+
+
+def _without_port(host: str) -> str:
+    """A canonical host without its port; the colons of an IPv6 address are none."""
+    at = host.rfind(_PORT)
+    return host[:at] if at > host.rfind("]") else host

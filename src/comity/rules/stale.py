@@ -13,7 +13,7 @@ from typing import Final
 
 from comity.model.frontier import SeenPage
 from comity.model.sitemap import ChangeFrequency, PageHints
-from comity.rules.cooldown import REFRESH_AFTER
+from comity.rules.endings import REFRESH_AFTER
 
 # sitemaps.org protocol 0.9, <changefreq>: "never" describes archived URLs.
 INTERVALS: Final[Mapping[ChangeFrequency, timedelta | None]] = {

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from comity.model.errors import BadAddress
 from comity.rules.canonical import WebAddress, canonical_host, host_in_url, web_address
-from comity.rules.robots.normalize import normalized_target
+from comity.rules.robots.verdict import normalized_target
 
 
 @dataclass(frozen=True, slots=True)

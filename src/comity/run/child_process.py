@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from comity.run.failures import Failure, describe_failure
 from comity.run.runtime import event_loop_runner, tune_gc
-from comity.run.settings_warnings import setting_variables
+from comity.run.settings_in_force import setting_variables
 from comity.settings import read_settings
 
 if TYPE_CHECKING:

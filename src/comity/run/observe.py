@@ -2,27 +2,30 @@
 
 The state is queried on a thread of its own, at most every few seconds, by one query at a time: however often it is
 scraped, and however slowly the state answers, the workers are not disturbed.
+
+Whether a worker is healthy, for the supervisor that restarts it and the balancer that sends it work.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from comity.assemble import open_existing_state
 from comity.model.errors import ComityError
 from comity.run.remedies import in_full
 from comity.telemetry import events, metrics
-from comity.telemetry.collecting import Reporter
-from comity.telemetry.health import Check, LoopPulse, lease_check, loop_checks, page_of
 from comity.telemetry.logs import Log, masked
-from comity.telemetry.meter import Meter, MeterReading
-from comity.telemetry.serving import read_address
+from comity.telemetry.meter import Meter, MeterReading, Reporter
+from comity.telemetry.metrics import LEASE_OVERDUE, LOOP_LAG
+from comity.telemetry.serving import HttpAnswer, read_address
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -37,6 +40,7 @@ CHECKED_EVERY_S: Final = 2.0
 ANSWER_WITHIN_S: Final = 5.0
 _PROBE: Final = "comity2:ready"  # beside the frontier's own keys
 _PROBE_KEPT_MS: Final = 60_000
+_STUCK_AFTER_S: Final = 30.0  # a loop that did not move for so long does not come back by itself
 
 
 @asynccontextmanager
@@ -243,3 +247,64 @@ def _why(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return f"no response within {ANSWER_WITHIN_S:.0f} s"
     return masked(in_full(error)) if isinstance(error, ComityError) else type(error).__name__
+
+
+class Check(NamedTuple):
+    """One thing that was looked at."""
+
+    name: str
+    is_well: bool
+    detail: str
+
+
+def loop_checks(silence_s: Mapping[int, float]) -> list[Check]:
+    """Whether every process moves, by how long each has said nothing."""
+    return [
+        Check(f"process {number}", seconds < _STUCK_AFTER_S, f"last active {seconds:.1f} s ago")
+        for number, seconds in sorted(silence_s.items())
+    ]
+
+
+def lease_check(reading: MeterReading) -> Check:
+    """Whether leases are renewed in time: if not, hosts are about to be lost."""
+    overdue_s = reading.numbers.get(LEASE_OVERDUE.name, {}).get("", 0.0)
+    is_well = overdue_s <= 0
+    return Check("leases", is_well, "renewed in time" if is_well else f"renewal is {overdue_s:.0f} s overdue")
+
+
+def page_of(checks: Sequence[Check]) -> HttpAnswer:
+    """200 if all is well, 503 if not, with every check and what it found."""
+    is_well = all(check.is_well for check in checks)
+    document = {
+        "status": "ok" if is_well else "failing",
+        "checks": {check.name: {"ok": check.is_well, "detail": check.detail} for check in checks},
+    }
+    return HttpAnswer(200 if is_well else 503, (json.dumps(document) + "\n").encode(), "application/json")
+
+
+TICK_S: Final = 1.0
+_REMEMBERED: Final = 10  # ticks
+
+
+class LoopPulse:
+    """Beats once a second and notes how late it was. `report` gets a reading at every beat."""
+
+    def __init__(
+        self, meter: Meter, clock: Callable[[], float], report: Callable[[MeterReading], None] | None = None
+    ) -> None:
+        self._meter = meter
+        self._clock = clock
+        self._report = report
+        self._late = deque([0.0], maxlen=_REMEMBERED)
+        self.beat_at = clock()
+
+    async def run(self) -> None:
+        """Beat until cancelled."""
+        while True:
+            due = self._clock() + TICK_S
+            await asyncio.sleep(TICK_S)
+            self.beat_at = self._clock()
+            self._late.append(max(0.0, self.beat_at - due))
+            self._meter.set(LOOP_LAG, round(max(self._late), 6))
+            if self._report is not None:
+                self._report(self._meter.read())

@@ -1,4 +1,7 @@
-"""The settings in force: each value, and whether it comes from an option, the environment or its default."""
+"""The settings in force: each value, and whether it comes from an option, the environment or its default.
+
+Likely mistakes in the environment: a variable that is not a setting, or no contact for site owners.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any, Final, Literal
 from pydantic import AliasChoices
 
 from comity.model.errors import BadInput
+from comity.rules.suggestions import nearest
 from comity.rules.url_secrets import masked_url
 from comity.settings import Settings, read_settings
 
@@ -35,6 +39,10 @@ _GROUPS: Final = {
     "weight_seed_rank": "Priority of hosts",
 }
 Source = Literal["default", "environment", "option"]
+_PREFIX: Final = "COMITY_"
+_READ_ELSEWHERE: Final = frozenset({"COMITY_TRACEBACK", "COMITY_URL"})  # the latter by bots, such as the examples
+_TEST_PREFIX: Final = "COMITY_TEST_"
+_MOST_WARNINGS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +114,35 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return masked_url(str(value))
+
+
+def setting_variables() -> set[str]:
+    """The name of every environment variable that sets something."""
+    return {
+        str(name)
+        for field in Settings.model_fields.values()
+        if isinstance(field.validation_alias, AliasChoices)
+        for name in field.validation_alias.choices
+    }
+
+
+def unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """A sentence for each variable that looks like a setting but is not one."""
+    known = setting_variables() | _READ_ELSEWHERE
+    warnings = []
+    for name in sorted(environment):
+        if name.startswith(_PREFIX) and name not in known and not name.startswith(_TEST_PREFIX):
+            similar = nearest(name, known)
+            remedy = f"did you mean {similar}?" if similar is not None else "docs/settings.md lists every name."
+            warnings.append(f"{name[:80]} is not a known setting; {remedy}")
+    return warnings[:_MOST_WARNINGS]
+
+
+def missing_contact(settings: Settings) -> str | None:
+    """A sentence if requests do not say how a site's owner can reach us (RFC 9110 §10.1.2, §10.1.5)."""
+    if settings.contact or any(mark in (settings.user_agent or "") for mark in ("://", "@")):
+        return None
+    return (
+        "requests carry no contact; set COMITY_CONTACT to an e-mail address or a page where the owner of a site can "
+        "reach you."
+    )

@@ -18,8 +18,7 @@ from comity.upkeep.due_sources import STOP_WITHIN_S
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.settings import Settings
-    from comity.upkeep.due_sources import DueSources, Result
-    from comity.upkeep.source_pool import SourcePool
+    from comity.upkeep.due_sources import DueSources, Result, SourcePool
     from comity.walk.request import OnWait
     from comity.walk.sources.runner import SourceRunner
 

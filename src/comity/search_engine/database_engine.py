@@ -10,9 +10,8 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
+from comity.database import search as statements
 from comity.database.connection import Database
-from comity.database.search import index as search_index
-from comity.database.search import queries as search_queries
 from comity.model.search import FacetCount, HitPage, SearchDocument, SearchPage, SearchPosition, SearchQuery
 from comity.rules.search.cursor import read_cursor, write_cursor
 from comity.rules.search.highlight import hit_of
@@ -41,17 +40,17 @@ class DatabaseSearch:
     def put(self, documents: Sequence[SearchDocument]) -> None:
         """Take documents in one transaction."""
         with self._database.write() as connection:
-            search_index.put(connection, documents)
+            statements.put(connection, documents)
 
     def delete(self, ids: Collection[UUID]) -> None:
         """Forget documents."""
         with self._database.write() as connection:
-            search_index.remove(connection, ids)
+            statements.remove(connection, ids)
 
     def clear(self) -> None:
         """Forget every document."""
         with self._database.write() as connection:
-            search_index.clear(connection)
+            statements.clear(connection)
 
     def query(self, query: SearchQuery, now: datetime) -> SearchPage:
         """Answer out of one moment of the database."""
@@ -76,9 +75,9 @@ class DatabaseSearch:
         if kept is not None and timedelta(0) <= now - kept[0] < COUNTS_KEPT_FOR:
             return kept[1]
         if names:
-            counts = search_queries.facets(connection, plan, now, names)
+            counts = statements.facets(connection, plan, now, names)
         else:
-            counts = search_queries.count(connection, plan, now), {}
+            counts = statements.count(connection, plan, now), {}
         with self._lock:
             self._kept.pop(key, None)
             if counts[0] >= LARGE_RESULT:
@@ -98,8 +97,8 @@ def _hits(
     after: SearchPosition | None = None,
 ) -> HitPage:
     """Some hits in order; one more row is read than is shown, to know whether there are more."""
-    rows = search_queries.places(connection, plan, now, limit=limit + 1, offset=offset, after=after)
-    documents = search_queries.documents(connection, [row.number for row in rows[:limit]])
+    rows = statements.places(connection, plan, now, limit=limit + 1, offset=offset, after=after)
+    documents = statements.documents(connection, [row.number for row in rows[:limit]])
     last = None
     if len(rows) > limit:
         row = rows[limit - 1]

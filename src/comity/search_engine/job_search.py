@@ -1,24 +1,52 @@
-"""Search for users: the results of an engine without anything that is taken down. Read-only; makes no web requests."""
+"""Search for users: the results of an engine without anything that is taken down. Read-only; makes no web requests.
+
+What every search engine can do. Documents enter by the outbox, queries by the doors; pages of hits leave.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Final
+from datetime import datetime
+from typing import Final, Protocol
+from uuid import UUID
 
 from comity.clock import Clock
+from comity.database import search as statements
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
-from comity.database.search import queries as search_queries
-from comity.model.search import SearchDocument, SearchHit, SearchPage, SearchQuery
+from comity.model.search import HitPage, SearchDocument, SearchHit, SearchPage, SearchPosition, SearchQuery
 from comity.rules.canonical import resolve_link
 from comity.rules.search.cursor import read_cursor
 from comity.rules.search.highlight import Marker
 from comity.rules.search.terms import plan_of, read_terms
 from comity.rules.takedown import Takedowns
-from comity.search_engine.engine import SearchEngine
 
 PART: Final = 500  # hits that are read at once where all are wanted
+
+
+class SearchEngine(Protocol):
+    """Keeps documents and finds them again; `SearchUnavailable` whenever it cannot be reached."""
+
+    name: str
+
+    def ensure(self) -> None:
+        """Make whatever the engine needs before it takes documents; harmless to repeat."""
+
+    def put(self, documents: Sequence[SearchDocument]) -> None:
+        """Take documents, each in place of the one with its identity; they are found when this returns."""
+
+    def delete(self, ids: Collection[UUID]) -> None:
+        """Forget documents; those that are not there do not matter."""
+
+    def clear(self) -> None:
+        """Forget every document."""
+
+    def query(self, query: SearchQuery, now: datetime) -> SearchPage:
+        """Answer a query; whatever its text, it is no error."""
+
+    def hits(self, query: SearchQuery, now: datetime, *, limit: int, after: SearchPosition | None = None) -> HitPage:
+        """Hits after a position, without counting anything."""
 
 
 class JobSearch:
@@ -58,7 +86,7 @@ class JobSearch:
         if not wanted:
             return hits
         with self._database.read() as connection:
-            texts = search_queries.texts(connection, [hit.posting.id for hit in wanted])
+            texts = statements.texts(connection, [hit.posting.id for hit in wanted])
         marker, found = Marker(terms), []
         for hit in hits:
             text = texts.get(hit.posting.id)

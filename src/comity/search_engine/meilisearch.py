@@ -33,9 +33,8 @@ from comity.model.search import (
 )
 from comity.rules.search.card import card_of, document_from
 from comity.rules.search.cursor import read_cursor, write_cursor
-from comity.rules.search.fold import fields_of, name_key
 from comity.rules.search.highlight import hit_of
-from comity.rules.search.terms import SearchPlan, Term, plan_of
+from comity.rules.search.terms import SearchPlan, Term, fields_of, name_key, plan_of
 
 _BATCH: Final = 500
 _NO_INDEX: Final = "index_not_found"  # a code of Meilisearch

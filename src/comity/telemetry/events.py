@@ -175,12 +175,3 @@ EVENTS: Final = (
     RATE_LIMIT_WAIT,
     SCRAPED,
 )
-
-
-def events_table() -> str:
-    """Every event as a Markdown table; `docs/observability.md` has it."""
-    lines = ["| event | level | when | fields |", "|---|---|---|---|"]
-    for event in EVENTS:
-        fields = ", ".join(f"`{name}`" for name in event.fields)
-        lines.append(f"| `{event.name}` | {event.level.name.lower()} | {event.text} | {fields} |")
-    return "\n".join(lines)

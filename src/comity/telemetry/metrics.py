@@ -290,13 +290,3 @@ METRICS: Final = (
     WEB_FAULTS,
 )
 BY_NAME: Final = {metric.name: metric for metric in METRICS}
-
-
-def metrics_table() -> str:
-    """Every metric as a Markdown table; `docs/observability.md` has it."""
-    lines = ["| metric | kind | label | what it means | known by |", "|---|---|---|---|---|"]
-    for metric in METRICS:
-        values = ", ".join(f"`{value}`" for value in metric.values)
-        label = f"`{metric.label}`: {values}" if metric.label else ""
-        lines.append(f"| `{metric.name}` | {metric.kind} | {label} | {metric.text} | {metric.origin} |")
-    return "\n".join(lines)

@@ -18,15 +18,14 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.clock import Clock
+from comity.database import outbox as search_outbox
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
-from comity.database.search import outbox as search_outbox
 from comity.database.sources import postings as postings_table
 from comity.model.errors import SearchRefused, SearchUnavailable, StateUnavailable
 from comity.model.search import SearchDocument
 from comity.rules.takedown import Takedowns
-from comity.search_engine.engine import SearchEngine
-from comity.search_engine.job_search import is_taken_down
+from comity.search_engine.job_search import SearchEngine, is_taken_down
 
 BATCH: Final = 500
 EVERY_S: Final = 5.0

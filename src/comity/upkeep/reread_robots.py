@@ -15,7 +15,7 @@ from comity.frontier.store import FrontierStore
 from comity.model.errors import ComityError
 from comity.model.host import HostStatus
 from comity.rules.canonical import WebAddress, web_address
-from comity.walk.robots.in_force import RobotsInForce
+from comity.walk.robots.record import RobotsInForce
 
 MOST_AT_ONCE: Final = 20
 

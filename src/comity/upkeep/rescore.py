@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from comity.clock import Clock
-from comity.database import hosts, priorities
+from comity.database import hosts
 from comity.database.connection import Database
 from comity.rules.priority import PriorityWeights
 
@@ -28,7 +28,7 @@ def rescore(
     while True:
         with database.write() as connection:
             now = database.now(clock)
-            last = priorities.rescore(connection, weights or PriorityWeights(), now, last, older_than_s)
+            last = hosts.rescore(connection, weights or PriorityWeights(), now, last, older_than_s)
         if last is None:
             break
     with database.read() as connection:
@@ -39,4 +39,4 @@ def rescore_run(database: Database, clock: Clock, run_id: str, weights: Priority
     """Score the hosts that one run crawled."""
     with database.write() as connection:
         now = database.now(clock)
-        priorities.rescore_of_run(connection, weights or PriorityWeights(), now, UUID(run_id))
+        hosts.rescore_of_run(connection, weights or PriorityWeights(), now, UUID(run_id))

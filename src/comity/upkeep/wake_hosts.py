@@ -20,8 +20,8 @@ from comity.rules.address_guard import Network, decide
 from comity.rules.canonical import resolve_link
 from comity.rules.takedown import Takedowns
 from comity.rules.url_patterns import pattern_rules
-from comity.walk.left_out import LeftOutTerms, queue_left_out
-from comity.walk.settle.site_links import queue_site_links
+from comity.walk.queue_again import LeftOutTerms, queue_left_out
+from comity.walk.settle.settler import queue_site_links
 
 BATCH_HOSTS: Final = 1000
 _MOST_REFUSED: Final = 10_000

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from comity.extract.forms import FilledForm, fill_form, passes
-from comity.model.fetch import FailureKind, FetchFailure, FetchRequest, Response
+from comity.model.fetch import FailureKind, FetchFailure, FetchRequest, FormLogin, Response
 from comity.model.frontier import QueuedUrl
 from comity.model.gate import Wait, WaitReason
 from comity.model.ledger import Purpose
 from comity.model.outcome import Postponed, Refused, Trail
-from comity.model.request_identity import FormLogin
 from comity.model.run import EndReason
 from comity.model.wording import counted
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location

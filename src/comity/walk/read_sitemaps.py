@@ -32,7 +32,7 @@ from comity.model.wording import counted
 from comity.rules.admission import KNOWN, Admitted, admit, of_link
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.politeness.backoff import retry_delay
-from comity.rules.site_hosts import SiteHosts
+from comity.rules.seed_list import SiteHosts
 from comity.rules.sitemap_plan import PlannedSitemap, SitemapPlan
 from comity.rules.url_secrets import masked_url
 from comity.store.sitemap_files import KeptSitemap, SitemapFiles

@@ -16,7 +16,7 @@ from comity.database import audits, records, robots, sitemaps
 from comity.database import hosts as hosts_table
 from comity.database.connection import Database
 from comity.database.frontier import lists
-from comity.frontier.list_store import ListFrontier
+from comity.frontier.sql_store import ListFrontier
 from comity.model.frontier import GUESSED_SCHEME_PRIORITY, FoundBy, FrontierEntry
 from comity.model.sitemap import SitemapRow, SitemapState
 from comity.rules.canonical import WebAddress, canonical_host, host_in_url

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from comity.rules.expressions.columns_key import columns_key, has_columns
+from comity.rules.expressions.printing import columns_key, has_columns
 
 KEYS = {
     (expressions, text, markdown, own): columns_key(expressions, text=text, markdown=markdown, has_extractor=own)

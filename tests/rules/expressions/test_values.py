@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comity.model.expression import ColumnType, Transform, TypeName
-from comity.rules.expressions.price import only_number, parse_price
-from comity.rules.expressions.values import converted, strip_html, transformed
+from comity.rules.expressions.values import converted, only_number, parse_price, strip_html, transformed
 from tests.sizes import sized
 
 DECIMAL = ColumnType(TypeName.DECIMAL, 18, 2)

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from comity.extract.jobs.read import distinct
 from comity.model.job import ExtractionMethod, JobFound, JobPosting
-from comity.rules.jobs.identity import canonical_hash
-from comity.rules.jobs.merge_places import are_same_places, is_elsewhere, joined_over_pages, joined_places
+from comity.rules.jobs.identity import are_same_places, canonical_hash, is_elsewhere, joined_over_pages, joined_places
 from comity.rules.jobs.normalize import normalize_listing
 
 URL = "https://example.org/careers"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from comity.model.job import CAREER_TYPES, LEVELS, MISSION_TAGS, MODALITIES
-from comity.rules.jobs.language import language_of
-from comity.rules.jobs.level import grade_in, level_of
 from comity.rules.jobs.mission import MOST_TAGS, TAG_WORDS, mission_tags
-from comity.rules.jobs.terms import career_of, is_open_to_foreigners, modality_of
+from comity.rules.jobs.normalize import language_of
+from comity.rules.jobs.terms import career_of, grade_in, is_open_to_foreigners, level_of, modality_of
 from comity.rules.jobs.words import plain
 
 TITLES = {

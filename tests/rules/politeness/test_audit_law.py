@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comity.database.ledger.reading import microseconds_of
+from comity.database.ledger import microseconds_of
 from comity.model.gate import DelayInForce, DelaySource
 from comity.model.ledger import Breach, LedgerLine, LedgerRow, PolicyEntry, Purpose, RobotsNote
 from comity.rules.ledger_chain import (

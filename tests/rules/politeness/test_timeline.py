@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.rules.politeness.audit import Breach, LedgerLine, audit
-from comity.rules.politeness.timeline import HeldBy, timeline
+from comity.rules.politeness.audit import Breach, HeldBy, LedgerLine, audit, timeline
 from tests.rules.politeness.test_audit import line
 
 EARLY = {Breach.TOO_SOON, Breach.INSIDE_A_BLOCK, Breach.TOO_MANY_AT_ONCE}

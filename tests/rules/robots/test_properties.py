@@ -3,9 +3,8 @@
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from comity.rules.robots import match
-from comity.rules.robots.normalize import normalize, normalized_target
-from comity.rules.robots.verdict import parse_robots
+from comity.rules.robots import verdict
+from comity.rules.robots.verdict import normalize, normalized_target, parse_robots
 from tests.sizes import sized
 
 LETTERS = "ab/"
@@ -118,11 +117,11 @@ def test_sorted_suffixes_agree_with_plain_search(many: list[str], path: str) -> 
     """The way through a hostile file gives what the usual way gives."""
     group = spelled([(False, pattern) for pattern in many])
     usual = parse_robots(write(group)).verdict("bot", path)
-    threshold, match._MANY_CANDIDATES = match._MANY_CANDIDATES, 0
+    threshold, verdict._MANY_CANDIDATES = verdict._MANY_CANDIDATES, 0
     try:
         hostile = parse_robots(write(group)).verdict("bot", path)
     finally:
-        match._MANY_CANDIDATES = threshold
+        verdict._MANY_CANDIDATES = threshold
     assert (hostile.allowed, hostile.line_number) == (usual.allowed, usual.line_number)
 
 

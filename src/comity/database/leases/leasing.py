@@ -40,7 +40,7 @@ from comity.database.types import UtcDateTime, from_seconds, instant, to_seconds
 from comity.model.errors import IllegalTransition
 from comity.model.gate import GateMemory
 from comity.model.host import HostEnding, HostProgress, HostStatus, Lease
-from comity.rules.cooldown import cooldown_ends_at
+from comity.rules.endings import cooldown_ends_at
 
 _MEMORY: Final = (
     "next_fetch_at",

@@ -20,9 +20,9 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
+from comity.database import ledger
 from comity.database.bulk import Decoding, Encoding, array_text, placed
 from comity.database.hosts import touch
-from comity.database.ledger import ledger
 from comity.model.gate import GateMemory
 from comity.model.host import CanonicalHost
 

@@ -15,7 +15,7 @@ from comity.run.remedies import in_words
 
 if TYPE_CHECKING:
     from comity.rules.canonical import WebAddress
-    from comity.walk.robots.in_force import RobotsInForce
+    from comity.walk.robots.record import RobotsInForce
 
 _PANEL = "Explain"
 _STEP_AT = 20  # the column in which a step of the chain begins

@@ -31,7 +31,7 @@ COMMANDS: Final = {
     "audit": "audit",
     "sql": "sql",
     "status": "status",
-    "pages": "pages.command",
+    "pages": "pages",
     "why": "explain",
     "robots": "explain",
     "verify-politeness": "verify_politeness",
@@ -49,10 +49,10 @@ COMMANDS: Final = {
     "bots": "bots",
     "db": "db",
     "simulate": "simulate.command",
-    "domain-status": "legacy_commands",
-    "domain-info": "legacy_commands",
-    "domain-reset": "legacy_commands",
-    "top-domains": "legacy_commands",
+    "domain-status": "domains",
+    "domain-info": "domains",
+    "domain-reset": "domains",
+    "top-domains": "domains",
 }
 ORDER: Final = tuple(COMMANDS)
 _FIRST_STEPS: Final = (

@@ -2,22 +2,28 @@
 
 `--state` and `--json` may come before the command or after it. A command checks its input before it opens or creates
 anything; a command that only reads never creates a state.
+
+Groups of options that several commands share: a command takes a group as one argument, a dict.
+
+A group maps the names of options to their annotations. `takes` puts them into the signature of a command, where typer
+finds them, in place of the parameter that has the name of the group.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
 import typer
 
 from comity.doors.cli.output import note
 from comity.model.errors import BadInput
 
-if TYPE_CHECKING:  # these are slow to import, and --help needs none of them
+if TYPE_CHECKING:
     from comity.assemble import State
     from comity.settings import Settings
 
@@ -62,6 +68,7 @@ JsonOption = Annotated[
         rich_help_panel=EVERYWHERE,
     ),
 ]
+OptionGroup = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +136,7 @@ def read_invocation(
     else:
         settings = _read(state=where, database_url="", redis_url="", **options)
     if warns:
-        from comity.run.settings_warnings import unknown_variables
+        from comity.run.settings_in_force import unknown_variables
 
         for doubt in unknown_variables(os.environ):
             note(f"comity: {doubt}")
@@ -138,7 +145,7 @@ def read_invocation(
 
 def warn_missing_contact(settings: Settings) -> None:
     """Warn on stderr if requests carry no contact."""
-    from comity.run.settings_warnings import missing_contact
+    from comity.run.settings_in_force import missing_contact
 
     doubt = missing_contact(settings)
     if doubt is not None:
@@ -179,3 +186,41 @@ def check_number(option: str, number: int, least: int, most: int = _LARGEST_NUMB
     """`BadInput` unless a number lies within its bounds."""
     if not least <= number <= most:
         raise BadInput(f"{option} must be between {least:,} and {most:,}, not {number}")
+
+
+def takes(**groups: OptionGroup) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of each group; it gets their values as one dict for each group."""
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(function, eval_str=True)
+        assert groups.keys() <= own.parameters.keys(), "a command needs a parameter for each of its groups"
+
+        def command(**given: Any) -> None:
+            taken = {group: {name: given.pop(name) for name in options} for group, options in groups.items()}
+            function(**given, **taken)
+
+        parameters: list[inspect.Parameter] = []
+        for parameter in own.parameters.values():
+            options = groups.get(parameter.name)
+            if options is None:
+                parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            else:
+                parameters += [_parameter(name, annotation) for name, annotation in options.items()]
+        command.__name__, command.__doc__ = function.__name__, function.__doc__
+        command.__module__ = function.__module__
+        command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]  # typer reads it
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return command
+
+    return decorate
+
+
+def _parameter(name: str, annotation: Any) -> inspect.Parameter:
+    """An option as a parameter; a switch that cannot be unset is off by default."""
+    default = False if get_args(annotation)[0] is bool else None
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def used(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were used."""
+    return {name: value for name, value in options.items() if value is not None}

@@ -2,6 +2,11 @@
 
 A terminal gets colour, and tables that fit the window. A pipe or a file gets plain text with one line per row, so that
 `grep` and `cut` see whole host names, unless COLUMNS sets a width.
+
+The layout of tables: columns, rows and a width enter, lines leave. Nothing is cut off.
+
+Tried in this order: as it is; with long texts folded in their columns; with the first column on a line of its own; as
+blocks of names and values. No line is wider than the width.
 """
 
 from __future__ import annotations
@@ -9,14 +14,15 @@ from __future__ import annotations
 import codecs
 import json
 import os
+import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
 from datetime import UTC, date, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+from unicodedata import combining, east_asian_width
 
-from comity.doors.cli.table_layout import Cell, Column, Row, lay_out, pair_lines, wrapped
 from comity.doors.schemas import iso_time
 from comity.model.wording import counted
 
@@ -35,6 +41,14 @@ _PLAINER: Final = {
     "”": '"',
     "█": "#",
 }
+_GAP: Final = "  "
+_INDENT: Final = "  "
+_REMARK: Final = "  └─ "
+_SHORTEST_FIRST: Final = 24
+_SHORTEST_OTHER: Final = 16  # a time to the minute stays on one line
+_LEAST_ROOM: Final = 20
+_WORDS: Final = re.compile(r" *[^ ]+ *| +")
+_BREAKS_AFTER: Final = frozenset("/-_.,:;?&=+·")
 
 
 def visible(text: str) -> str:
@@ -89,7 +103,7 @@ def write_lines(lines: Iterable[Sequence[Cell]]) -> None:
 def write_pairs(pairs: Sequence[tuple[str, str | Cell]]) -> None:
     """Write names and values below each other, the values in one column."""
     width = max((len(name) for name, _ in pairs), default=0)
-    _write(pair_lines([(name, _cell(value)) for name, value in pairs], width, line_width(), indent="  "))
+    _write(_pair_lines([(name, _cell(value)) for name, value in pairs], width, line_width(), indent="  "))
 
 
 def line_width() -> int | None:
@@ -166,3 +180,206 @@ def _plainer(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeEncodeError)
     lost = error.object[error.start : error.end]
     return "".join(_PLAINER.get(char, "?") for char in lost), error.end
+
+
+class Cell(NamedTuple):
+    """A piece of a line, with the style that a terminal gives it."""
+
+    text: str
+    style: str = ""
+
+
+class Column(NamedTuple):
+    """The head of a column."""
+
+    title: str
+    is_number: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table, with a remark that hangs below it."""
+
+    cells: Sequence[str | Cell]
+    below: str | None = None
+
+
+Line = list[Cell]
+_PlainRow = tuple[list[Cell], str | None]
+
+
+def width_of(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def folded(text: str, width: int) -> list[str]:
+    """A text in pieces that are no wider than `width`; it breaks at spaces, else after punctuation, else anywhere."""
+    pieces: list[str] = []
+    rest = text
+    while width_of(rest) > width:
+        at = _break_at(rest, width)
+        pieces.append(rest[:at].rstrip())
+        rest = rest[at:].lstrip(" ")
+    return [*pieces, rest] if rest or not pieces else pieces
+
+
+def _break_at(text: str, width: int) -> int:
+    fits, taken = 0, 0
+    for char in text:
+        taken += width_of(char)
+        if taken > width:
+            break
+        fits += 1
+    fits = max(1, fits)
+    space = text.rfind(" ", 1, fits + 1)
+    if space > 0:
+        return space
+    late = max(1, fits // 2)
+    return next((at for at in range(fits, late, -1) if text[at - 1] in _BREAKS_AFTER), fits)
+
+
+def lay_out(columns: Sequence[Column], rows: Sequence[_PlainRow], room: int | None) -> list[Line]:
+    """The lines of a table; without a room, each row is one line."""
+    widths = [width_of(column.title) for column in columns]
+    for cells, _below in rows:
+        widths = [max(width, width_of(cell.text)) for width, cell in zip(widths, cells, strict=True)]
+    if room is None or _total(widths) <= room:
+        return _as_table(columns, rows, widths, room)
+    room = max(room, _LEAST_ROOM)
+    fitting = _shrunk(columns, widths, room, first=_SHORTEST_FIRST)
+    if fitting is not None:
+        return _as_table(columns, rows, fitting, room)
+    others = _shrunk(columns[1:], widths[1:], room - len(_INDENT), first=_SHORTEST_OTHER)
+    if others is not None and len(columns) > 1:
+        return _below_the_first(columns, rows, others, room)
+    return _as_blocks(columns, rows, room)
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + len(_GAP) * (len(widths) - 1)
+
+
+def _shrunk(columns: Sequence[Column], widths: Sequence[int], room: int, *, first: int) -> list[int] | None:
+    """Widths that fit, the widest texts giving way first; None if none of them may be so narrow."""
+    found = [min(width, room) for width in widths]
+    least = [
+        width if column.is_number else min(width, first if index == 0 else _SHORTEST_OTHER)
+        for index, (width, column) in enumerate(zip(widths, columns, strict=True))
+    ]
+    while _total(found) > room:
+        giving = [index for index, width in enumerate(found) if width > least[index]]
+        if not giving:
+            return None
+        found[max(giving, key=lambda index: found[index])] -= 1
+    return found
+
+
+def _as_table(
+    columns: Sequence[Column], rows: Sequence[_PlainRow], widths: Sequence[int], room: int | None
+) -> list[Line]:
+    heads = [Cell(column.title, "bold") for column in columns]
+    lines = [_aligned(heads, columns, widths), [Cell("─" * _total(widths), "dim")]]
+    for cells, below in rows:
+        if width_of(cells[0].text) > widths[0] and widths[0] >= _SHORTEST_FIRST:
+            # A name that is too long for its column has a line of its own.
+            lines += _own_line(cells[0], room)
+            lines += _spread([Cell(""), *cells[1:]], columns, widths)
+        else:
+            lines += _spread(cells, columns, widths)
+        lines += _remark(below, room)
+    return lines
+
+
+def _below_the_first(
+    columns: Sequence[Column], rows: Sequence[_PlainRow], widths: Sequence[int], room: int
+) -> list[Line]:
+    heads = [Cell(column.title, "bold") for column in columns[1:]]
+    lines = [[Cell(columns[0].title, "bold")], [Cell(_INDENT), *_aligned(heads, columns[1:], widths)]]
+    lines.append([Cell("─" * min(room, len(_INDENT) + _total(widths)), "dim")])
+    for cells, below in rows:
+        lines += _own_line(cells[0], room)
+        lines += [[Cell(_INDENT), *line] for line in _spread(cells[1:], columns[1:], widths)]
+        lines += _remark(below, room)
+    return lines
+
+
+def _as_blocks(columns: Sequence[Column], rows: Sequence[_PlainRow], room: int) -> list[Line]:
+    names = [folded(column.title, room // 3)[0] for column in columns]
+    width = max(map(width_of, names), default=0)
+    lines: list[Line] = []
+    for cells, below in rows:
+        lines.append([Cell("─" * room, "dim")])
+        lines += _pair_lines(list(zip(names, cells, strict=True)), width, room)
+        lines += _remark(below, room)
+    return lines
+
+
+def _pair_lines(pairs: Sequence[tuple[str, Cell]], width: int, room: int | None, indent: str = "") -> list[Line]:
+    """Names and values below each other, the values folded in one column."""
+    lines: list[Line] = []
+    for name, value in pairs:
+        left = f"{indent}{name}{' ' * (width - width_of(name))}{_GAP}"
+        pieces = [value.text] if room is None else folded(value.text, max(8, room - width_of(left)))
+        for number, piece in enumerate(pieces):
+            lines.append([Cell(left if number == 0 else " " * width_of(left), "dim"), Cell(piece, value.style)])
+    return lines
+
+
+def wrapped(line: Sequence[Cell], room: int | None) -> list[Line]:
+    """A sentence on as many lines as it needs; a word that is too long for any, such as a URL, is not broken."""
+    text = "".join(cell.text for cell in line)
+    if room is None or width_of(text) <= room:
+        return [list(line)]
+    indent = text[: len(text) - len(text.lstrip(" "))]
+    lines: list[Line] = [[]]
+    used = 0
+    for cell in line:
+        for word in _WORDS.findall(cell.text):
+            width = width_of(word.rstrip(" "))
+            if used + width > room and used > len(indent):
+                lines.append([Cell(indent)])
+                used = len(indent)
+                word = word.lstrip(" ")
+            lines[-1].append(Cell(word, cell.style))
+            used += width_of(word)
+    return lines
+
+
+def _own_line(cell: Cell, room: int | None) -> Iterator[Line]:
+    pieces = [cell.text] if room is None else folded(cell.text, room)
+    return ([Cell(piece, cell.style)] for piece in pieces)
+
+
+def _remark(text: str | None, room: int | None) -> Iterator[Line]:
+    if text is None:
+        return
+    pieces = [text] if room is None else folded(text, max(8, room - len(_REMARK)))
+    for number, piece in enumerate(pieces):
+        yield [Cell(_REMARK if number == 0 else " " * len(_REMARK), "dim"), Cell(piece, "dim")]
+
+
+def _spread(cells: Sequence[Cell], columns: Sequence[Column], widths: Sequence[int]) -> Iterator[Line]:
+    """One row on as many lines as its longest cell needs."""
+    pieces = [folded(cell.text, max(1, width)) for cell, width in zip(cells, widths, strict=True)]
+    for number in range(max(map(len, pieces))):
+        here = [
+            Cell(each[number] if number < len(each) else "", cell.style)
+            for each, cell in zip(pieces, cells, strict=True)
+        ]
+        yield _aligned(here, columns, widths)
+
+
+def _aligned(cells: Sequence[Cell], columns: Sequence[Column], widths: Sequence[int]) -> Line:
+    """One line of cells; nothing is left blank at its end."""
+    line: Line = []
+    for index, (cell, column, width) in enumerate(zip(cells, columns, widths, strict=True)):
+        filler = " " * (width - width_of(cell.text))
+        gap = "" if index == len(cells) - 1 else _GAP
+        if column.is_number:
+            line += [Cell(filler), cell, Cell(gap)]
+        else:
+            line += [cell, Cell(filler + gap if gap else "")]
+    return line

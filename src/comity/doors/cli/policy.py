@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from comity.doors.cli.crawl.options import POLICY, policy_changes
 from comity.doors.cli.domains.commands import HostArgument
 from comity.doors.cli.domains.rendering import policy_pairs
 from comity.doors.cli.help_text import command, group
-from comity.doors.cli.option_groups import takes
-from comity.doors.cli.options import Invocation, JsonOption, StateOption, name_options_in_errors, read_invocation
+from comity.doors.cli.options import Invocation, JsonOption, StateOption, name_options_in_errors, read_invocation, takes
 from comity.doors.cli.output import Cell, write_json, write_line, write_pairs
-from comity.doors.cli.request_options import POLICY, policy_changes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,8 +14,7 @@ from comity.doors.cli.output import Cell, Column, Row, counted, write_json, writ
 from comity.model.errors import BadInput, ComityError
 
 if TYPE_CHECKING:
-    from comity.reports.ledger_export import Anchor
-    from comity.reports.politeness import HostAudit
+    from comity.reports.politeness import Anchor, HostAudit
 
 _LONGEST_LIST = 20
 
@@ -104,7 +103,7 @@ def _print_audit(
 
 
 def _anchors(file: Path) -> list[Anchor]:
-    from comity.reports.ledger_export import read_anchor
+    from comity.reports.politeness import read_anchor
 
     try:
         with file.open(encoding="utf-8") as lines:
@@ -116,14 +115,14 @@ def _anchors(file: Path) -> list[Anchor]:
 
 
 def _compare(database: Any, anchors: list[Anchor], name: str | None) -> list[HostAudit]:
-    from comity.reports.ledger_export import compare_anchors
+    from comity.reports.politeness import compare_anchors
 
     return list(compare_anchors(database, [each for each in anchors if name is None or each.host == name]))
 
 
 def _export(opened: Any, file: Path, name: str | None) -> dict[str, Any]:
     """Write to a temporary file, and rename it when it is complete."""
-    from comity.reports.ledger_export import LedgerExport
+    from comity.reports.politeness import LedgerExport
 
     written = LedgerExport(opened.database, name, opened.clock.now())
     partial = file.with_name(f".{file.name}.partial")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from comity.doors.cli.crawl.options import (
+    CARRIED,
+    CRAWL,
     SCOPE_OPTIONS,
     SPEED,
     STORED_OPTIONS,
@@ -25,12 +27,12 @@ from comity.doors.cli.crawl.options import (
     ProcessesOption,
     RefreshModeOption,
     option,
+    request_settings,
     scope_settings,
     stored_settings,
 )
 from comity.doors.cli.exit_codes import report_failure
 from comity.doors.cli.help_text import command
-from comity.doors.cli.option_groups import takes
 from comity.doors.cli.options import (
     Invocation,
     JsonOption,
@@ -38,8 +40,8 @@ from comity.doors.cli.options import (
     check_number,
     name_options_in_errors,
     read_invocation,
+    takes,
 )
-from comity.doors.cli.request_options import CARRIED, CRAWL, request_settings
 from comity.model.errors import BadInput, ComityError
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from comity.doors.python.options import Place, settings_for
-from comity.doors.python.request_options import RequestArguments, request_settings
+from comity.doors.python.options import Place, RequestArguments, request_settings, settings_for
 from comity.model.audit import AuditComparison, AuditedLink, AuditedPage, AuditInfo, AuditReport, Finding
 from comity.model.wording import counted
 from comity.run.remedies import with_remedies
@@ -152,6 +151,6 @@ def _run(settings: Settings, site: str) -> StoredAudit:
 
 @with_remedies()
 def _find(settings: Settings, name: str) -> Any:
-    from comity.reports.audit.find import find_audit
+    from comity.reports.audit.stored import find_audit
 
     return find_audit(Path(settings.audits), name)

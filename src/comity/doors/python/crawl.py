@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Unpack
 
-from comity.doors.python.crawl_run import CrawlRun
-from comity.doors.python.crawl_task import CrawlPlan
-from comity.doors.python.options import TEMPORARY, Place, settings_for
-from comity.doors.python.request_options import RequestArguments, request_settings
+from comity.doors.python.crawl_run import CrawlPlan, CrawlRun
+from comity.doors.python.options import TEMPORARY, Place, RequestArguments, request_settings, settings_for
 from comity.doors.python.user_code import Sink, UserExtractor, check_user_code, split_extract
 from comity.model.errors import BadInput
 from comity.model.host import Seed

@@ -79,7 +79,7 @@ def add_from(
     If a row is refused, nothing is added, unless `skip_bad` is set.
     """
     from comity.operate.import_sources import ImportTerms, import_sources
-    from comity.rules.source_list import format_of, read_source_list, rows_of_objects
+    from comity.rules.row_list import format_of, read_source_list, rows_of_objects
 
     if isinstance(rows, str | os.PathLike):
         path = Path(rows).expanduser()
@@ -134,11 +134,11 @@ def get(named: str, *, state: Place | None = None) -> Source:
 def edit(named: str, *, state: Place | None = None, **changes: Any) -> Source:
     """Change columns of a source, by the names that `add` has and `careers_url`; None removes a value."""
     from comity.operate.sources import edit_source
-    from comity.rules.source_list import COLUMNS
+    from comity.rules.row_list import SOURCE_COLUMNS
 
     for name in changes:
-        if name not in COLUMNS:
-            raise BadInput(name, f"is not a column of a source; it is one of {', '.join(COLUMNS)}")
+        if name not in SOURCE_COLUMNS:
+            raise BadInput(name, f"is not a column of a source; it is one of {', '.join(SOURCE_COLUMNS)}")
     return _act(edit_source, named, state, **changes)
 
 

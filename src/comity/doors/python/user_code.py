@@ -14,8 +14,7 @@ from comity.extract.fetched_page import Extractor, FetchedPage
 from comity.model.errors import ComityError
 from comity.model.page import Extraction, PageRecord
 from comity.model.wording import counted
-from comity.store.sink import MakeSink, PageSink
-from comity.store.user_sink import Take, UserSink
+from comity.store.sink import MakeSink, PageSink, Take, UserSink
 
 
 class ExtractorFailed(ComityError):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from comity.operate.takedown import StoredTakedown, TakedownReport
     from comity.rules.canonical import WebAddress
     from comity.rules.robots.verdict import RobotsFile
-    from comity.walk.robots.in_force import RobotsInForce
+    from comity.walk.robots.record import RobotsInForce
 
 
 class SeedsAdded(Schema):

@@ -14,7 +14,7 @@ from comity.doors.schemas.base import Instant, Schema
 from comity.model.job import ListingKind, SourceType
 from comity.model.source import ScheduleName, SourceStatus
 from comity.model.source_import import ImportResult
-from comity.rules.next_run_reason import NextRunOrigin
+from comity.rules.next_run import NextRunOrigin
 
 
 class SourceView(Schema):

@@ -41,9 +41,8 @@ if TYPE_CHECKING:
     from comity.reports.queue import QueueStats
     from comity.run.serve import CrawlThread
     from comity.search_engine.job_search import JobSearch
-    from comity.upkeep.due_sources import Result
+    from comity.upkeep.due_sources import Result, SourcePool
     from comity.upkeep.send_webhooks import Sent, WebhookSender
-    from comity.upkeep.source_pool import SourcePool
     from comity.walk.bots.grants import Granter
     from comity.walk.bots.locks import Locks
     from comity.walk.bots.pull import Puller

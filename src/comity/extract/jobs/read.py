@@ -10,15 +10,14 @@ from typing import Final
 
 from comity.extract.decode import MAX_BODY_BYTES, byte_order_mark, decode_body, parse_html
 from comity.extract.jobs.addresses import posting_key, same_page
-from comity.extract.jobs.feeds.feed import FeedRead, is_feed, no_jobs_because, read_feed
-from comity.extract.jobs.feeds.xml_tree import read_xml
+from comity.extract.jobs.feeds import FeedRead, is_feed, no_jobs_because, read_feed, read_xml
 from comity.extract.jobs.json_api.answer import CALLBACK, read_json, with_unusable
 from comity.extract.jobs.page.listing import read_page
 from comity.extract.jobs.page.paging import is_onward
 from comity.extract.jobs.words.pages import ERROR_TITLE
 from comity.model.job import ExtractionMethod, JobFound, Listing, ListingKind, SourceType
 from comity.model.parser_hint import ParserHint
-from comity.rules.jobs.merge_places import joined
+from comity.rules.jobs.identity import joined
 from comity.rules.jobs.words import alike
 
 MOST_JOBS: Final = 5_000

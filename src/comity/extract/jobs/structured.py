@@ -8,7 +8,7 @@ from typing import Final
 from turbohtml import Document, Element
 
 from comity.extract.jobs.addresses import resolve
-from comity.extract.jobs.json_api.values import text_of_value
+from comity.extract.jobs.json_api.mapping import text_of_value
 from comity.extract.jobs.text import job, plain
 from comity.extract.jobs.words.labels import labelled_fields
 from comity.extract.lenient_json import read_lenient

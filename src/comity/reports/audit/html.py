@@ -20,9 +20,20 @@ from urllib.parse import urlsplit
 from comity.model.audit import AuditInfo, AuditReport, Finding, FoundOn, Severity
 from comity.model.run import DONE, EndReason
 from comity.model.wording import counted
-from comity.reports.audit.html_crawlers import crawlers_section, evidence_section, robots_section, sitemaps_section
-from comity.reports.audit.html_site import plots, tree
-from comity.reports.audit.markup import Html, cut, element, foreign, joined, link
+from comity.reports.audit.html_sections import (
+    Html,
+    crawlers_section,
+    cut,
+    element,
+    evidence_section,
+    foreign,
+    joined,
+    link,
+    plots,
+    robots_section,
+    sitemaps_section,
+    tree,
+)
 
 MOST_ROWS: Final = 200
 """Pages of one finding that the report lists; tables have all."""

@@ -1,6 +1,8 @@
 """A stored audit, read from its folder alone: `StoredAudit` is the `AuditData` that rules and reports work on.
 
 Each call reads anew, a few rows at a time, so an audit of ten thousand pages takes little memory.
+
+Which stored audit a user means: by its name, its folder, or its site.
 """
 
 from __future__ import annotations
@@ -35,8 +37,9 @@ from comity.model.audit import (
     StructuredItem,
     Warned,
 )
-from comity.model.errors import BadInput, ComityError, NotFound
+from comity.model.errors import BadInput, ComityError, NotFound, Remedy, RemedyCode
 from comity.reports.audit.gather import COMPRESSED, TABLES, AuditRuns
+from comity.rules.canonical import web_address
 
 INFO: Final = "audit.json"
 _LONGEST_INFO: Final = 10_000_000
@@ -85,7 +88,7 @@ class StoredAudit:
                 wire_bytes=wire_bytes or 0,
                 body_bytes=body_bytes or 0,
                 in_sitemap=in_sitemap,
-                facts=_facts_of(facts) if facts else None,
+                facts=facts_of(facts) if facts else None,
             )
 
     def links(self) -> Iterator[AuditedLink]:
@@ -150,12 +153,7 @@ class StoredAudit:
             raise _damaged(path, problem) from None
 
 
-def facts_from_json(text: str) -> PageFacts:
-    """The facts of a page as they are stored with it."""
-    return _facts_of(json.loads(text))
-
-
-def _facts_of(stored: Mapping[str, Any]) -> PageFacts:
+def facts_of(stored: Mapping[str, Any]) -> PageFacts:
     """Facts as they were; unknown ones are ignored, since a store may be newer than its reader."""
     found = {name: value for name, value in stored.items() if name in _FACTS}
     for name, kind in _ROWS.items():
@@ -236,3 +234,45 @@ def write_info(folder: Path, info: AuditInfo, runs: AuditRuns) -> None:
 def when(seconds: float) -> str:
     """A time in the name of an audit."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y%m%d-%H%M%S")
+
+
+def find_audit(
+    audits: Path, name: str, *, earlier_than: AuditInfo | None = None, may_be_folder: bool = True
+) -> StoredAudit:
+    """The audit of that name or in that folder, or the newest of that site; `NotFound` if there is none.
+
+    With `earlier_than`, a site means its newest audit before that one: an audit compared with itself shows no change.
+    A name that comes from the network must not be a folder: it could lead anywhere.
+    """
+    folder = Path(name).expanduser() if may_be_folder else None
+    if folder is not None and _holds_audit(folder):
+        return StoredAudit(folder)
+    if name not in ("", ".", "..") and "/" not in name and _holds_audit(audits / name):
+        return StoredAudit(audits / name)
+    host = _host(name)
+    if host is not None:
+        for info in stored_audits(audits):
+            is_early = earlier_than is None or (
+                info.audit_id != earlier_than.audit_id and info.started_at <= earlier_than.started_at
+            )
+            if is_early and info.ended_at is not None and _host(info.site) == host:
+                return StoredAudit(audits / info.audit_id)
+    if host is not None and earlier_than is not None and _host(earlier_than.site) == host:
+        raise NotFound(
+            f"there is no audit of {name} before {earlier_than.audit_id}", remedy=Remedy(RemedyCode.LIST_AUDITS)
+        )
+    raise NotFound(f"there is no audit {name!r}", remedy=Remedy(RemedyCode.LIST_AUDITS))
+
+
+def _holds_audit(folder: Path) -> bool:
+    try:
+        return (folder / INFO).is_file()
+    except OSError:  # longer than a name of a file may be, or not ours to read
+        return False
+
+
+def _host(text: str) -> str | None:
+    try:
+        return web_address(text).host
+    except BadInput:
+        return None

@@ -11,15 +11,19 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from comity.model.audit import AuditData, AuditedPage, Finding, FindingCode
-from comity.rules.audit.answers import judge_answers, judge_redirect
-from comity.rules.audit.canonical_pages import judge_canonical_targets, judge_canonicals
-from comity.rules.audit.languages import Translations
-from comity.rules.audit.links import judge_links, note_links
+from comity.rules.audit.canonical_pages import Translations, judge_canonical_targets, judge_canonicals
+from comity.rules.audit.responses import (
+    judge_answers,
+    judge_links,
+    judge_redirect,
+    judge_security,
+    judge_speed,
+    judge_unread,
+    note_links,
+)
 from comity.rules.audit.robots_file import judge_robots, parsed_files
-from comity.rules.audit.security import judge_security
 from comity.rules.audit.site_rows import Answer, Found, Row, Site
 from comity.rules.audit.sitemap_entries import judge_entries, judge_links_and_entries, judge_sitemaps, note_listed
-from comity.rules.audit.speed import judge_speed, judge_unread
 from comity.rules.audit.structured import judge_structured_data
 from comity.rules.audit.titles_and_text import SharedTexts, is_soft_404, judge_text
 from comity.rules.canonical import origin_of

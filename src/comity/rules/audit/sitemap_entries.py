@@ -7,10 +7,9 @@ from typing import Final
 
 from comity.model.audit import FindingCode, ListedUrl, SitemapFile
 from comity.model.sitemap import SitemapState
-from comity.rules.audit.canonical_pages import canonical_fault
-from comity.rules.audit.languages import Translations
-from comity.rules.audit.pagination import is_later_page
+from comity.rules.audit.canonical_pages import Translations, canonical_fault
 from comity.rules.audit.site_rows import Answer, Found, Row, Site
+from comity.rules.audit.titles_and_text import is_later_page
 from comity.rules.canonical import origin_of
 from comity.rules.robots.verdict import AgentRules, RobotsFile
 from comity.rules.sitemap_plan import common_sitemap_paths

@@ -2,6 +2,8 @@
 
 What pages share is judged for pages that may be indexed under their own address: of a copy that names its original,
 or asks not to be indexed, nothing needs mending.
+
+Pages of a series: a list that is split over several addresses, which share a title and are in no sitemap.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ from unicodedata import combining, normalize
 
 from comity.model.audit import FindingCode, PageFacts
 from comity.model.wording import counted
-from comity.rules.audit.pagination import series_of
 from comity.rules.audit.similarity import near_duplicates
 from comity.rules.audit.site_rows import MAX_SOURCES, Found, Row
 
@@ -51,6 +52,12 @@ _SMALL_WORDS: Final = frozenset({"an", "the", "and"})  # not "a", for plan A is 
 _SHORTEST_PLURAL: Final = 5
 _EDGES: Final = " .,;:!?|–—-…"
 _SHOWN: Final = 3
+# As shops, blogs and forums write them. "p" is left out: WordPress names posts by it.
+_NUMBER: Final = re.compile(
+    r"(?<=[?&])(page|paged|pg|page_?no|page_?num(?:ber)?|pagina|seite|offset|start)=([0-9]{1,9})(?=&|$)"
+    r"|/(?:page|pagina|seite)[/-]([0-9]{1,9})(?=[/?]|$)",
+    re.IGNORECASE,
+)
 
 
 def is_soft_404(facts: PageFacts) -> bool:
@@ -197,3 +204,17 @@ def _add_group(found: Found, code: FindingCode, urls: Sequence[str], detail: str
 
 def _others(url: str, urls: Sequence[str]) -> Iterator[str]:
     return (each for each in urls[: MAX_SOURCES + 1] if each != url)
+
+
+def series_of(url: str) -> str:
+    """The address that all pages of a series share; other addresses are a series of their own."""
+    return _NUMBER.sub("", url.partition("#")[0]).replace("?&", "?").rstrip("?&/")
+
+
+def is_later_page(url: str) -> bool:
+    """Whether an address is the second page of a series or a later one."""
+    found = _NUMBER.search(url)
+    if found is None:
+        return False
+    first = 0 if (found[1] or "").lower() in ("offset", "start") else 1
+    return int(found[2] or found[3]) > first

@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
 
-from comity.rules.expressions.price import parse_price
+from comity.rules.expressions.values import parse_price
 
 LONGEST_TITLE: Final = 500
 PRICE_DIGITS: Final = 14

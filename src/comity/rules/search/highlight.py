@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from comity.model.search import Marked, Piece, SearchDocument, SearchHit
-from comity.rules.search.fold import SIGNS, spelling_variants
-from comity.rules.search.terms import Run, Terms
+from comity.rules.search.terms import SIGNS, Run, Terms, spelling_variants
 
 SNIPPET_LENGTH: Final = 220
 _BEFORE: Final = 60  # how much of a description stands before what matched

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from comity.model.traps import TrapCode, TrapTerms
-from comity.rules.traps.queries import QueryParts
-from comity.rules.traps.shapes import DATE, NUMBER, TOKEN, read_iso_date
+from comity.rules.traps.shapes import DATE, NUMBER, TOKEN, QueryParts, read_iso_date
 
 SAME: Final = 4  # how much a page that brought what is known counts towards closing its pattern
 MISSING: Final = 1  # and one that is not there

@@ -11,22 +11,22 @@ of these must hold, so that a site whose pages are many, similar or empty is sti
   as a list of items also does, far more evidence is needed.
 
 A folded parameter is not removed: the first address of each page is visited as written, the others are copies of it.
-Parameters that page or sort (`rules.traps.queries`) are never suspected. Memory is bounded.
+Parameters that page or sort (`rules.traps.shapes`) are never suspected. Memory is bounded.
+
+Memory with a bound: the most recent keys stay, the oldest fall out together.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from xxhash import xxh3_64_intdigest
 
-from comity.rules.traps.memory import RecentMap, RecentSet
-from comity.rules.traps.queries import is_filter
-from comity.rules.traps.shapes import read_iso_date
+from comity.rules.traps.shapes import is_filter, read_iso_date
 
 _LOOKED_AT_BYTES: Final = 1 << 17
 _MOST_SUSPECTS: Final = 64
@@ -53,6 +53,7 @@ _MACHINE_MADE: Final = re.compile(r"(?=.*[0-9])(?:[0-9a-fA-F]{8,}|[0-9A-Za-z_-]{
 _MATRIX: Final = re.compile(r";([^;/=]+)(?:=([^;/]*))?")
 
 Names = tuple[str, ...]
+_Value = TypeVar("_Value")
 
 
 class _Read(NamedTuple):
@@ -291,3 +292,58 @@ def _in_addresses(names: Names) -> re.Pattern[bytes]:
 
 def _is_machine_made(value: str) -> bool:
     return _MACHINE_MADE.fullmatch(value) is not None and read_iso_date(value) is None
+
+
+class RecentMap(Generic[_Value]):
+    """Remembers at least the last `most` keys, at most twice as many, and what was noted with them."""
+
+    __slots__ = ("_most", "_new", "_old")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._new: dict[int, _Value] = {}
+        self._old: dict[int, _Value] = {}
+
+    def get(self, key: int) -> _Value | None:
+        """What was noted with a key; None if it is not remembered."""
+        value = self._new.get(key)
+        return value if value is not None else self._old.get(key)
+
+    def put(self, key: int, value: _Value) -> None:
+        """Note something with a key."""
+        new = self._new
+        new[key] = value
+        if len(new) > self._most:
+            self._old, self._new = new, {}
+
+    def items(self) -> Iterator[tuple[int, _Value]]:
+        """Everything that is remembered, the oldest first."""
+        yield from self._old.items()
+        yield from self._new.items()
+
+    def __len__(self) -> int:
+        return len(self._new) + len(self._old)
+
+
+class RecentSet:
+    """Remembers at least the last `most` keys, at most twice as many."""
+
+    __slots__ = ("_most", "_new", "_old")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._new: set[int] = set()
+        self._old: set[int] = set()
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._new or key in self._old
+
+    def add(self, key: int) -> None:
+        """Remember a key."""
+        new = self._new
+        new.add(key)
+        if len(new) > self._most:
+            self._old, self._new = new, set()
+
+    def __len__(self) -> int:
+        return len(self._new) + len(self._old)

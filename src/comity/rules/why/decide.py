@@ -11,11 +11,12 @@ from comity.rules.why.visits import (
     CODES,
     has_refused_port,
     left_out_decision,
+    minute,
     never_found,
+    second,
     sighting_decision,
     visit_decision,
 )
-from comity.rules.why.words import minute, second
 
 _FINAL: Final = frozenset(
     {"blocked_by_robots", "taken_down", "address_refused", "trap", "postponed", "no_https", "left_out"}

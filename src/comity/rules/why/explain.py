@@ -9,7 +9,7 @@ from typing import Final
 from comity.model.explanation import Decision, DecisionFacts, Explanation, SightingFacts, Step, UrlFacts, VisitFacts
 from comity.model.frontier import FoundBy, UnqueuedCode
 from comity.rules.why.decide import decide
-from comity.rules.why.words import minute, named_by
+from comity.rules.why.visits import minute, named_by
 
 _IS_NEXT: Final = frozenset({"queued", "waits_for_first_crawl", "budget"})
 """Codes after which the next crawl of the host asks for the URL."""

@@ -1,18 +1,20 @@
-"""Explanations of a URL's own history: what a visit resulted in, why it was seen but not queued, or never found."""
+"""Explanations of a URL's own history: what a visit resulted in, why it was seen but not queued, or never found.
+
+Times and addresses as explanations write them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from comity.model.explanation import Decision, DecisionFacts, UrlFacts, VisitFacts
-from comity.model.frontier import UnqueuedCode
+from comity.model.frontier import FoundBy, UnqueuedCode
 from comity.model.wording import Action, Words, action, filled
 from comity.rules.address_guard import decide_port
 from comity.rules.canonical import resolve_link
-from comity.rules.why.words import minute, named_by
 
 _IMAGES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".avif", ".ico", ".bmp", ".tif", ".tiff")
 _ASSETS: Final = (".css", ".js", ".mjs", ".woff", ".woff2", ".ttf", ".map")
@@ -20,6 +22,15 @@ _LONGEST_HREF: Final = 4096
 _PORT: Final = re.compile(r":(\d+)$")
 
 RobotsDecision = Callable[[UrlFacts, str, datetime | None], Decision]
+_FOUND: Final = {
+    FoundBy.LINK: "a link on",
+    FoundBy.SITEMAP: "the sitemap",
+    FoundBy.REDIRECT: "a redirect of",
+    FoundBy.CANONICAL: "the canonical address of",
+    FoundBy.IMAGE: "an image on",
+    FoundBy.SOURCE: "the source",
+    FoundBy.EXTRACTOR: "your extractor, from",
+}
 
 
 def sighting_decision(facts: UrlFacts, robots: RobotsDecision) -> Decision:
@@ -314,3 +325,28 @@ def _moved(facts: UrlFacts, visit: VisitFacts, canonical: DecisionFacts | None) 
         text = f"It names {there} as its canonical address; it was fetched itself at {at} (HTTP {status})."
         return Decision("canonical_elsewhere", text, action(Action.EXPLAIN, there) + " explains that address.")
     return None
+
+
+def minute(at: datetime | None) -> str:
+    """A time for people, to the minute."""
+    return "an unknown time" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def second(at: datetime) -> str:
+    """A time for people that is near, to the second."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def named_by(found_by: FoundBy, found_at: str | None) -> str:
+    """What named a URL: a page, a sitemap, a seed, a redirect or a source."""
+    if found_by is FoundBy.SEED:
+        return "a seed"
+    if found_by is FoundBy.UNKNOWN:
+        return "an earlier run, which did not record how"
+    return f"{_FOUND[found_by]} {found_at or 'a page that is no longer known'}"
+
+
+def _sentence(text: str) -> str:
+    """Foreign text as a sentence on one line."""
+    plain = " ".join(text.split()).rstrip(".")
+    return f"{plain[:1].upper()}{plain[1:]}." if plain else ""

@@ -30,7 +30,7 @@ from comity.reports.audit.gather import LISTED, PAGES, AuditRuns, gather
 from comity.reports.audit.stored import StoredAudit, read_runs, when, write_info
 from comity.rules.budget import WARN_AT, limit_reached, limit_warning
 from comity.rules.canonical import WebAddress, web_address
-from comity.rules.first_contact import without_tls
+from comity.rules.responses import without_tls
 from comity.rules.takedown import Takedowns
 from comity.run.crawl_thread import WAIT_FOR_HOSTS_S, CrawlThread, held_hosts
 from comity.settings import Settings

@@ -13,7 +13,7 @@ from comity.model.audit import AuditData, AuditedPage, Finding, PageFacts
 from comity.model.expression import ColumnType, StoredColumn, TypeName
 from comity.rules.csv_rows import CsvValue, csv_line
 from comity.store.formats.columns import utf8
-from comity.store.formats.parquet_table import ParquetTable
+from comity.store.formats.parquet import ParquetTable
 
 _MOST_JOINED: Final = 20
 

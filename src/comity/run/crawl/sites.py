@@ -20,7 +20,7 @@ from comity.operate.seeds import add_seeds
 from comity.rules.canonical import address_of_host, web_address
 from comity.rules.request_options import origins_of_seeds
 from comity.rules.url_patterns import path_of_seed
-from comity.run.crawl.stop_requests import stop_on_request
+from comity.run.crawl.supervisor import stop_on_request
 from comity.run.crawl.view import CrawlObserver, visits_of, wait_reporter
 from comity.run.remedies import CRAWL_ADVICE, worded
 from comity.run.runtime import event_loop_runner

@@ -2,32 +2,37 @@
 
 The parent does everything that comes before and after. The processes lease hosts from the same state, each different
 ones, and crawl them. One that dies is replaced: its leases are freed, and nothing that it committed is lost.
+
+Requests to stop a run, made by an operator in another process: a run looks for one every second.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID, uuid4
 
+from comity.model.errors import StateUnavailable
 from comity.model.run import Budget, BudgetReason, BudgetWarning, EndReason, Exhausted, HostLoad, Spent
+from comity.reports.runs import is_stop_requested
 from comity.rules.budget import check, limit_reached
 from comity.run.child_process import ChildProcess
-from comity.run.crawl.child import COUNTED
-from comity.run.crawl.shared import FinishedHosts, PageBudget
-from comity.run.crawl.stop_requests import stop_on_request
+from comity.run.crawl.child import COUNTED, FinishedHosts, PageBudget
 from comity.run.crawl.view import CrawlObserver, HostWait, Visit
 from comity.run.failures import ChildFailed
 from comity.run.signals import INTERRUPTED, stop_on_signals
-from comity.walk.crawl.progress import Fault, HostSummary, Progress, RunSummary
-from comity.walk.crawl.summary import RunEnd, later
+from comity.walk.crawl.hooks import Duty
+from comity.walk.crawl.progress import Fault, HostSummary, Progress, RunEnd, RunSummary, later
 from comity.walk.session.database_thread import DatabaseThread
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from comity.assemble import State
     from comity.run.crawl.sites import Sites
     from comity.walk.crawl.run_record import RunRecord
@@ -38,6 +43,7 @@ _ENDS_WITHIN_S: Final = 27.5  # a child waits less than this for requests in fli
 _KILLED_WITHIN_S: Final = 1.0
 _SITE_HOSTS_MOST: Final = 64  # open in one process, of a site whose hosts are found as it is crawled
 _LOST_WITH_A_PROCESS: Final = ("hosts_active", "hosts_waiting", "hosts_blocked", "queued", "held")
+_LOOK_EVERY_S: Final = 1.0
 
 
 def supervised(recorded: Mapping[str, Any]) -> dict[str, Any]:
@@ -366,3 +372,14 @@ class SharedCrawl:
         for part in self._parts.values():
             while not part.child.is_gone() and monotonic() < ends_at:
                 sleep(0.005)
+
+
+def stop_on_request(state: State, run_id: Callable[[], UUID], stop: Callable[[], None]) -> Duty:
+    """What stops a run cleanly once an operator has asked for it."""
+
+    async def look() -> None:
+        with suppress(StateUnavailable):  # the run itself reports a state that does not answer
+            if await asyncio.to_thread(is_stop_requested, state.database, run_id()):
+                stop()
+
+    return Duty(_LOOK_EVERY_S, look)

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from comity.model.errors import BadInput, ComityError, NotFound
-from comity.offload.child_handle import Failed, Failure
-from comity.offload.pool import ChildPool
+from comity.offload.pool import ChildPool, Failed, Failure
 
 SECONDS: Final = 10.0
 """How long one question may take by the clock."""

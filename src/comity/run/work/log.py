@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from comity import __version__
 from comity.frontier.store import FrontierUnavailable, FrontierUnfit
-from comity.run.settings_warnings import missing_contact, unknown_variables
+from comity.run.settings_in_force import missing_contact, unknown_variables
 from comity.telemetry import events
 from comity.telemetry.events import Level
 from comity.telemetry.logs import Log, counted
-from comity.walk.crawl.retrying_thread import DiskFull
+from comity.walk.crawl.settling import DiskFull
 
 if TYPE_CHECKING:
     from comity.assemble import State

@@ -25,8 +25,7 @@ from comity.run.work.log import StoreLog
 from comity.run.work.worker import STOPPING, WorkerProcess, WorkLimits, WorkObserver
 from comity.store.target import read_target, try_folder
 from comity.telemetry import events, metrics
-from comity.telemetry.collecting import ReadingCollector
-from comity.telemetry.meter import Meter, MeterReading
+from comity.telemetry.meter import Meter, MeterReading, ReadingCollector
 from comity.walk.crawl.progress import HostSummary
 
 if TYPE_CHECKING:

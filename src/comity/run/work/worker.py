@@ -1,4 +1,15 @@
-"""A worker: it crawls what the table of hosts offers, until it is stopped; alone, or as one of several processes."""
+"""A worker: it crawls what the table of hosts offers, until it is stopped; alone, or as one of several processes.
+
+A worker on one open state: its runs, and the upkeep between them.
+
+Upkeep is due before a run and every minute while there is nothing to crawl; priorities are computed every hour.
+
+The loop of a worker: one bounded run after another while the table offers hosts, until it is stopped.
+
+A `Shift` is the work on one open state; what happened is reported as `News`. A state that does not answer ends the
+shift; the next one is opened after a growing pause and goes on where the last one stopped. So does a disk of pages that
+was full for longer than a run waits.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +17,18 @@ import asyncio
 import random
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import asdict, dataclass
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
+from uuid import UUID
 
-from comity.assemble import open_state, read_request_options
+from comity.assemble import REREAD_EVERY_S, open_state, read_request_options
 from comity.clock import SystemClock
 from comity.model.errors import BadInput, StateUnavailable
+from comity.model.run import EndReason
 from comity.run.crawl.view import Visit, show_no_progress, visits_of
 from comity.run.logs import log_for, wait_logger
 from comity.run.observe import observed
@@ -23,13 +37,14 @@ from comity.run.remedies import CRAWL_ADVICE
 from comity.run.signals import FORCED_EXIT, INTERRUPTED, exit_in_time, stop_on_signals
 from comity.run.work.log import StoreLog, log_host, log_run, log_settings_warnings, log_start
 from comity.run.work.policies import PolicyWork
-from comity.run.work.shift import WorkerMemory, WorkerShift
+from comity.store.sink import is_full
 from comity.store.target import read_target, try_folder
 from comity.telemetry import events, metrics
 from comity.telemetry.logs import counted
+from comity.upkeep.rescore import rescore, rescore_run
+from comity.upkeep.wake_hosts import end_cooldowns, follow_left_out, go_deeper, lift_refusals
 from comity.walk.crawl.hooks import CrawlHooks, Duty, HostShare
 from comity.walk.crawl.progress import RunSummary
-from comity.walk.crawl.worker import StateLost, Worker, WorkerTerms
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -39,13 +54,19 @@ if TYPE_CHECKING:
     from comity.telemetry.logs import Log
     from comity.telemetry.meter import Meter
     from comity.telemetry.metrics import Metric
-    from comity.walk.crawl.progress import HostSummary, Progress
-    from comity.walk.crawl.worker import News
+    from comity.walk.crawl.crawl import Crawl
+    from comity.walk.crawl.hooks import CrawlHooks
+    from comity.walk.crawl.progress import HostSummary, Progress, RunSummary
 
 STOPPING: Final = "finishing the requests in flight (send the signal again to exit at once)"
 _RUN_MINUTES: Final = 30.0  # a run lasts no longer, so that upkeep comes between
 _RECHECK_EVERY_S: Final = 15.0  # a frontier that did not answer
 _RUN_FIELDS: Final = ("run_id", "status", "code", "reason", "pages", "unchanged", "errors", "refused", "bytes_received")
+_RESCORE_EVERY_S: Final = 3600.0
+_UPKEEP_EVERY_S: Final = 60.0  # while there is nothing to crawl
+_WEBHOOKS_EVERY_S: Final = 5.0
+_LEAST_PAUSE_S: Final = 1.0
+_MOST_PAUSE_S: Final = 60.0
 
 
 def check_worker_settings(settings: Settings) -> None:
@@ -286,3 +307,258 @@ async def _obey(orders: AsyncIterator[dict[str, Any]], worker: WorkerProcess) ->
         if "stop" in order:
             break
     worker.stop()
+
+
+@dataclass(slots=True)
+class WorkerMemory:
+    """What a worker remembers from one shift to the next."""
+
+    unfinished: list[tuple[str, UUID]] = field(default_factory=list)  # holders and runs left open by a lost state
+    rescored_at: float = field(default_factory=monotonic)
+    upkeep_at: float = -inf
+    reread_at: float = -inf  # robots.txt of hosts that it closed, while there was nothing to crawl
+    webhooks_at: float = -inf
+    runs: int = 0
+    pages: int = 0
+    brought_nothing: bool = False  # whether a run tried to get pages and got none
+
+
+class WorkerShift:
+    """Runs on one open state."""
+
+    def __init__(
+        self,
+        state: State,
+        hooks: CrawlHooks,
+        memory: WorkerMemory,
+        watch: Callable[[Progress, State], AbstractAsyncContextManager[None]],
+    ) -> None:
+        self._state = state
+        self._leases = state.leases()
+        self._hooks = hooks
+        self._memory = memory
+        self._webhooks = state.webhook_sender()
+        self._watch = watch
+        self._running: Crawl | None = None
+        self._is_stopped = False
+
+    async def find_work(self) -> bool:
+        """Do the upkeep that is due; gives whether there is a host to crawl."""
+        memory, now = self._memory, monotonic()
+        if await asyncio.to_thread(self._keep_up):
+            return True
+        if now - memory.webhooks_at >= _WEBHOOKS_EVERY_S:  # a run does it itself
+            memory.webhooks_at = now
+            await self._webhooks.send_due(batches=1)
+        if now - memory.reread_at < REREAD_EVERY_S:
+            return False
+        memory.reread_at = now
+        async with self._state.fetcher() as fetcher:
+            await self._state.reread_robots(fetcher)
+        return await asyncio.to_thread(self._leases.has_candidate)
+
+    def stop(self) -> None:
+        """End the current run, and start no other."""
+        self._is_stopped = True
+        if self._running is not None:
+            self._running.stop()
+
+    async def crawl(self, minutes: float) -> RunSummary:
+        """One run, of at most so many minutes."""
+        settings = self._state.settings.model_copy(update={"max_minutes": minutes})
+        leases = self._state.leases()
+        state = replace(self._state, settings=settings)
+        without_limit = replace(self._state, settings=settings.model_copy(update={"max_minutes": 0.0}))
+        async with state.fetcher() as fetcher:
+            crawl = self._running = state.crawl(fetcher, None, self._hooks, leases=leases)
+            if self._is_stopped:
+                crawl.stop()
+            try:
+                async with self._watch(crawl.progress, without_limit):
+                    summary = await crawl.run()
+            except BaseException:
+                self._memory.unfinished.append((leases.holder, crawl.run_id))
+                raise
+            finally:
+                self._running = None
+        with suppress(StateUnavailable):  # the next look reports it; what was crawled is settled
+            await asyncio.to_thread(rescore_run, state.database, state.clock, summary.run_id, settings.weights)
+        self._memory.upkeep_at = -inf  # before the next run
+        return summary
+
+    def _keep_up(self) -> bool:
+        state, memory, now = self._state, self._memory, monotonic()
+        self._close_unfinished_runs()
+        if now - memory.upkeep_at >= _UPKEEP_EVERY_S:
+            self._leases.release_dead()
+            if memory.upkeep_at == -inf:  # the setting cannot change while the worker runs
+                lift_refusals(state.database, state.settings.allow_networks)
+            state.queue_sweeper().sweep()
+            end_cooldowns(state.database, state.clock, refresh=state.settings.enable_refresh_mode)
+            go_deeper(state.database, state.clock, state.frontier, state.settings.max_depth)
+            follow_left_out(state.database, state.clock, state.frontier, state.left_out_terms())
+            if now - memory.rescored_at >= _RESCORE_EVERY_S:
+                rescore(state.database, state.clock, state.settings.weights)
+                memory.rescored_at = now
+            memory.upkeep_at = now
+        return self._leases.has_candidate()
+
+    def _close_unfinished_runs(self) -> None:
+        """The state is back: free the hosts of runs that lost it, and record how those ended."""
+        unfinished = self._memory.unfinished
+        while unfinished:
+            holder, run_id = unfinished[0]
+            self._leases.free_former([holder])
+            record, lost = self._state.run_record(run_id), EndReason.STATE_LOST
+            record.take_over()  # also pages for which there was no disk space
+            record.close("failed", lost, lost.sentence)
+            del unfinished[0]
+
+
+class Shift(Protocol):
+    """Work on one open state; `StateUnavailable` ends it."""
+
+    async def find_work(self) -> bool:
+        """Do what is due between runs; say whether there is a host to crawl."""
+        ...
+
+    async def crawl(self, minutes: float) -> RunSummary:
+        """Crawl for so many minutes at most."""
+        ...
+
+    def stop(self) -> None:
+        """Stop the run under way, if there is one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerTerms:
+    """How long a worker works, and how it waits. Without `max_minutes` it ends when it is stopped."""
+
+    stint_minutes: float = 30.0
+    poll_s: float = 5.0
+    max_minutes: float = 0.0
+    is_to_exit_when_idle: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StateLost:
+    """The state did not answer; the worker tries again after a pause."""
+
+    reason: str
+    pause_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """There is nothing to crawl now."""
+
+
+News = RunSummary | StateLost | Idle
+
+
+class Worker:
+    """Opens shifts and lets them crawl. `clock` gives seconds that never go back, `chance` a number in 0..1."""
+
+    def __init__(
+        self,
+        open_shift: Callable[[], AbstractAsyncContextManager[Shift]],
+        terms: WorkerTerms,
+        clock: Callable[[], float],
+        chance: Callable[[], float],
+        report: Callable[[News], None],
+    ) -> None:
+        self._open_shift = open_shift
+        self._terms = terms
+        self._clock = clock
+        self._chance = chance
+        self._report = report
+        self._stopped = asyncio.Event()
+        self._shift: Shift | None = None
+        self._ends_at = clock() + terms.max_minutes * 60 if terms.max_minutes else inf
+        self._failures = 0  # shifts in a row in which the state did not answer
+        self._fruitless = 0  # runs in a row that got nothing done
+        self._is_idle = False
+
+    def stop(self) -> None:
+        """Finish what is under way and begin nothing more."""
+        self._stopped.set()
+        if self._shift is not None:
+            self._shift.stop()
+
+    async def run(self) -> None:
+        """Work until stopped, until the time is up, or, if the terms say so, until nothing is left.
+
+        A state that cannot be opened at the start is an error for the operator: that is raised.
+        """
+        has_worked = False
+        while not self._is_over():
+            try:
+                async with self._open_shift() as shift:
+                    has_worked = True
+                    self._shift = shift
+                    await self._work(shift)
+                    return
+            except (StateUnavailable, OSError) as error:
+                if not has_worked or (isinstance(error, OSError) and not is_full(error)):
+                    raise
+                await self._outlast(error)
+            finally:
+                self._shift = None
+
+    async def _work(self, shift: Shift) -> None:
+        while not self._is_over():
+            has_host = await shift.find_work()
+            if self._is_over():
+                return
+            if not has_host:
+                self._failures = 0
+                if self._terms.is_to_exit_when_idle:
+                    return
+                if not self._is_idle:
+                    self._report(Idle())
+                self._is_idle = True
+                await self._rest(self._terms.poll_s)
+                continue
+            self._is_idle = False
+            # One store may answer while the other does not: only a run that ends shows that both do.
+            summary = await shift.crawl(min(self._terms.stint_minutes, self._left_s() / 60))
+            self._failures = 0
+            self._report(summary)
+            if self._terms.is_to_exit_when_idle and _is_fruitless(summary):
+                return  # without tracking, hosts that are done stay in the table
+            await self._slow_down(summary)
+
+    async def _slow_down(self, summary: RunSummary) -> None:
+        """Pause before hosts that brought nothing are leased again."""
+        if not _is_fruitless(summary):
+            self._fruitless = 0
+            return
+        self._fruitless += 1
+        await self._rest(min(self._terms.poll_s * 2 ** min(self._fruitless - 1, 10), _MOST_PAUSE_S))
+
+    async def _outlast(self, error: StateUnavailable | OSError) -> None:
+        self._failures += 1
+        pause_s = min(_LEAST_PAUSE_S * 2 ** min(self._failures - 1, 10), _MOST_PAUSE_S)
+        self._report(StateLost(str(error), pause_s))
+        await self._rest(pause_s)
+
+    async def _rest(self, seconds: float) -> None:
+        """Wait, a little more or less so that workers do not fall into step; `stop` ends it."""
+        wanted = min(seconds * (0.75 + self._chance() / 2), max(self._left_s(), 0.0))
+        try:
+            async with asyncio.timeout(wanted):
+                await self._stopped.wait()
+        except TimeoutError:
+            pass
+
+    def _left_s(self) -> float:
+        return self._ends_at - self._clock()
+
+    def _is_over(self) -> bool:
+        return self._stopped.is_set() or self._left_s() <= 0
+
+
+def _is_fruitless(summary: RunSummary) -> bool:
+    """Whether a run ended without a single request for a page."""
+    return not (summary.pages or summary.errors or summary.refused) and summary.code != EndReason.TIME_LIMIT

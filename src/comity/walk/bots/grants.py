@@ -23,8 +23,8 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.clock import Clock
+from comity.database import ledger
 from comity.database.connection import Database
-from comity.database.ledger import ledger
 from comity.database.queue import bot_rows, jobs, reservations
 from comity.database.queue import grants as grants_table
 from comity.database.queue.bot_rows import PullCount

@@ -10,8 +10,8 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.clock import Clock
+from comity.database import ledger
 from comity.database.connection import Database
-from comity.database.ledger import ledger
 from comity.database.queue import bot_rows, jobs, policies, reservations, webhooks
 from comity.database.queue.jobs import HeldJob, JobEnd
 from comity.database.queue.reservations import HostRow, bot_holder

@@ -17,8 +17,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database import records
-from comity.database.ledger import ledger
+from comity.database import ledger, records
 from comity.database.queue import jobs, own_jobs, reservations
 from comity.database.queue.jobs import JobEnd, ReadyHost, WaitingJob
 from comity.database.queue.reservations import bot_holder

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from comity.extract.html_pool import is_light
 from comity.extract.product import FIELDS, parse_config, read_product
-from comity.offload.child_handle import Failed, Failure
-from comity.offload.pool import ChildPool
+from comity.offload.pool import ChildPool, Failed, Failure
 from comity.rules.queue.product import FoundIn, Product
 
 MAX_SECONDS: Final = 20.0

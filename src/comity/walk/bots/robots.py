@@ -27,9 +27,9 @@ from comity.rules.canonical import WebAddress, web_address
 from comity.rules.robots.verdict import RobotsFile, parse_robots
 from comity.telemetry.loops import Loops
 from comity.walk.evidence import robots_evidence_of, taken_down_of
-from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.robots.record import (
     ClientLease,
+    RobotsInForce,
     RobotsRecord,
     noted_as,
     record_of,

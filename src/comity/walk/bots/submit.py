@@ -17,9 +17,8 @@ from uuid import UUID, uuid4
 from sqlalchemy import Connection
 
 from comity.clock import Clock
-from comity.database import records
+from comity.database import ledger, records
 from comity.database.connection import Database
-from comity.database.ledger import ledger
 from comity.database.queue import bot_rows, jobs, own_jobs, policies, reservations, results, webhooks
 from comity.database.queue.jobs import HeldJob, JobEnd
 from comity.database.queue.policies import PolicyRow, SuccessOf

@@ -20,13 +20,13 @@ from math import inf
 from typing import Final, assert_never
 from uuid import UUID, uuid4
 
-from comity.extract.expressions.evaluate import is_unbounded
+from comity.extract.expressions import is_unbounded
 from comity.extract.html_pool import HtmlPool
 from comity.frontier.store import FrontierStore, FrontierUnavailable
 from comity.model.gate import WaitReason
 from comity.model.outcome import Fetched, Outcome, Postponed
 from comity.model.run import EndReason, Exhausted, HostLoad
-from comity.rules.expressions.columns_key import columns_key
+from comity.rules.expressions.printing import columns_key
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink
 from comity.walk.crawl.budget import RunBudget
@@ -49,11 +49,9 @@ from comity.walk.crawl.host_closing import HostCloser
 from comity.walk.crawl.host_opening import HostOpener
 from comity.walk.crawl.hosts import OpenHosts
 from comity.walk.crawl.metering import RunMeter
-from comity.walk.crawl.progress import Progress, RunSummary, forget_outcomes, note_outcome
-from comity.walk.crawl.retrying_thread import RetryingThread
+from comity.walk.crawl.progress import Progress, RunEnd, RunSummary, forget_outcomes, note_outcome
 from comity.walk.crawl.run_record import RunRecord
-from comity.walk.crawl.settling import Settling
-from comity.walk.crawl.summary import RunEnd
+from comity.walk.crawl.settling import RetryingThread, Settling
 from comity.walk.crawl.terms import CrawlTerms
 from comity.walk.read_sitemaps import SitemapReader
 from comity.walk.session.database_thread import DatabaseThread
@@ -61,7 +59,7 @@ from comity.walk.session.leased_host import LeasedHost
 from comity.walk.session.session import LeasesRenewed, Refreshed, Session, SlotFreed
 from comity.walk.settle.settler import RetryTerms, Settled, Settler
 from comity.walk.visit.context import VisitContext
-from comity.walk.visit.extracted import stored_columns
+from comity.walk.visit.details import stored_columns
 
 REFRESH_EVERY_S: Final = 0.2  # how soon operators' edits take effect, and a run's time limit
 _GRACE_S: Final = 25.0  # for what is in flight when a run is stopped; it ends within 30

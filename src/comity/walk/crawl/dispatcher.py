@@ -3,6 +3,10 @@
 There is no task per host or per URL that waits. Hosts that may have something to do now stand in a line; those that
 have something to do later are in a heap by time, with one timer for the earliest; a host whose visit ends joins the
 line again.
+
+Hosts ordered by the time of their next allowed request.
+
+The walk keeps one of these instead of a sleeping task per URL: hosts go in with a time, hosts that are due come out.
 """
 
 from __future__ import annotations
@@ -11,26 +15,26 @@ import asyncio
 import sys
 from asyncio import AbstractEventLoop, Task
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable
+from heapq import heapify, heappop, heappush
 from math import inf
 from types import coroutine
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
-from comity.gate.ready_heap import ReadyHeap
 from comity.model.gate import Reservation, SlotTimeout, Wait, WaitReason
 from comity.model.outcome import Fetched, NotModified, Outcome, Postponed, Refused, Trail
 from comity.walk.crawl.budget import RunBudget
 from comity.walk.crawl.events import Emit, HostDry, VisitEnded, WorkFailed
+from comity.walk.request import Capacity
 from comity.walk.robots.keeper import RobotsPostponed
-from comity.walk.session.capacity import Capacity
-from comity.walk.session.host_phase import Phase
-from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
+from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost, Phase
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.refusals import slot_timed_out
 from comity.walk.visit.visit import Cleared, RobotsWanted, clear, visit
 
 _TICK_LEAST_S: Final = 0.0005
 _UNREAD_MOST: Final = 8  # pages of one host that wait to be read in a child process
+_Host = TypeVar("_Host", bound=Hashable)
 
 
 class Dispatcher:
@@ -343,3 +347,68 @@ def _resume(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any
             awaited = work.send(answer) if raised is None else work.throw(raised)
         except StopIteration:
             return
+
+
+class ReadyHeap(Generic[_Host]):
+    """A heap of hosts, each in it once; equal times come out in the order in which they went in."""
+
+    def __init__(self, capacity: int = 1_000_000) -> None:
+        self._capacity = capacity
+        self._heap: list[tuple[float, int, _Host]] = []
+        self._place: dict[_Host, tuple[float, int]] = {}
+        self._pushes = 0
+
+    def __len__(self) -> int:
+        return len(self._place)
+
+    def __contains__(self, host: _Host) -> bool:
+        return host in self._place
+
+    def push(self, host: _Host, at: float) -> bool:
+        """Set when the host comes due, in place of any earlier word; infinite parks it. False when full."""
+        if at != at:
+            raise ValueError("a host cannot come due at no time at all")
+        if host not in self._place and len(self._place) >= self._capacity:
+            return False
+        self._pushes += 1
+        self._place[host] = (at, self._pushes)
+        if at < inf:
+            heappush(self._heap, (at, self._pushes, host))
+            self._shed()
+        return True
+
+    def remove(self, host: _Host) -> bool:
+        """Forget the host; False if it was not there."""
+        if self._place.pop(host, None) is None:
+            return False
+        self._shed()
+        return True
+
+    def pop_due(self, now: float, limit: int = 1_000) -> list[_Host]:
+        """Take out at most `limit` hosts whose time has come, the longest due first."""
+        due: list[_Host] = []
+        heap, place = self._heap, self._place
+        while heap and heap[0][0] <= now and len(due) < limit:
+            _, push, host = heappop(heap)
+            current = place.get(host)
+            if current is not None and current[1] == push:
+                del place[host]
+                due.append(host)
+        return due
+
+    def next_at(self) -> float:
+        """When the next host comes due; infinite if none will by itself."""
+        heap, place = self._heap, self._place
+        while heap:
+            at, push, host = heap[0]
+            current = place.get(host)
+            if current is not None and current[1] == push:
+                return at
+            heappop(heap)
+        return inf
+
+    def _shed(self) -> None:
+        """Keep entries that were overtaken by a later word from piling up."""
+        if len(self._heap) > 2 * len(self._place) + 64:
+            self._heap = [(at, push, host) for host, (at, push) in self._place.items() if at < inf]
+            heapify(self._heap)

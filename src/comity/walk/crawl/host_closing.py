@@ -28,10 +28,9 @@ from comity.model.run import EndReason, Exhausted
 from comity.rules.canonical import address_of_host
 from comity.rules.endings import HostRecord, HostRunEnd, host_ending, host_reason
 from comity.walk.crawl.host_opening import COUNTED_MOST, checkpoint
-from comity.walk.crawl.progress import HostSummary
-from comity.walk.crawl.summary import LEASE_LOST
+from comity.walk.crawl.progress import LEASE_LOST, HostSummary
 from comity.walk.crawl.terms import CrawlTerms
-from comity.walk.robots.in_force import RobotsInForce
+from comity.walk.robots.record import RobotsInForce
 from comity.walk.session.leased_host import LeasedHost
 
 _MAKES_WAY_FOR: Final = timedelta(minutes=5)

@@ -1,7 +1,7 @@
 """The hosts that a run has open: how each is leased, supplied with URLs and released.
 
 A host that is read on or released has a task here. What may be done with it meanwhile is its phase: see
-`session.host_phase`.
+`session.leased_host`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,8 @@ from comity.walk.crawl.events import Emit, HostsChanged, WorkFailed
 from comity.walk.crawl.hooks import HostShare
 from comity.walk.crawl.host_closing import HostCloser
 from comity.walk.crawl.host_opening import HostOpener
-from comity.walk.crawl.progress import HostSummary, Progress
-from comity.walk.crawl.retrying_thread import RetryingThread
-from comity.walk.crawl.settling import Settling
-from comity.walk.crawl.summary import LEASE_LOST
+from comity.walk.crawl.progress import LEASE_LOST, HostSummary, Progress
+from comity.walk.crawl.settling import RetryingThread, Settling
 from comity.walk.crawl.terms import CrawlTerms
 from comity.walk.login import LoginFailed, LoginPutOff, log_in, log_in_again
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost

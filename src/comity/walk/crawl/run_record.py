@@ -21,8 +21,7 @@ from comity.model.run import FAILURES, EndReason
 from comity.reports.idle import IdleHost, why_idle
 from comity.store.pages import recover
 from comity.store.sink import PageSink
-from comity.walk.crawl.progress import HostSummary, Progress, RunSummary
-from comity.walk.crawl.summary import RunEnd, summary_of
+from comity.walk.crawl.progress import HostSummary, Progress, RunEnd, RunSummary, summary_of
 
 _RUNS_LOOKED_BACK: Final = timedelta(days=30)
 _RUNS_MOST: Final = 1000

@@ -12,11 +12,11 @@ from comity.model.run import HOST_PAGES, Budget, CrawlScope
 from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
 from comity.model.wording import NO_ADVICE, CrawlAdvice
-from comity.rules.site_hosts import SiteHosts
+from comity.rules.seed_list import SiteHosts
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.tracking import TrackingRules
 from comity.rules.url_patterns import PatternRules
-from comity.walk.left_out import LeftOutTerms
+from comity.walk.queue_again import LeftOutTerms
 
 _HOSTS_LEAST: Final = 64
 _HOSTS_FOR_A_REQUEST: Final = 4  # open hosts for each request in flight

@@ -22,8 +22,8 @@ from comity.model.ledger import Purpose
 from comity.model.robots import RobotsAccess, RobotsReading, RobotsUnreachable
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
-from comity.rules.first_contact import NO_TLS, lacks_tls
 from comity.rules.politeness.backoff import retry_delay
+from comity.rules.responses import NO_TLS, lacks_tls
 from comity.rules.robots.access import (
     IGNORED,
     MAX_ROBOTS_REDIRECTS,
@@ -37,8 +37,8 @@ from comity.rules.robots.parse import MAX_BYTES
 from comity.rules.robots.verdict import RobotsFile, parse_robots
 from comity.rules.takedown import Takedowns
 from comity.walk.request import NotStarted, Requests
-from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.robots.record import (
+    RobotsInForce,
     RobotsRecord,
     cache_values,
     is_unread,

@@ -1,35 +1,89 @@
 """robots.txt as the state stores it: the cache row, the file by its digest, and a ledger note.
 
 All three are written in one transaction, so that the ledger can say which file decided at any moment.
+
+The robots.txt of one origin as it is in force now: read, confirmed, or judged by its absence.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import Connection
 
+from comity.database import ledger
 from comity.database import robots as robots_table
 from comity.database.connection import Database
-from comity.database.ledger import ledger
 from comity.database.types import from_seconds, to_seconds
 from comity.model.errors import NotFound, Remedy, RemedyCode
 from comity.model.fetch import FailureKind, Response
-from comity.model.host import Lease
+from comity.model.host import HostError, Lease
 from comity.model.ledger import LedgerNote, NoteKind
-from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsUnreachable
+from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsUnreachable, RobotsVerdict
 from comity.rules.canonical import WebAddress
 from comity.rules.ledger_chain import START, chained, microseconds
 from comity.rules.robots.parse import product_token
-from comity.rules.robots.verdict import RobotsFile, parse_robots, parsed_part
-from comity.walk.robots.in_force import RobotsInForce
+from comity.rules.robots.verdict import AgentRules, RobotsFile, parse_robots, parsed_part
 
 _READ: Final = (RobotsAccess.PARSE, RobotsAccess.UNCHANGED)
 _FAILURES: Final = {str(kind): kind for kind in FailureKind}
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsInForce:
+    """Decides about every URL of one origin until it expires."""
+
+    origin: str
+    reading: RobotsReading
+    file: RobotsFile | None
+    rules: AgentRules | None
+    expires_at: float
+
+    @property
+    def version(self) -> str | None:
+        """The digest of the file that was read."""
+        return self.file.version if self.file is not None else None
+
+    @property
+    def crawl_delay_s(self) -> float | None:
+        """The delay between requests that this origin asks for."""
+        return self.rules.crawl_delay_seconds if self.rules is not None else None
+
+    @property
+    def is_unreachable(self) -> bool:
+        """Whether everything is disallowed only because the file could not be read."""
+        return self.reading.access is RobotsAccess.DISALLOW_ALL
+
+    @property
+    def failure(self) -> HostError | None:
+        """Why the file could not be read."""
+        if not self.is_unreachable:
+            return None
+        status, failure = self.reading.http_status, self.reading.failure
+        code = f"http_{status}" if status is not None else str(failure or "robots_unreachable")
+        sentence = self.reading.reason
+        if failure is FailureKind.DNS_FAILURE:
+            sentence = "the host's name could not be resolved"
+        elif failure is not None and not self.lacks_tls:
+            sentence = f"the host could not be reached ({failure})"
+        return HostError(code, status, sentence)
+
+    @property
+    def lacks_tls(self) -> bool:
+        """Whether nothing speaks TLS where the file should be."""
+        return self.reading.lacks_tls
+
+    def verdict(self, path: str) -> RobotsVerdict:
+        """Decide for a path with its query."""
+        if self.rules is not None:
+            return self.rules.verdict(path)
+        verdict = self.reading.verdict()
+        assert verdict is not None
+        return verdict
 
 
 class RobotsRecord(NamedTuple):

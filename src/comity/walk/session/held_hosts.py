@@ -14,9 +14,9 @@ from typing import Final
 
 from comity.clock import Clock
 from comity.database import hosts as hosts_table
+from comity.database import ledger
 from comity.database import policies as policies_table
 from comity.database.connection import Database
-from comity.database.ledger import ledger
 from comity.leases.leases import Leases
 from comity.model.errors import BadAddress, LeaseLost
 from comity.model.fetch import Cookie

@@ -9,9 +9,8 @@ from math import inf
 from secrets import token_hex
 from typing import Final, Protocol
 
-from comity.model.fetch import Cookie, FetchFailure, FetchRequest, Headers, Response
+from comity.model.fetch import Cookie, DigestLogin, FetchFailure, FetchRequest, Headers, RequestIdentity, Response
 from comity.model.host import HostPolicy
-from comity.model.request_identity import DigestLogin, RequestIdentity
 from comity.rules.canonical import origin_of
 from comity.rules.cookies import cookie_field, cookies_after
 from comity.rules.digest import Challenge, digest_authorization, next_nonce, read_challenges

@@ -1,13 +1,22 @@
-"""One host while its lease is held: its phase, its gate, its limits, its URLs at hand, what a run has seen of it."""
+"""One host while its lease is held: its phase, its gate, its limits, its URLs at hand, what a run has seen of it.
+
+The phases of a host while its lease is held, and every legal move between them: the only place that knows them.
+
+A host that is being read on or given back is a host with a task, not one in another phase: see `crawl.hosts`.
+
+    HELD ──open──▶ READY ──drain──▶ DRAINING ──close──▶ CLOSED ──release──▶ RELEASED
+    (`close` and `lose` are possible from every phase; a LOST host is released, too)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Final
 
 from comity.frontier.host_queue import KEYS_MOST, HostQueue
-from comity.gate.host_gate import HostGate
+from comity.gate import HostGate
 from comity.model.evidence import Evidence
 from comity.model.fetch import FailureKind, FetchFailure, FetchLimits
 from comity.model.frontier import FoundBy, FrontierEntry, LeftOutUrl, SiteLink, Unqueued, UnqueuedCode
@@ -23,12 +32,73 @@ from comity.rules.politeness.pace import limits_for
 from comity.rules.politeness.policy import page_bytes_for_any_door
 from comity.rules.traps.watch import TrapWatch
 from comity.rules.url_patterns import LeftOut, PatternRules, pattern_rules
-from comity.walk.robots.in_force import RobotsInForce
-from comity.walk.session.host_phase import SHUT, Move, Phase, after
+from comity.walk.robots.record import RobotsInForce
 from comity.walk.session.identity import HostIdentity, IdentityOf
 
 UNQUEUED_MOST: Final = 10_000  # URLs recorded as seen and not queued, of one host in one run
 MAX_HOST_WAIT_S: Final = 60.0  # a host that takes no request for longer than this is released meanwhile
+
+
+class Phase(Enum):
+    """What may be done with a host."""
+
+    HELD = "held"
+    """Leased. Requests may start, but no run visits it: not yet, or it was only leased on demand."""
+    READY = "ready"
+    """Open: visits may begin."""
+    DRAINING = "draining"
+    """No visit begins any more. What is under way is finished, redirects included."""
+    CLOSED = "closed"
+    """The gate is shut: no request starts. Those in flight are finished."""
+    LOST = "lost"
+    """The lease is gone, and the gate is shut. What is settled from now on writes nothing."""
+    RELEASED = "released"
+    """Given back and forgotten."""
+
+
+class Move(Enum):
+    """What can happen to a host."""
+
+    OPEN = "open"
+    DRAIN = "drain"
+    CLOSE = "close"
+    LOSE = "lose"
+    RELEASE = "release"
+
+
+class IllegalMove(RuntimeError):
+    """A host cannot make this move from its phase: a mistake of ours."""
+
+
+# A move that comes twice, or too late, leaves a host where it is.
+MOVES: Final[Mapping[Phase, Mapping[Move, Phase]]] = {
+    Phase.HELD: {Move.OPEN: Phase.READY, Move.CLOSE: Phase.CLOSED, Move.LOSE: Phase.LOST},
+    Phase.READY: {Move.DRAIN: Phase.DRAINING, Move.CLOSE: Phase.CLOSED, Move.LOSE: Phase.LOST},
+    Phase.DRAINING: {Move.DRAIN: Phase.DRAINING, Move.CLOSE: Phase.CLOSED, Move.LOSE: Phase.LOST},
+    Phase.CLOSED: {
+        Move.DRAIN: Phase.CLOSED,
+        Move.CLOSE: Phase.CLOSED,
+        Move.LOSE: Phase.LOST,
+        Move.RELEASE: Phase.RELEASED,
+    },
+    Phase.LOST: {
+        Move.DRAIN: Phase.LOST,
+        Move.CLOSE: Phase.LOST,
+        Move.LOSE: Phase.LOST,
+        Move.RELEASE: Phase.RELEASED,
+    },
+    Phase.RELEASED: {Move.DRAIN: Phase.RELEASED, Move.CLOSE: Phase.RELEASED, Move.LOSE: Phase.RELEASED},
+}
+SHUT: Final = frozenset({Phase.CLOSED, Phase.LOST, Phase.RELEASED})
+"""The phases in which no request may start."""
+
+
+def after(phase: Phase, move: Move) -> Phase:
+    """The phase that follows."""
+    following = MOVES[phase].get(move)
+    if following is None:
+        raise IllegalMove(f"a host that is {phase.value} cannot {move.value}")
+    return following
 
 
 @dataclass(slots=True)

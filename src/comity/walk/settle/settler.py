@@ -1,28 +1,30 @@
 """Settle: outcomes become rows, in one transaction for a batch. A host whose lease is lost writes nothing.
 
 Pages go to the store just before it, keyed by their visit, so that repeating is harmless.
+
+Queue links between the hosts of one site, each at its own host. It blocks, and belongs on the database thread.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
+from typing import Final
 from uuid import UUID
 
-from comity.database import records, runs, sitemaps
+from comity.database import hosts, ledger, records, runs, sitemaps, takedowns
 from comity.database.frontier import left_out, unqueued
-from comity.database.ledger import ledger
 from comity.frontier.store import FrontierChange, FrontierStore, FrontierUnavailable, HostSettlement, PutBack
 from comity.leases.leases import Leases
 from comity.model.evidence import Evidence
 from comity.model.expression import StoredColumn
 from comity.model.fetch import FailureKind
-from comity.model.frontier import LINKED_IMAGE_PRIORITY, FrontierEntry, QueuedUrl
+from comity.model.frontier import LINKED_IMAGE_PRIORITY, FrontierEntry, QueuedUrl, SiteLink
 from comity.model.gate import GateMemory, RetryAt
-from comity.model.host import HostProgress, Lease
+from comity.model.host import HostProgress, Lease, Seed
 from comity.model.ledger import LedgerRow
 from comity.model.outcome import (
     Failed,
@@ -38,17 +40,19 @@ from comity.model.outcome import (
     Rejected,
 )
 from comity.model.page import NO_DETAILS, KeptDetails, PageRecord
+from comity.rules.canonical import canonical_host
 from comity.rules.politeness.backoff import retry_decision
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
+from comity.rules.takedown import Takedowns
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink, is_full
-from comity.walk.refresh import requeue_changed
+from comity.walk.queue_again import requeue_changed
 from comity.walk.session.leased_host import Unsettled
 from comity.walk.settle.images import ImageRows, ImageTotals, files_of, write_images
 from comity.walk.settle.rows import ANSWERED, fetch_row, known_before, page_record
-from comity.walk.settle.site_links import queue_site_links
 
 _NEVER = 1e11  # an infinite wait, such as that of an ended lease, is not a date
+_SOURCE: Final = "site"
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,3 +446,40 @@ class Settler:
             return True
         rows.done.append(outcome.entry.key)
         return False
+
+
+def queue_site_links(
+    frontier: FrontierStore, run_id: UUID | None, links: Sequence[SiteLink], now: datetime
+) -> set[str]:
+    """Queue links to other hosts of a site in transactions of their own; gives the hosts that got new URLs.
+
+    They come before the transaction that settles the page: a process that dies in between reads the page again, and
+    queues nothing twice. Other processes settle these hosts and queue links there at the same time. All of them lock
+    the rows of hosts in the order of ids, before anything else, so that none of them waits for another in a circle.
+    """
+    by_host: dict[str, list[SiteLink]] = {}
+    with frontier.change() as change:
+        refused = Takedowns.of(row.domain_or_url for row in takedowns.entries(change.connection))
+        for link in links:
+            if refused.covering_host(link.host) is None:
+                by_host.setdefault(link.host, []).append(link)
+        hosts.add_seeds(change.connection, [Seed(canonical_host(host)) for host in by_host], _SOURCE, lambda _rank: 0)
+    if not by_host:
+        return set()
+    with frontier.change() as change:
+        ids = hosts.ids_of(change.connection, by_host)
+        hosts.lock(change.connection, ids.values())
+        return _add(change, run_id, {ids[host]: found for host, found in by_host.items() if host in ids}, now)
+
+
+def _add(
+    change: FrontierChange, run_id: UUID | None, by_host: Mapping[UUID, Sequence[SiteLink]], now: datetime
+) -> set[str]:
+    change.foresee({host_id: [link.entry for link in found] for host_id, found in by_host.items()})
+    queued: dict[UUID, int] = {}
+    for host_id, found in by_host.items():
+        near = [link.entry for link in found if not link.is_too_deep]
+        deep = [link.entry for link in found if link.is_too_deep]
+        queued[host_id] = change.settle(host_id, run_id, HostSettlement(near, too_deep=deep, lifts=True))
+    hosts.add_discovered(change.connection, queued, now)
+    return {found[0].host for host_id, found in by_host.items() if queued[host_id]}

@@ -13,8 +13,7 @@ from typing import Any, Final
 from comity.extract.html_pool import is_light
 from comity.model.job import ExtractionMethod, JobFound, Listing, ListingKind, SourceType
 from comity.model.source import Source
-from comity.offload.child_handle import Failed, Failure
-from comity.offload.pool import ChildPool
+from comity.offload.pool import ChildPool, Failed, Failure
 
 MAX_SECONDS: Final = 30.0
 MAX_BODY_BYTES: Final = 16 << 20

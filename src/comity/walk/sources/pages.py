@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
+from comity.extract.jobs.systems.answers import post_body_for
 from comity.model.fetch import ContentTypeRules, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.frontier import QueuedUrl
 from comity.model.gate import DoorProfile, SlotTimeout, Wait
@@ -20,7 +21,6 @@ from comity.model.outcome import FetchRow, Postponed, Refused, Trail
 from comity.model.source import KnownPage, Obstacle, PageRead, Reading, Source, Trouble
 from comity.model.wording import counted
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
-from comity.rules.jobs.post_body import post_body_for
 from comity.rules.politeness.backoff import is_retryable, retry_delay
 from comity.rules.url_secrets import masked_url
 from comity.walk.request import Exchange, NotStarted

@@ -16,9 +16,15 @@ from comity.database.sources import rows as sources_table
 from comity.model.schedule import Allocation, Claim, RevisitState, SourcePace, SourceRun, TimeWindow
 from comity.model.source import RunStatus, ScheduleName, Source
 from comity.rules.canonical import resolve_link
-from comity.rules.next_run import base_days, compute_next_run, within_window
+from comity.rules.next_run import (
+    base_days,
+    compute_next_run,
+    is_open,
+    opening_at_or_after,
+    parse_time_window,
+    within_window,
+)
 from comity.rules.revisit import allocate, claim_of, compute_revisit, prior_belief
-from comity.rules.time_window import is_open, opening_at_or_after, parse_time_window
 from comity.schedule.zones import find_zone
 from comity.walk.sources.settle import Planned, RunEnded
 

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Final
 from uuid import UUID
 
-from comity.database.ledger import ledger
+from comity.database import ledger
 from comity.database.sources import rows as sources_table
 from comity.database.sources.rows import page_from, source_from
 from comity.extract.html_pool import HtmlPool
@@ -40,7 +40,7 @@ from comity.model.source import (
     Trouble,
 )
 from comity.rules.canonical import WebAddress, resolve_link
-from comity.rules.jobs.merge_places import joined_over_pages
+from comity.rules.jobs.identity import joined_over_pages
 from comity.rules.jobs.normalize import normalize_listing
 from comity.rules.source_verdict import judge
 from comity.rules.takedown import Takedowns

@@ -13,11 +13,10 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import Connection
 
+from comity.database import ledger, records, runs
 from comity.database import policies as policies_table
-from comity.database import records, runs
 from comity.database.connection import Database
 from comity.database.leases.leasing import memory_values
-from comity.database.ledger import ledger
 from comity.database.sources import postings as postings_table
 from comity.database.sources import rows as sources_table
 from comity.database.sources.rows import source_from
@@ -36,8 +35,7 @@ from comity.model.source import (
     SourceReport,
     SourceStatus,
 )
-from comity.rules.jobs.identity import is_same_link, untracked
-from comity.rules.jobs.merge_places import are_same_places, is_elsewhere
+from comity.rules.jobs.identity import are_same_places, is_elsewhere, is_same_link, untracked
 from comity.rules.jobs.normalize import is_same_text
 from comity.rules.jobs.words import alike
 from comity.walk.session.leased_host import LeasedHost

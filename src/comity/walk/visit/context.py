@@ -10,7 +10,7 @@ from comity.extract.html_pool import HtmlPool
 from comity.model.fetch import DEFAULT_LIMITS, FetchLimits
 from comity.model.page import NO_DETAILS, KeptDetails
 from comity.model.run import CrawlScope
-from comity.rules.site_hosts import SiteHosts
+from comity.rules.seed_list import SiteHosts
 from comity.rules.takedown import Takedowns
 from comity.rules.tracking import TrackingRules
 from comity.rules.url_patterns import PatternRules, UrlRules, url_rules

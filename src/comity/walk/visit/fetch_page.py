@@ -18,8 +18,8 @@ from comity.rules.canonical import WebAddress, resolve_link
 from comity.rules.url_patterns import url_rules
 from comity.walk.evidence import robots_evidence
 from comity.walk.request import Exchange, NotStarted
-from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.robots.keeper import RobotsPostponed
+from comity.walk.robots.record import RobotsInForce
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.refusals import busy, denied, postponed

@@ -20,13 +20,12 @@ from comity.model.page import Extraction, HtmlPage, PageDirectives
 from comity.rules.canonical import resolve_link
 from comity.rules.content_type import media_type
 from comity.rules.directives import read_directives
-from comity.rules.login_wall import is_login_wall
+from comity.rules.responses import is_login_wall
 from comity.rules.traps.watch import PageWatch
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.admit import admit_images, admit_links, withhold_links
 from comity.walk.visit.context import VisitContext
-from comity.walk.visit.details import links_with_outcomes
-from comity.walk.visit.extracted import extracted_values
+from comity.walk.visit.details import extracted_values, links_with_outcomes
 
 _NOTHING = Extraction()
 _UNSAID: Final = ((), ())

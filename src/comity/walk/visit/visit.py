@@ -41,13 +41,13 @@ from comity.model.wording import counted
 from comity.rules.admission import ROBOTS_UNKNOWN, Admitted, DenialCode, Denied, PatternCheck, admit, of_fetch
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
-from comity.rules.expressions.columns_key import has_columns
-from comity.rules.first_contact import without_tls
+from comity.rules.expressions.printing import has_columns
+from comity.rules.responses import without_tls
 from comity.rules.url_secrets import masked_url
 from comity.walk.evidence import robots_evidence
 from comity.walk.request import Exchange, NotStarted
-from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.robots.keeper import NEVER_ASKED
+from comity.walk.robots.record import RobotsInForce
 from comity.walk.session.identity import HostIdentity
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext

@@ -11,9 +11,9 @@ from typing import Any, Final
 import typer
 from typer.core import TyperCommand
 
+from comity.doors.cli.crawl.options import CRAWL
 from comity.doors.cli.help_text import PlainHelpGroup, reflow, render_examples
-from comity.doors.cli.option_groups import takes
-from comity.doors.cli.request_options import CRAWL
+from comity.doors.cli.options import takes
 
 # Some releases of typer bundle their own click, so the class is taken from typer itself.
 _COMMAND: Final[Any] = TyperCommand.__mro__[1]

@@ -9,7 +9,7 @@ import typer
 
 from comity.doors.cli.audit.options import FailOnOption, ReportOption, TablesOption, check_places
 from comity.doors.cli.audit.results import Results, deliver
-from comity.doors.cli.crawl.options import LINKS, SPEED, AllowNetworkOption, option, switch
+from comity.doors.cli.crawl.options import CARRIED, LINKS, SPEED, AllowNetworkOption, option, request_settings, switch
 from comity.doors.cli.options import (
     Invocation,
     JsonOption,
@@ -19,7 +19,6 @@ from comity.doors.cli.options import (
     warn_missing_contact,
 )
 from comity.doors.cli.output import note
-from comity.doors.cli.request_options import CARRIED, request_settings
 from comity.model.errors import BadInput
 from comity.model.run import EndReason
 from comity.run.signals import INTERRUPTED

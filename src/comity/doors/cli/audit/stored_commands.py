@@ -102,6 +102,6 @@ def compare(
 
 
 def _stored(invocation: Invocation, name: str, *, earlier_than: AuditInfo | None = None) -> StoredAudit:
-    from comity.reports.audit.find import find_audit
+    from comity.reports.audit.stored import find_audit
 
     return find_audit(Path(invocation.settings.audits), name, earlier_than=earlier_than)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from comity.doors.cli.crawl.options import (
+    CARRIED,
+    CRAWL,
     NO_LINES,
     SCOPE_OPTIONS,
     STORED_OPTIONS,
@@ -30,12 +32,12 @@ from comity.doors.cli.crawl.options import (
     UpdateStaleOption,
     VerboseOption,
     option,
+    request_settings,
     scope_settings,
     stored_settings,
 )
 from comity.doors.cli.crawl.rendering import VisitLines, summary_document, write_idle, write_summary
 from comity.doors.cli.help_text import command
-from comity.doors.cli.option_groups import takes
 from comity.doors.cli.options import (
     Invocation,
     JsonOption,
@@ -43,10 +45,10 @@ from comity.doors.cli.options import (
     check_number,
     name_options_in_errors,
     read_invocation,
+    takes,
     warn_missing_contact,
 )
 from comity.doors.cli.output import note, write_json
-from comity.doors.cli.request_options import CARRIED, CRAWL, request_settings
 from comity.model.errors import BadInput
 from comity.run.signals import INTERRUPTED
 

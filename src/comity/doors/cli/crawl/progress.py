@@ -11,9 +11,8 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from comity.doors.cli.crawl.rendering import render_bytes
-from comity.doors.cli.output import counted
-from comity.doors.cli.table_layout import width_of
-from comity.rules.time_left import BudgetLeft, render_seconds, rendered, seconds_for, steadied, time_left
+from comity.doors.cli.output import counted, width_of
+from comity.rules.budget import BudgetLeft, render_seconds, rendered, seconds_for, steadied, time_left
 
 if TYPE_CHECKING:
     from comity.assemble import State

@@ -1,4 +1,7 @@
-"""`comity domains …` and `comity recalculate-priorities`: what is known of hosts, and what may be done to them."""
+"""`comity domains …` and `comity recalculate-priorities`: what is known of hosts, and what may be done to them.
+
+Older scripts use other names for some of these commands; each is the same command.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,14 @@ def register(root: typer.Typer) -> None:
     from comity.doors.cli.domains import commands
 
     root.add_typer(app, name="domains", rich_help_panel="Hosts")
-    from comity.doors.cli.domains import backfill  # noqa: F401  # adds its command to `app`, after the others
 
     examples = ("comity recalculate-priorities",)
     command(root, "recalculate-priorities", examples=examples, panel="Hosts")(commands.recalculate_priorities)
+    for old, example, new, function in (
+        ("domain-status", "domain-status --status blocked", "domains list", commands.list_domains),
+        ("domain-info", "domain-info example.com", "domains info", commands.show_domain),
+        ("domain-reset", 'domain-reset example.com --reason "manual review"', "domains reset", commands.reset_domain),
+        ("top-domains", "top-domains --limit 5", "domains top", commands.top_domains),
+    ):
+        short_help = f"The same as `comity {new}`."
+        command(root, old, examples=(f"comity {example}",), panel="Older names", short_help=short_help)(function)

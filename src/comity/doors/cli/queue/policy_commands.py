@@ -10,13 +10,7 @@ import typer
 
 from comity.doors.cli.csv_output import CsvOption, check_one_format
 from comity.doors.cli.help_text import command
-from comity.doors.cli.options import (
-    JsonOption,
-    StateOption,
-    check_number,
-    name_options_in_errors,
-    read_invocation,
-)
+from comity.doors.cli.options import JsonOption, StateOption, check_number, name_options_in_errors, read_invocation
 from comity.doors.cli.output import Cell, write_line
 from comity.doors.cli.queue import policies as app
 from comity.doors.cli.queue.listing import MOST_LISTED, note_more, write_report, write_rows
@@ -295,8 +289,7 @@ def import_file(
     invocation = read_invocation(context, state, as_json)
     from comity.model.source_import import MOST_FILE_BYTES
     from comity.operate.queue import PolicyImportTerms, import_policies
-    from comity.rules.queue.policy_list import read_policy_list
-    from comity.rules.row_list import format_of
+    from comity.rules.row_list import format_of, read_policy_list
 
     kind = format_of(file)
     try:

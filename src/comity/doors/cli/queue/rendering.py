@@ -6,16 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from comity.doors.cli.output import (
-    Cell,
-    Column,
-    Row,
-    counted,
-    render_time,
-    write_line,
-    write_pairs,
-    write_table,
-)
+from comity.doors.cli.output import Cell, Column, Row, counted, render_time, write_line, write_pairs, write_table
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:

@@ -91,14 +91,13 @@ def schedule(
     visits_per_day = max(sources / 3, 1 / days) if budget is None else budget
     _check(sources, days, visits_per_day, spread, median_days)
     _check_plot(plot)
-    from comity.schedule.simulate import SimulationPlan
-    from comity.schedule.synthetic import Process, WorldPlan
+    from comity.schedule.simulate import Process, SimulationPlan, WorldPlan
 
     world = WorldPlan(sources, days, Process(process.value), 1 / median_days, spread, seed)
     comparisons = _run(SimulationPlan(world, visits_per_day), _SWEPT if plot is not None else (1.0,))
     asked = next(each for each in comparisons if each.plan.visits_per_day == visits_per_day)
     if plot is not None:
-        from comity.doors.cli.simulate.plot import draw
+        from comity.doors.cli.simulate.rendering import draw
 
         plot.write_text(draw(comparisons, asked), encoding="utf-8")
     from comity.doors.cli.simulate.rendering import comparison_document, write_comparison
@@ -114,8 +113,7 @@ def schedule(
 
 def _run(plan: SimulationPlan, factors: tuple[float, ...]) -> list[Comparison]:
     from comity.doors.cli.progress_bars import ProgressBars
-    from comity.schedule.contenders import Schedule
-    from comity.schedule.simulate import sweep
+    from comity.schedule.simulate import Schedule, sweep
 
     done = 0
     with ProgressBars() as bars:

@@ -16,6 +16,9 @@ app = group(
 
 def register(root: typer.Typer) -> None:
     """Add the commands of this package."""
-    from comity.doors.cli.sources import manage, run  # noqa: F401  # each adds its commands to `app`
+    from comity.doors.cli.sources import (
+        manage,  # noqa: F401  # each adds its commands to `app`
+        run,  # noqa: F401  # each adds its commands to `app`
+    )
 
     root.add_typer(app, name="sources", rich_help_panel="Sources")

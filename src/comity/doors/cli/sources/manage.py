@@ -1,8 +1,11 @@
-"""`comity sources …`: add, list and change sources."""
+"""`comity sources …`: add, list and change sources.
+
+The options of the columns of a source, declared once for every command that takes them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -10,18 +13,19 @@ import typer
 
 from comity.doors.cli.csv_output import CsvOption, check_one_format, column_names, write_csv
 from comity.doors.cli.help_text import command
-from comity.doors.cli.option_groups import takes, used
 from comity.doors.cli.options import (
     Invocation,
     JsonOption,
+    OptionGroup,
     StateOption,
     check_number,
     name_options_in_errors,
     read_invocation,
+    takes,
+    used,
 )
 from comity.doors.cli.output import Cell, counted, note, write_json, write_line
 from comity.doors.cli.sources import app
-from comity.doors.cli.sources.options import COLUMNS, SourceArgument, option, used_columns
 from comity.doors.cli.sources.rendering import source_document, write_import, write_source, write_sources
 from comity.model.errors import BadInput
 
@@ -32,6 +36,61 @@ if TYPE_CHECKING:
 
 MOST_LISTED: Final = 10_000
 _LIST: Final = "A list of sources"
+
+
+def option(name: str, metavar: str, text: str) -> Any:
+    """An option with a value."""
+    return typer.Option(name, metavar=metavar, help=text)
+
+
+SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", help="A source: its URL or its id.")]
+TypeOption = Annotated[str | None, option("--type", "html|rss|api", "What the URL returns. Default html.")]
+HintOption = Annotated[
+    str | None, option("--parser-hint", "JSON|@FILE", "How to read the page, if it cannot be detected.")
+]
+CountryOption = Annotated[str | None, option("--country", "XX", "The country of the organisation: two letters.")]
+_COLUMNS: Final[OptionGroup] = {
+    "org_name": Annotated[str | None, option("--org-name", "TEXT", "The organisation.")],
+    "source_type": TypeOption,
+    "org_type": Annotated[
+        str | None,
+        option("--org-type", "un|ingo|ngo|academic|…", "The kind of organisation; it sets the default frequency."),
+    ],
+    "parser_hint": HintOption,
+    "crawl_frequency_days": Annotated[
+        int | None,
+        option("--crawl-frequency-days", "N", "Days between runs. The default depends on the kind of organisation."),
+    ],
+    "time_window": Annotated[
+        str | None,
+        option("--time-window", "HH:MM-HH:MM", "The hours in which to read it, in the time zone of the organisation."),
+    ],
+    "country": CountryOption,
+    "time_zone": Annotated[str | None, option("--time-zone", "NAME", "Its time zone, such as Africa/Nairobi.")],
+    "schedule": Annotated[
+        str | None, option("--schedule", "s0|adaptive", "Fixed rules (s0), or by the rate of changes (adaptive).")
+    ],
+    "importance": Annotated[
+        float | None, option("--importance", "N", "The weight of its changes in the adaptive schedule. Default 1.")
+    ],
+}
+
+
+def _used_columns(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns that were named, with the content of a hint's file."""
+    named = used(columns)
+    return named | ({"parser_hint": read_hint(named["parser_hint"])} if "parser_hint" in named else {})
+
+
+def read_hint(text: str | None) -> str | None:
+    """The hint itself, or the content of the file that is named with an @."""
+    if text is None or not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise BadInput(f"--parser-hint: {text[1:]} cannot be read: {reason}") from None
 
 
 @command(
@@ -46,7 +105,7 @@ _LIST: Final = "A list of sources"
         "comity sources add --from sources.csv --dry-run",
     ),
 )
-@takes(columns=COLUMNS)
+@takes(columns=_COLUMNS)
 def add(
     context: typer.Context,
     columns: dict[str, Any],
@@ -84,7 +143,7 @@ def add(
     With --from, every row of the file is reported. If one row is refused, nothing is added. The first line names the
     columns: careers_url (or url), org_name, org_type, source_type, country … See docs/analysts.md.
     """
-    columns = used_columns(columns)
+    columns = _used_columns(columns)
     if file is None:
         for name, is_used in (("--update", update), ("--skip-bad", skip_bad), ("--dry-run", dry_run)):
             if is_used:
@@ -115,7 +174,7 @@ def _add_one(invocation: Invocation, url: str, columns: dict[str, Any], *, propo
 
 def _add_list(invocation: Invocation, file: str, terms: ImportTerms) -> None:
     from comity.operate.import_sources import import_sources
-    from comity.rules.source_list import format_of, read_source_list
+    from comity.rules.row_list import format_of, read_source_list
 
     kind = format_of(file)
     try:
@@ -196,7 +255,7 @@ def list_all(
         'comity sources edit https://example.org/careers --time-window ""',
     ),
 )
-@takes(columns=COLUMNS)
+@takes(columns=_COLUMNS)
 def edit(
     context: typer.Context,
     columns: dict[str, Any],
@@ -210,7 +269,7 @@ def edit(
     from comity.operate.sources import check_columns, edit_source, ignored_settings
     from comity.reports.sources import find_source
 
-    changes = used({"careers_url": url}) | used_columns(columns)
+    changes = used({"careers_url": url}) | _used_columns(columns)
     with name_options_in_errors(changes):
         check_columns(**changes)
     with invocation.open_existing() as opened:

@@ -8,19 +8,19 @@ import typer
 
 from comity.doors.cli.csv_output import CsvOption, check_one_format, column_names, write_csv
 from comity.doors.cli.help_text import command
-from comity.doors.cli.option_groups import used
 from comity.doors.cli.options import (
     JsonOption,
     StateOption,
     check_number,
     name_options_in_errors,
     read_invocation,
+    used,
     warn_missing_contact,
 )
 from comity.doors.cli.output import Cell, note, render_time, write_json, write_line, write_pairs
 from comity.doors.cli.sources import app
-from comity.doors.cli.sources.manage import MOST_LISTED
-from comity.doors.cli.sources.options import (
+from comity.doors.cli.sources.manage import (
+    MOST_LISTED,
     CountryOption,
     HintOption,
     SourceArgument,

@@ -20,9 +20,8 @@ from comity.doors.web.errors import error_responses
 from comity.doors.web.requests import AuditRequest, Limit, Line
 from comity.doors.web.services import Services, WebServices
 from comity.reports.audit.build import compare_stored, report_of
-from comity.reports.audit.find import find_audit
 from comity.reports.audit.html import report_policy
-from comity.reports.audit.stored import StoredAudit, stored_audits
+from comity.reports.audit.stored import StoredAudit, find_audit, stored_audits
 from comity.run.audit.advice import advice_for
 
 router = Router(Audience.ADMIN, prefix="/admin/audits", tags=["audits"])

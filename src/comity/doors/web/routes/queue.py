@@ -66,7 +66,7 @@ from comity.reports.queue import (
     raw_html_of,
     result_of_job,
 )
-from comity.rules.queue.policy_list import read_policy_list
+from comity.rules.row_list import read_policy_list
 
 _LIST_BODY_BYTES: Final = 8_000_000
 _LIST_FORMATS: Final = {

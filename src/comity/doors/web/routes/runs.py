@@ -10,14 +10,7 @@ from uuid import UUID
 
 from fastapi import Path, Query
 
-from comity.doors.schemas.runs import (
-    RunDetailView,
-    RunHostView,
-    RunList,
-    RunProgressView,
-    RunStarted,
-    RunView,
-)
+from comity.doors.schemas.runs import RunDetailView, RunHostView, RunList, RunProgressView, RunStarted, RunView
 from comity.doors.web.audiences import LARGE_BODY_BYTES, Audience, Router
 from comity.doors.web.errors import ApiError, error_responses
 from comity.doors.web.requests import CrawlRequest, Limit, ResumeRequest, Text
@@ -25,8 +18,8 @@ from comity.doors.web.services import Services, WebServices
 from comity.model.errors import BadInput, HostBusy
 from comity.operate.runs import request_stop
 from comity.reports.runs import find_run, hosts_of_run, list_crawl_runs
+from comity.rules.budget import seconds_for
 from comity.rules.page_cursor import LONGEST_CURSOR, read_cursor, write_cursor
-from comity.rules.time_left import seconds_for
 from comity.run.crawl.hosted import CrawlOrder, order_to_resume
 
 router = Router(Audience.ADMIN, max_body_bytes=LARGE_BODY_BYTES, prefix="/admin/crawl/runs", tags=["crawl"])

@@ -58,7 +58,7 @@ from comity.operate.sources import (
     test_fetch,
 )
 from comity.reports.sources import list_sources, next_run
-from comity.rules.source_list import read_source_list
+from comity.rules.row_list import read_source_list
 
 router = Router(Audience.ADMIN, max_body_bytes=LARGE_BODY_BYTES, prefix="/admin/sources", tags=["sources"])
 _LIST_BODY_BYTES: Final = 8_000_000

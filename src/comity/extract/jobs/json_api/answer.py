@@ -2,6 +2,8 @@
 
 Items that are plainly there but cannot be used say nothing about openings: an API that renamed `title` has as many jobs
 as the day before. The listing then says what is missing and which hint would help.
+
+JSON Feed (jsonfeed.org, version 1 and 1.1): takes a value, returns jobs; an item needs no address of its own.
 """
 
 from __future__ import annotations
@@ -13,8 +15,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from comity.extract.jobs.addresses import query_of, resolve
-from comity.extract.jobs.feeds.feed import no_jobs_because
-from comity.extract.jobs.feeds.json_feed import is_json_feed, read_json_feed
+from comity.extract.jobs.feeds import no_jobs_because
 from comity.extract.jobs.json_api.items import (
     LIST_NAME,
     MOST_JOBS,
@@ -27,10 +28,19 @@ from comity.extract.jobs.json_api.items import (
     trouble_in,
     unwrapped,
 )
-from comity.extract.jobs.json_api.mapping import has_items, items_of, mapped_jobs, members_at, missing_in
-from comity.extract.jobs.json_api.values import first_filled
+from comity.extract.jobs.json_api.mapping import (
+    first_filled,
+    has_items,
+    items_of,
+    mapped_jobs,
+    members_at,
+    missing_in,
+    text_of_value,
+)
 from comity.extract.jobs.structured import postings_in
 from comity.extract.jobs.systems.answers import find_system, missing_in_system, next_offset, system_items, system_jobs
+from comity.extract.jobs.text import job, plain
+from comity.extract.jobs.words.labels import labelled_fields
 from comity.extract.jobs.words.titles import is_job_title
 from comity.model.job import ExtractionMethod, JobFound, Listing, ListingKind
 from comity.model.parser_hint import MappingHint, ParserHint, SystemHint
@@ -97,7 +107,7 @@ def _read(value: object, url: str, hint: ParserHint | None) -> Listing:
         if not jobs:
             return Listing(ListingKind.NO_OPENINGS, message=f"{row.system} lists no jobs")
         return with_unusable(jobs, len(items), following, "items")
-    if is_json_feed(value) and next(postings_in(value), None) is None:
+    if _is_json_feed(value) and next(postings_in(value), None) is None:
         return _feed(value, url)
     jobs, count = counted_jobs(value, url=url)
     if jobs:
@@ -130,7 +140,7 @@ def _by_hint(value: object, url: str, hint: MappingHint) -> Listing:
 
 
 def _feed(value: object, url: str) -> Listing:
-    feed = read_json_feed(value, url=url)
+    feed = _read_json_feed(value, url=url)
     if other := no_jobs_because(feed.jobs, title=feed.title, url=url, recordings=feed.recordings):
         return Listing(ListingKind.NOTHING_FOUND, message=other)
     if feed.jobs:
@@ -283,3 +293,68 @@ def _title_key(members: list[dict[str, object]]) -> str:
         if rank > best[0]:
             best = (rank, key[:_LONGEST_KEY])
     return best[1]
+
+
+class JsonFeedRead(NamedTuple):
+    """What a feed holds."""
+
+    jobs: list[JobFound]
+    items: int
+    title: str
+    recordings: int
+
+
+def _is_json_feed(value: object) -> bool:
+    """Whether a value says that it is a feed."""
+    return isinstance(value, dict) and "jsonfeed.org/version" in str(value.get("version", ""))[:100]
+
+
+def _read_json_feed(value: object, *, url: str) -> JsonFeedRead:
+    """Take the jobs of a feed."""
+    feed = value if isinstance(value, dict) else {}
+    said = feed.get("items")
+    items = [item for item in said[: 2 * MOST_JOBS] if isinstance(item, dict)] if isinstance(said, list) else []
+    home = resolve(text_of_value(feed.get("home_page_url")), url) or url
+    language = text_of_value(feed.get("language"))[:20]
+    fields = fields_of([{**item, **_extension(item)} for item in items[:20]])
+    jobs = [found for item in items if (found := _job(item, fields, url=url, home=home, language=language))]
+    recordings = sum(map(_has_recording, items))
+    return JsonFeedRead(jobs[:MOST_JOBS], len(items), plain(text_of_value(feed.get("title"))), recordings)
+
+
+def _job(
+    item: dict[str, object], fields: dict[str, list[str]], *, url: str, home: str, language: str
+) -> JobFound | None:
+    whole = {**item, **_extension(item)}
+    said = {field: first_value(whole, keys) for field, keys in fields.items() if field not in ("title", "apply_url")}
+    description = text_of_value(item.get("content_text") or item.get("content_html") or item.get("summary"))
+    for name, value in labelled_fields(plain(description, 4000)).items():
+        if not said.get(name):
+            said[name] = value
+    said["description_snippet"] = description
+    said["posted_raw"] = text_of_value(item.get("date_published")) or said.get("posted_raw", "")
+    said["language"] = text_of_value(item.get("language")) or language
+    # Version 1 lets an address be the identifier; a name such as a tag: URI is none of the employer's.
+    name = text_of_value(item.get("id"))
+    addresses = (resolve(text_of_value(item.get(key)), url) for key in ("url", "external_url"))
+    address = next(filter(None, addresses), "") or (resolve(name, url) if name.startswith("http") else "")
+    said["reference"] = "" if address else name.rstrip("/").replace("/", ":").rpartition(":")[2]
+    return job(
+        title=text_of_value(item.get("title")), apply_url=address or home, found_by=ExtractionMethod.FEED, **said
+    )
+
+
+def _extension(item: dict[str, object]) -> dict[str, object]:
+    """What publishers add: objects whose name begins with an underscore."""
+    added: dict[str, object] = {}
+    for key, value in item.items():
+        if key.startswith("_") and isinstance(value, dict):
+            added |= {name: inner for name, inner in value.items() if name not in item}
+    return added
+
+
+def _has_recording(item: dict[str, object]) -> bool:
+    attached = item.get("attachments")
+    members = attached[:20] if isinstance(attached, list) else []
+    types = (str(member.get("mime_type", "")) for member in members if isinstance(member, dict))
+    return any(kind.startswith(("audio/", "video/")) for kind in types)

@@ -9,8 +9,7 @@ import re
 from typing import Final
 
 from comity.extract.jobs.page.outline import Outline
-from comity.extract.jobs.page.places import is_known_place, is_name, is_place
-from comity.extract.jobs.text import MAX_DESCRIPTION, clip, collapse
+from comity.extract.jobs.text import MAX_DESCRIPTION, clip, collapse, is_known_place, is_name, is_place
 from comity.extract.jobs.words.dates import DATE, before_deadline, deadline_in, is_open_ended
 from comity.extract.jobs.words.labels import (
     TAKEN_VERBATIM,

@@ -2,24 +2,29 @@
 
 The score is a sum of shares: how many titles read like jobs, how many items have a deadline, what the heading above
 and the page itself say; headlines, events, people and navigation count against it. Bench: bench/extraction.py.
+
+Items of a list compared column by column: the same position holds the same kind of value in each item.
+
+A little-known town stands where other items have well-known towns; a department stands where no item has a town. This
+holds in any language.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right, insort
+from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from comity.extract.jobs.addresses import own_query, path_of
 from comity.extract.jobs.page.candidates import Group, Item, groups_of
-from comity.extract.jobs.page.columns import settle_places
-from comity.extract.jobs.page.fields import guessed_fields
+from comity.extract.jobs.page.fields import GUESSED, SPLIT, guessed_fields
 from comity.extract.jobs.page.outline import HEADINGS, Outline
-from comity.extract.jobs.page.places import is_known_place
-from comity.extract.jobs.text import collapse, job
-from comity.extract.jobs.words.dates import deadline_in
+from comity.extract.jobs.text import collapse, is_known_place, job, may_be_known
+from comity.extract.jobs.words.dates import DATE, deadline_in
+from comity.extract.jobs.words.labels import labelled, meaning_of
 from comity.extract.jobs.words.pages import (
     APPLY_WORDS,
     BYLINE,
@@ -27,6 +32,7 @@ from comity.extract.jobs.words.pages import (
     CLOSED_HEADING,
     CLOSED_MARK,
     COUNT_OF_JOBS,
+    EMPLOYMENT,
     JOB_CLASS,
     JOB_PATH,
     NO_OPENINGS,
@@ -36,7 +42,7 @@ from comity.extract.jobs.words.pages import (
     OPENINGS_HEADING,
     SYSTEM_HOST,
 )
-from comity.extract.jobs.words.titles import is_job_title, is_navigation, is_news_title
+from comity.extract.jobs.words.titles import is_generic, is_job_title, is_navigation, is_news_title
 from comity.model.job import ExtractionMethod, JobFound
 
 LEAST_SCORE: Final = 3.25
@@ -56,6 +62,13 @@ _TELLING: Final = frozenset({"deadline_raw", "posted_raw", "location_raw", "empl
 _YEAR: Final = re.compile(r"(?<!\d)(?:20[2-4]\d|14[0-4]\d|25[6-9]\d)(?!\d)")
 _LONGEST_TITLE: Final = 160
 _MOST_TITLE_WORDS: Final = 16
+_MOST_ITEMS: Final = 500
+_MOST_TEXTS: Final = 60
+_LONGEST: Final = 60
+_LEAST_VOTES: Final = 2
+_LEAST_SHARE: Final = 0.3
+_LEAST_UNKNOWN: Final = 3
+_Column = tuple[str, int]
 
 
 class Fluency(Enum):
@@ -100,7 +113,7 @@ def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], fl
     runs = [run for group in groups_of(outline, page.url) for run in _runs(outline, group, room)]
     runs = [run for run in runs if run.items]
     for run in runs:
-        settle_places(outline, run.items, run.fields)
+        _settle_places(outline, run.items, run.fields)
         _place_by_heading(outline, run)
         _drop_strangers(run)
         run.score = _score(outline, run, page)
@@ -358,3 +371,73 @@ def _job(outline: Outline, item: Item, fields: dict[str, str]) -> JobFound | Non
     if "deadline_raw" not in fields and (deadline := deadline_in(item.title)):
         fields = {**fields, "deadline_raw": deadline}
     return job(title=item.title, apply_url=item.link.url, found_by=found_by, **fields)
+
+
+def _settle_places(outline: Outline, items: list[Item], fields: list[dict[str, str]]) -> None:
+    """Fill in places from the column in which others have theirs, and drop guesses from a column without any."""
+    if len(items) < 2:
+        for said in fields:
+            said.pop(GUESSED, None)
+        return
+    cells = [_cells(outline, item) for item in items[:_MOST_ITEMS]]
+    votes: Counter[_Column] = Counter()
+    sure: Counter[_Column] = Counter()
+    filled: Counter[_Column] = Counter()
+    for texts, said in zip(cells, fields, strict=False):
+        for place, text in texts.items():
+            filled[place] += 1
+            if is_known_place(text):
+                sure[place] += 1
+            if text == said.get("location_raw") and GUESSED not in said:
+                votes[place] += 1
+    column = _best(votes, sure, filled, len(cells))
+    for texts, said in zip(cells, fields, strict=False):
+        is_guess = said.pop(GUESSED, None) is not None
+        named = said.get("location_raw", "")
+        if column is not None and (not named or is_guess) and (text := texts.get(column, "")) and _may_be_place(text):
+            said["location_raw"] = text
+        elif is_guess and column is None and len(cells) >= _LEAST_UNKNOWN and may_be_known(named):
+            del said["location_raw"]
+    for said in fields[_MOST_ITEMS:]:
+        said.pop(GUESSED, None)
+
+
+def _best(votes: Counter[_Column], sure: Counter[_Column], filled: Counter[_Column], size: int) -> _Column | None:
+    """The column in which places stand: by those that were recognised, else by well-known places."""
+    for counter in (votes, sure):
+        ranked = sorted(counter, key=lambda column: (-counter[column], -filled[column]))
+        if ranked and counter[ranked[0]] >= max(_LEAST_VOTES, _LEAST_SHARE * size):
+            return ranked[0]
+    return None
+
+
+def _may_be_place(text: str) -> bool:
+    return (
+        2 <= len(text) <= _LONGEST
+        and labelled(text) is None
+        and meaning_of(text) is None
+        and not DATE.search(text)
+        and not EMPLOYMENT.search(text)
+        and not is_generic(text)
+        and any(map(str.isalpha, text))
+    )
+
+
+def _cells(outline: Outline, item: Item) -> dict[_Column, str]:
+    """Texts of an item by where they stand: the elements around each, and its part of a line with separators."""
+    cells: dict[_Column, str] = {}
+    counts: Counter[str] = Counter()
+    for index in outline.text_range(item.start, item.end)[:_MOST_TEXTS]:
+        text = outline.texts[index]
+        owner = outline.text_owners[index]
+        if text == "\n" or index in item.title_texts or outline.chrome[owner] or not (line := collapse(text[:300])):
+            continue
+        around = [owner, *(near for near in outline.ancestors(owner, 6) if near >= item.start)]
+        path = ">".join(f"{outline.tags[near]}.{outline.names[near][:40]}" for near in around)
+        counts[path] += 1
+        for part, said in enumerate(SPLIT.split(line)[:8]):
+            bare = said.strip(" ,;:–—-|")
+            bare = bare[1:-1] if bare[:1] == "(" and bare[-1:] == ")" else bare
+            if bare:
+                cells[(f"{path} {counts[path]}", part)] = bare
+    return cells

@@ -7,7 +7,7 @@ from typing import Final
 
 from turbohtml import Document, Element
 
-from comity.extract.expressions.evaluate import Evaluator
+from comity.extract.expressions import Evaluator
 from comity.extract.jobs.addresses import resolve
 from comity.extract.jobs.json_api.mapping import FIELD_NAMES
 from comity.extract.jobs.text import job

@@ -2,22 +2,32 @@
 
 Each system is a row: the form of its address, the keys of its items, and where the fields are. A row is found by
 address or, where an organisation serves the same JSON under its own name, by shape.
+
+Applicant systems that list jobs only by POST: takes an address, returns the request body that their own pages send.
+
+Workday lists jobs at /wday/cxs/TENANT/SITE/jobs, twenty at a time, and takes the offset from the body. The same figures
+are put into the address, so that every page has an address of its own.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import parse_qsl, urlsplit
 
 from comity.extract.jobs.addresses import query_of, with_query
-from comity.extract.jobs.json_api.mapping import has_items, items_of, mapped_jobs, missing_in
-from comity.extract.jobs.json_api.values import find
+from comity.extract.jobs.json_api.mapping import find, has_items, items_of, mapped_jobs, missing_in
 from comity.model.job import ExtractionMethod, JobFound
 from comity.model.parser_hint import ApplicantSystem, HintField, HintProblem, JsonPath, MappingHint, Template
-from comity.rules.jobs.post_body import PAGE_LENGTH
 from comity.rules.parser_hint import json_path, template
+
+_PAGE_LENGTH: Final = 20  # more are refused
+_WORKDAY: Final = re.compile(r"/wday/cxs/[^/]+/[^/]+/jobs/?", re.IGNORECASE)
+_LONGEST_NUMBER: Final = 6
+_LONGEST_SEARCH: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,11 +371,11 @@ def _next_of_finder(value: object, url: str) -> str:
 def _next_of_workday(value: dict[str, object], url: str) -> str:
     """A full page has another behind it, unless the total says otherwise, which only the first page tells."""
     query, shown, total = query_of(url), value.get("jobPostings"), value.get("total")
-    offset, limit = query.get("offset", "0"), query.get("limit", str(PAGE_LENGTH))
+    offset, limit = query.get("offset", "0"), query.get("limit", str(_PAGE_LENGTH))
     if not (isinstance(shown, list) and all(len(said) < 7 and said.isdecimal() for said in (offset, limit))):
         return ""
     following = int(offset) + len(shown)
-    is_last = len(shown) < min(int(limit), PAGE_LENGTH) or (isinstance(total, int) and 0 < total <= following)
+    is_last = len(shown) < min(int(limit), _PAGE_LENGTH) or (isinstance(total, int) and 0 < total <= following)
     return "" if is_last or not shown else with_query(url, offset=str(following))
 
 
@@ -397,3 +407,23 @@ def next_offset(value: object, row: JsonSystem, url: str) -> str:
         ):
             return with_query(url, skip=str(int(skip) + int(limit_said)))
     return ""
+
+
+def post_body_for(url: str) -> bytes | None:
+    """What is posted to an address to read its list of jobs; None where it is asked for like any page."""
+    try:
+        parts = urlsplit(url)
+        given = dict(parse_qsl(parts.query, max_num_fields=50))
+    except ValueError:
+        return None
+    if _WORKDAY.fullmatch(parts.path) is None:
+        return None
+    limit = min(_number(given.get("limit"), _PAGE_LENGTH) or _PAGE_LENGTH, _PAGE_LENGTH)
+    search = given.get("searchText", "")[:_LONGEST_SEARCH]
+    question = {"appliedFacets": {}, "limit": limit, "offset": _number(given.get("offset"), 0), "searchText": search}
+    return json.dumps(question).encode()
+
+
+def _number(text: str | None, default: int) -> int:
+    is_number = text is not None and text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER
+    return int(text) if is_number and text is not None else default

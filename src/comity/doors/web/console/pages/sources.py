@@ -69,8 +69,8 @@ from comity.reports.sources import (
     sources_status,
 )
 from comity.rules.canonical import WebAddress, resolve_link
-from comity.rules.next_run_reason import NextRunReason
-from comity.rules.source_list import read_source_list
+from comity.rules.next_run import NextRunReason
+from comity.rules.row_list import read_source_list
 from comity.walk.robots.record import cached_robots
 
 router = PageRouter("/admin/sources")

@@ -1,1 +1,0 @@
-"""Statements of a backfill: read what older crawls left, bring `domains` up to it, and check the result."""

@@ -1,1 +1,0 @@
-"""Jobs in feeds: RSS, Atom, RDF and job files in XML, and JSON Feed."""
