@@ -15,7 +15,7 @@ import comity
 from comity.doors.python import records
 from comity.doors.python import sources as sources_module
 from comity.model.errors import AlreadyThere, NotFound
-from comity.rules.row_list import COLUMNS
+from comity.rules.row_list import SOURCE_COLUMNS
 from tests.documents import blocks, read_page
 from tests.doors.command_line import CommandLine
 from tests.doors.test_python_scripts import run as run_script
@@ -66,7 +66,7 @@ def test_the_commands_of_the_page_run(ready: CommandLine) -> None:
 
 def test_the_page_names_every_column_every_function_and_every_filter() -> None:
     table = DOCUMENT.partition("## Lists of sources")[2].partition("Blanks and underscores")[0]
-    for column, others in COLUMNS.items():
+    for column, others in SOURCE_COLUMNS.items():
         [line] = [each for each in table.splitlines() if each.startswith(f"| `{column}` |")]
         assert line.split("|")[2].strip() == ", ".join(others)
     for name in sources_module.__all__:
