@@ -39,7 +39,7 @@ from comity.rules.endings import ORIGIN_REASONS, UNCOUNTED_REASONS
 from comity.rules.priority import PriorityWeights
 
 _BATCH: Final = 1000
-_BATCH_HOSTS: Final = 5_000
+BATCH_HOSTS: Final = 5_000
 _SECONDS_PER_DAY: Final = 86400.0
 
 
@@ -482,7 +482,7 @@ def rescore(
     """
     rest = [domains.c.id > after] if after is not None else []
     last: UUID | None = connection.execute(
-        select(domains.c.id).where(*rest).order_by(domains.c.id).offset(_BATCH_HOSTS - 1).limit(1)
+        select(domains.c.id).where(*rest).order_by(domains.c.id).offset(BATCH_HOSTS - 1).limit(1)
     ).scalar()
     which = [*rest, domains.c.id <= last] if last is not None else rest
     if older_than_s:

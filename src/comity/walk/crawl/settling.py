@@ -31,7 +31,7 @@ _MOST_BYTES: Final = 2 * _BATCH_BYTES
 _SILENCE_S: Final = 2.0
 _LEAST_PAUSE_S: Final = 0.1
 _MOST_PAUSE_S: Final = 5.0
-_GIVE_UP_AFTER_S: Final = 900.0
+GIVE_UP_AFTER_S: Final = 900.0
 _LOOK_EVERY_S: Final = 0.1
 
 _Arguments = ParamSpec("_Arguments")
@@ -221,7 +221,7 @@ class RetryingThread:
                     raise
                 now = self._clock()
                 if gives_up_at == inf:
-                    gives_up_at = now + _GIVE_UP_AFTER_S
+                    gives_up_at = now + GIVE_UP_AFTER_S
                     self._emit(FrontierSilent(_sentence(error)))
                 is_silent = isinstance(error, FrontierUnavailable) and self._frontier.has_own_server
                 if is_silent and now >= self.ends_at and not self._has_stopped_asking:
