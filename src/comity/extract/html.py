@@ -94,7 +94,7 @@ def read_html(
         title=reader.title,
         base_href=reader.base_href,
         links=tuple(reader.links),
-        nofollow=frozenset(href for href in reader.nofollow if href in reader.links),
+        nofollow=reader.nofollow.intersection(reader.links),
         canonical_href=reader.canonical_href,
         next_href=reader.next_href,
         meta_robots=tuple(reader.meta_robots),

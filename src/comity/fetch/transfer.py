@@ -468,8 +468,8 @@ def unread_s(easy: pycurl.Curl) -> float:
         finally:
             borrowed.detach()
         if len(found) == _LAST_DATA_RECEIVED + 4:
-            (ago_ms,) = unpack_from("=I", found, _LAST_DATA_RECEIVED)
-            return max(0.0, float(ago_ms) / 1000 - _TICK_S)
+            milliseconds: int = unpack_from("=I", found, _LAST_DATA_RECEIVED)[0]
+            return max(0.0, milliseconds / 1000 - _TICK_S)
     return 0.0
 
 

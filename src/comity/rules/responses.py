@@ -16,8 +16,6 @@ _LOGIN_PATH: Final = re.compile(
     r"(?:^|[/_.-])(?:log[-_]?in|sign[-_]?in|sign[-_]?on|sso|auth(?:enticate|orize)?|session/new|anmelden)(?:[/_.?-]|$)",
     re.IGNORECASE,
 )
-# One of these is in every such path; to look for them is cheaper, and every page's address is looked at.
-_LOGIN_WORDS: Final = ("log", "sign", "sso", "auth", "session", "anmelden")
 _FEW_LINKS: Final = 10
 NO_TLS: Final = "there is no TLS server"
 _SILENT: Final = frozenset({FailureKind.CONNECT_FAILURE, FailureKind.CONNECT_TIMEOUT})
@@ -57,10 +55,12 @@ def is_login_address(url: str) -> bool:
     """Whether a URL names a login page: to meet one there says nothing about the rest of the site."""
     start = url.find("/", url.find("//") + 2)
     path = url[start:].partition("#")[0].partition("?")[0] if start >= 0 else ""
-    lowered = path.lower()
-    if path.isascii() and not any(word in lowered for word in _LOGIN_WORDS):
-        return False
-    return _LOGIN_PATH.search(path) is not None
+    return (not path.isascii() or _may_be_login(path.lower())) and _LOGIN_PATH.search(path) is not None
+
+
+def _may_be_login(path: str) -> bool:
+    """One of these is in every such path: every page's address is looked at, and this is the cheapest way."""
+    return "log" in path or "sign" in path or "sso" in path or "auth" in path or "session" in path or "anmelden" in path
 
 
 def lacks_tls(kind: FailureKind, detail: str) -> bool:

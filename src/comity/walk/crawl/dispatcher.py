@@ -33,6 +33,9 @@ from comity.walk.visit.refusals import slot_timed_out
 from comity.walk.visit.visit import Cleared, RobotsWanted, clear, visit
 
 _TICK_LEAST_S: Final = 0.0005
+# Tuples: `A | B` makes an object each time it is asked, which is for every page.
+_NOT_VISITED: Final = (Refused, Postponed)
+_CAME: Final = (Fetched, NotModified)
 _UNREAD_MOST: Final = 8  # pages of one host that wait to be read in a child process
 _Host = TypeVar("_Host", bound=Hashable)
 
@@ -126,8 +129,9 @@ class Dispatcher:
             entry = host.work.peek(now)
             if entry is None:
                 break
+            is_page = not entry.is_image  # an image is not a page of the budget
             # First: a run whose budget is spent waits for no delay, and reserves no start that it will not use.
-            if not entry.is_image and self._budget.is_spent(host):
+            if is_page and self._budget.is_spent(host):
                 break
             if host.gate.is_closed_at(now):
                 if self._is_too_long(host, host.gate.blocked_until):
@@ -137,7 +141,7 @@ class Dispatcher:
                 self._later.push(host, host.gate.next_start_at())
                 return
             cleared = clear(host, entry, self._context)
-            if isinstance(cleared, Refused | Postponed):
+            if isinstance(cleared, _NOT_VISITED):
                 host.work.take()
                 self._emit(VisitEnded(host, cleared))
                 continue
@@ -147,7 +151,7 @@ class Dispatcher:
                 return
             if host.sitemaps is not None:
                 self._begin_sitemaps(host, cleared.address.origin)
-            if not entry.is_image and not self._budget.may_begin(host):
+            if is_page and not self._budget.may_begin(host):
                 return  # pages under way may be the last of the budget: their ends bring it back
             slot = host.gate.try_reserve()
             if isinstance(slot, Wait):
@@ -155,7 +159,7 @@ class Dispatcher:
                     self._wait(host, slot)
                     return
                 continue
-            if not entry.is_image:  # an image is not a page of the budget
+            if is_page:
                 self._budget.begun(host)
             host.work.take()
             host.visits_under_way += 1
@@ -190,7 +194,7 @@ class Dispatcher:
         host.waits_for_slot = None
         host.work.take()
         outcome = clear(host, entry, self._context)
-        if not isinstance(outcome, Refused | Postponed):
+        if not isinstance(outcome, _NOT_VISITED):
             outcome = slot_timed_out(host, entry, Trail(), self._context)
         self._emit(VisitEnded(host, outcome))
         return True
@@ -258,7 +262,7 @@ class Dispatcher:
         finally:
             host.visits_under_way -= 1
             if not cleared.entry.is_image:
-                self._budget.ended(host, came=isinstance(outcome, Fetched | NotModified))
+                self._budget.ended(host, came=isinstance(outcome, _CAME))
         self._emit(VisitEnded(host, outcome))
         self.ready(host)
         self.serve()

@@ -1,4 +1,4 @@
-"""Collects outcomes and settles them in batches beside the event loop: at 200, at 12 MB of bodies, or after 50 ms.
+"""Collects outcomes and settles them in batches beside the event loop: at 200, at 8 MB of bodies, or after 50 ms.
 
 Calls to the frontier on the database thread, made again while the frontier does not answer.
 
@@ -26,9 +26,10 @@ from comity.walk.settle.settler import HostBatch, Settler
 BATCH: Final = 200
 INTERVAL_S: Final = 0.05
 _MOST_WAITING: Final = 5 * BATCH
-_BATCH_BYTES: Final = 12 << 20  # of bodies; a batch is in memory until its pages are written
+_BATCH_BYTES: Final = 8 << 20  # of bodies; a batch is in memory until its pages are written
 _MOST_BYTES: Final = 2 * _BATCH_BYTES
 _SILENCE_S: Final = 2.0
+_WITH_BODY: Final = (Fetched, ImageFetched)
 _LEAST_PAUSE_S: Final = 0.1
 _MOST_PAUSE_S: Final = 5.0
 GIVE_UP_AFTER_S: Final = 900.0
@@ -155,7 +156,7 @@ class Settling:
 
 
 def _body_bytes(outcome: Outcome) -> int:
-    return len(outcome.body) if isinstance(outcome, Fetched | ImageFetched) else 0
+    return len(outcome.body) if isinstance(outcome, _WITH_BODY) else 0
 
 
 def _return_requests(host: LeasedHost, outcomes: list[Outcome]) -> None:

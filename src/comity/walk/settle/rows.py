@@ -30,6 +30,8 @@ from comity.rules.surt import surt_key
 from comity.walk.visit.details import detail_values
 
 ANSWERED = (Fetched, ImageFetched, NotModified, Gone, RateLimited)
+_WITHOUT_ANSWER = (Rejected, Failed)
+_CAME = (Fetched, NotModified)
 
 
 def fetch_row(
@@ -55,7 +57,7 @@ def fetch_row(
             last.url,
             len(asked) - 1,
         )
-    if isinstance(outcome, Rejected | Failed):
+    if isinstance(outcome, _WITHOUT_ANSWER):
         asked = pages_asked(outcome.trail)
         return FetchRow(
             lease.host_id,
@@ -73,7 +75,7 @@ def fetch_row(
             max(0, len(asked) - 1),
         )
     answer = outcome.answer
-    came = isinstance(outcome, Fetched | NotModified)
+    came = isinstance(outcome, _CAME)
     return FetchRow(
         lease.host_id,
         lease.host,
