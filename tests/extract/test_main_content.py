@@ -259,6 +259,13 @@ def test_a_link_that_leads_nowhere_is_only_its_text(href: str) -> None:
     assert "See this." in markdown
 
 
+@pytest.mark.parametrize("mark", "¶#§🔗")
+def test_a_heading_has_no_link_to_itself(mark: str) -> None:
+    text, markdown = content(f'<main><h2 id=u>In use<a class=headerlink href="#u">{mark}</a></h2>{BODY}</main>')
+    assert text.startswith("In use\n")
+    assert markdown.startswith("## In use\n")
+
+
 def test_written_markup_stays_text() -> None:
     _, markdown = content(f"<main>{BODY}<p>&lt;script&gt;alert(1)&lt;/script&gt;</p><p># no heading</p></main>")
     assert "\\<script>" in markdown

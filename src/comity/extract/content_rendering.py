@@ -24,7 +24,7 @@ TABLES_MOST: Final = 500
 _TABLE_PARTS: Final = ("tbody", "thead", "tfoot")
 _ROWS_LOOKED_AT: Final = 50
 _SPAN_MOST: Final = 50
-_ADDED_CELLS_MOST: Final = 1_000  # of a table
+_ADDED_CELLS_MOST: Final = 2_000  # of a page
 _SAFE_SCHEMES: Final = ("http:", "https:", "mailto:", "tel:")
 _HAS_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 # A line end after a blank, or more than two line ends. Both begin with the line end, which is searched for fast.
@@ -49,7 +49,9 @@ def render_markdown(root: Element, tables: list[Element], base_url: str | None) 
         root.resolve_links(base_url)
     rendered = root.to_markdown(_AS_MARKDOWN)
     if tables and "<table" in rendered:
-        added = [cell for table in tables for cell in _fill_rows(table)]
+        added: list[Element] = []
+        for table in tables:
+            added += _fill_rows(table, _ADDED_CELLS_MOST - len(added))
         rendered = root.to_markdown(_AS_MARKDOWN)
         for cell in added:  # text may come next
             cell.decompose()
@@ -73,10 +75,10 @@ def data_tables(root: Element) -> list[Element]:
     return found
 
 
-def _fill_rows(table: Element) -> list[Element]:
+def _fill_rows(table: Element, most: int) -> list[Element]:
     """Give each row a cell in every column, and no cell a span: Markdown cannot have it, and it would become HTML.
 
-    Gives the cells that were added.
+    Gives the cells that were added, `most` of them at most.
     """
     added: list[Element] = []
     widths: list[tuple[Element, int]] = []
@@ -84,7 +86,7 @@ def _fill_rows(table: Element) -> list[Element]:
     for row, cells in list(_cells(table)):
         column = 0
         for cell in cells:
-            while below.get(column) and len(added) < _ADDED_CELLS_MOST:
+            while below.get(column) and len(added) < most:
                 below[column] -= 1
                 added.append(Element("td"))
                 cell.insert_before(added[-1])
@@ -92,11 +94,11 @@ def _fill_rows(table: Element) -> list[Element]:
             width, height = _taken_span(cell, "colspan"), _taken_span(cell, "rowspan")
             for further in range(column, column + width):
                 below[further] = height - 1
-            wide = [Element("td") for _ in range(min(width - 1, _ADDED_CELLS_MOST - len(added)))]
+            wide = [Element("td") for _ in range(min(width - 1, most - len(added)))]
             cell.insert_after(*wide)
             added += wide
             column += width
-        while below.get(column) and len(added) < _ADDED_CELLS_MOST:
+        while below.get(column) and len(added) < most:
             below[column] -= 1
             added.append(Element("td"))
             row.append(added[-1])
@@ -104,7 +106,7 @@ def _fill_rows(table: Element) -> list[Element]:
         widths.append((row, column))
     widest = max((width for _row, width in widths), default=0)
     for row, width in widths:
-        lacking = [Element("td") for _ in range(min(widest - width, _ADDED_CELLS_MOST - len(added)))]
+        lacking = [Element("td") for _ in range(min(widest - width, most - len(added)))]
         row.extend(lacking)
         added += lacking
     return added

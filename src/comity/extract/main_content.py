@@ -71,6 +71,7 @@ _CLIMBED_MOST: Final = 40
 _SHORT: Final = 150
 _LONGEST_WORDS: Final = 500
 _KINDS_KEPT: Final = 16_384
+_PERMALINKS: Final = frozenset(("¶", "#", "§", "🔗"))  # of headings, to themselves
 # Blocks that hold links; the nearest one above a link is weighed.
 _LINK_BLOCKS: Final = frozenset(
     ("ul", "ol", "dl", "div", "section", "table", "p", "aside", "details", "figure", "center", "td")
@@ -483,7 +484,11 @@ class _Finder:
         block_of: dict[Node, Element | None] = {root: None}
         layouts: dict[Node, bool] = {}
         for link in root.select("a")[:MAX_LINKS]:
-            size = len(link.text)
+            text = link.text
+            size = len(text)
+            if text in _PERMALINKS:
+                link.decompose()
+                continue
             linked += size
             above: Node | None = link.parent
             if above not in block_of:
