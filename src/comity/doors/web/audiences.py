@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from re import Pattern
 from typing import Any, ClassVar, Final
 
@@ -23,6 +24,8 @@ from comity.doors.web.errors import ApiError
 SMALL_BODY_BYTES: Final = 16_384
 LARGE_BODY_BYTES: Final = 262_144  # a thousand seeds, or a long parser hint
 JSON: Final = "application/json"
+_REMEMBERED: Final = 256  # paths whose route was found a moment ago
+_LONGEST_REMEMBERED: Final = 200
 
 
 class AudienceError(Exception):
@@ -165,6 +168,7 @@ class RouteTable:
         # A form does the same as the operation with its path, and is recorded under the same name.
         self._actions: dict[tuple[str, str], str] = {}
         self._closed: dict[str, RouterRules] = {}  # first segments of paths that are not public
+        self._found = lru_cache(maxsize=_REMEMBERED)(self._find)
         for context in iter_route_contexts(routes):
             rules, path = _rules_of(context), context.path or ""
             operation = getattr(context.original_route, "operation_id", None)
@@ -177,6 +181,10 @@ class RouteTable:
 
     def match(self, method: str, path: str, *, wants_page: bool = False) -> RouteMatch:
         """Find the route of a request, or what to check before saying that there is none."""
+        find = self._found if len(path) <= _LONGEST_REMEMBERED else self._find
+        return find(method, path, wants_page=wants_page)
+
+    def _find(self, method: str, path: str, *, wants_page: bool) -> RouteMatch:
         with_path = [
             entry
             for entry in self._entries
