@@ -42,6 +42,7 @@ OPERATIONS = {
     "approve_source", "run_source", "test_fetch_source", "simulate_extract_source", "run_crawl", "run_due",
     "crawl_status", "crawl_logs", "get_robots", "get_policy", "set_policy", "get_session", "log_in", "log_out",
     "log_out_everywhere", "list_activity", "list_settings", "get_demonstration", "load_demonstration",
+    "list_links", "list_admin_links",
     "healthz", "readyz", "search", "list_hosts", "get_host", "get_claims", "get_status", "add_seeds", "list_takedowns",
     "add_takedowns", "remove_takedown", "explain_url", "list_evidence", "get_robots_verdict",
     "list_webhooks", "add_webhook", "get_webhook", "edit_webhook", "delete_webhook", "enable_webhook",

@@ -119,7 +119,7 @@ def _openapi(describe: Callable[[], dict[str, Any]], prefix: str) -> dict[str, A
     """The description of the API, with the paths under which it is served."""
     described = describe()
     paths = {
-        prefix + path.removeprefix(OWN_PREFIX) if path.startswith(OWN_PREFIX + "/") else path: operations
+        prefix + path.removeprefix(OWN_PREFIX) if f"{path}/".startswith(f"{OWN_PREFIX}/") else path: operations
         for path, operations in described["paths"].items()
     }
     return described | {"paths": paths}

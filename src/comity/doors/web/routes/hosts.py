@@ -249,7 +249,8 @@ def change_policy(services: Services, host: HostName, body: PolicyChanges) -> Po
 def claims(services: Services) -> ClaimsView:
     """Show lease holders, expired leases, and hosts waiting for a worker."""
     state = services.state
-    return claims_view(holders(state.database, state.clock), status_counts(state.database, state.clock))
+    counts = services.kept.get("hosts and leases", lambda: status_counts(state.database, state.clock), for_s=0)
+    return claims_view(holders(state.database, state.clock), counts)
 
 
 @router.get("/status", operation_id="get_status", response_model=StatusView)
