@@ -56,6 +56,16 @@ def test_a_moment_is_in_utc_until_the_script_knows_better() -> None:
     assert components.when(None) == components.NOTHING
 
 
+def test_codes_are_words_and_commands_are_code() -> None:
+    assert [components.words(code) for code in ("rate_limited", "http_404", "no code")] == [
+        "rate limited",
+        "HTTP 404",
+        "no code",
+    ]
+    assert components.coded("`comity why <b>` says it.") == "<code>comity why &lt;b&gt;</code> says it."
+    assert components.coded("one ` alone <b>") == "one ` alone &lt;b&gt;"
+
+
 @pytest.mark.parametrize("address", ["javascript:alert(1)", "data:text/html,x", "//elsewhere", " https://x"])
 def test_only_web_addresses_become_links(address: str) -> None:
     assert "<a" not in components.outside_link(address)

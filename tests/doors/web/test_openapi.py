@@ -52,11 +52,11 @@ OPERATIONS = {
     "pull_jobs", "submit_result", "keep_jobs", "release_jobs", "grant_requests", "report_requests", "release_grants",
     "list_crawl_policies", "add_crawl_policy", "act_on_crawl_policies", "export_crawl_policies",
     "import_crawl_policies", "get_crawl_policy", "edit_crawl_policy", "delete_crawl_policy", "get_price_history",
-    "list_crawl_jobs", "get_queue_stats", "act_on_crawl_jobs", "export_crawl_jobs", "get_crawl_job",
+    "list_crawl_jobs", "get_queue", "get_queue_stats", "act_on_crawl_jobs", "export_crawl_jobs", "get_crawl_job",
     "list_crawl_results", "export_crawl_results", "list_late_submissions", "get_late_submission", "get_late_html",
     "get_crawl_result", "get_result_html", "list_bots", "add_bot", "get_bot", "limit_bot", "renew_bot_key",
     "revoke_bot", "resume_bot", "get_metrics", "list_requests", "list_fetches", "list_urls", "list_moves",
-    "list_evidence_of_host", "reset_host", "cool_down_host", "search_pages", "get_page", "query_pages",
+    "list_evidence_of_host", "reset_host", "cool_down_host", "resume_host", "search_pages", "get_page", "query_pages",
     "list_audits", "start_audit", "compare_audits", "get_audit", "stop_audit", "get_audit_report", "quarantine_bot",
 }  # fmt: skip
 
