@@ -115,5 +115,5 @@ def test_a_form_that_cannot_be_used_says_where() -> None:
 
 def test_an_error_of_the_state_stands_at_its_field() -> None:
     entered = FormValues([("careers_url", "https://x.example")])
-    assert FORM.refused(entered, BadInput("careers_url", "it exists")).error("careers_url") == "it exists"
-    assert FORM.refused(entered, BadInput("it exists")).error() == "it exists"
+    assert FORM.refused(entered, BadInput("careers_url", "it exists")).error("careers_url") == "It exists"
+    assert FORM.refused(entered, BadInput("it exists")).error() == "It exists"

@@ -6,6 +6,7 @@ import re
 from urllib.parse import quote
 from uuid import uuid4
 
+import redis
 from playwright.sync_api import expect
 
 from comity.database.connection import Database
@@ -133,6 +134,8 @@ def test_stored_pages_are_found_shown_and_queried(visit: OpenPage, console: Serv
 
 def test_the_urls_of_a_host_are_shown_from_a_frontier_in_redis(shared_database: Database, redis_url: str) -> None:
     place = shared_database.engine.url.render_as_string(hide_password=False)
+    with redis.Redis.from_url(redis_url) as server:
+        server.config_set("appendonly", "yes")  # as the frontier requires
     with (
         served(place, env="dev", redis_url=redis_url) as running,
         running.client(headers={"Accept": "text/html"}) as client,

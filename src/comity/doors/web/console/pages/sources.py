@@ -32,7 +32,6 @@ from comity.doors.web.console.page import (
 from comity.doors.web.console.pages.host_rules import LIMITS
 from comity.doors.web.console.tables import Bulk, Column, Table, TableQuery, choice, search
 from comity.doors.web.errors import ApiError
-from comity.doors.web.notices import Offer
 from comity.doors.web.requests import PolicyChanges, SourceChanges, SourceId, SourceRequest
 from comity.doors.web.routes.crawl import queue_run
 from comity.doors.web.routes.sources import act_on_many
@@ -445,8 +444,7 @@ def change_status(request: Request, services: Services, source_id: SourceId, ent
         _ACTIONS[action](services.state.database, services.state.clock, source_id)
     except BadInput as error:  # taken down
         return redirect(request, _back(entered, source_id), notice=str(error), kind="bad")
-    undo = Offer(f"/sources/{source_id}/resume", (("back", _back(entered, source_id)),), "Resume")
-    return redirect(request, _back(entered, source_id), notice=_DONE[action], offer=undo if action == "pause" else None)
+    return redirect(request, _back(entered, source_id), notice=_DONE[action])
 
 
 @router.post("/{source_id}/policy")
