@@ -36,6 +36,7 @@ from comity.upkeep.wake_hosts import end_cooldowns
 from tests.database.states import State
 
 NULL_AT_FIRST = {
+    "paused_by_run",
     "queue_parked_until",
     "queue_ready_at",
     "refused_address",

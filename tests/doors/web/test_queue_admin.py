@@ -107,9 +107,10 @@ def test_a_lock_that_is_reset_gives_the_host_back(queue: Queue) -> None:
     [job] = queue.pulled()
     stats = queue.admin.get("/admin/crawl_jobs/stats").json()
     assert (stats["jobs"]["locked"], stats["hosts"][0]["claimed_by"]) == (1, "bot:shop-1")
-    act(queue, "jobs", "reset_lock", job["job_id"])
     glance = queue.admin.get("/admin/queue").json()
     assert (glance["jobs"]["locked"], len(glance["hours"]), glance["failed_24h"]) == (1, 24, 0)
+    act(queue, "jobs", "reset_lock", job["job_id"])
+    assert queue.admin.get("/admin/queue").json()["jobs"]["locked"] == 0
     after = queue.admin.get("/admin/crawl_jobs/stats").json()
     assert (after["jobs"]["pending"], after["hosts"][0]["claimed_by"]) == (1, None)
     assert after["bots"][0]["jobs_pulled"] == 1

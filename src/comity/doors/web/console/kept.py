@@ -22,6 +22,7 @@ Value = TypeVar("Value")
 _QUICK_S: Final = 0.1
 _OLDEST_S: Final = 60.0  # that is given while a new one is counted
 _OLDEST_KNOWN_S: Final = 600.0  # that a page which does not wait shows
+_OLD_S: Final = 5.0  # a page tries to get a newer one, even if the last took long: that may have been a cold start
 # A figure is kept this many times as long as it took: a crawl in the same process needs the processor.
 _SHARE: Final = 40
 _LONGEST_S: Final = 60.0  # that a figure is kept for this reason
@@ -75,8 +76,8 @@ class Kept:
         if age is not None and age < max(for_s, _kept_s(entry)):
             return cast(Value, entry.value)
         counting = self._count_behind(entry, count)
-        # Where the last count took longer, this one would be waited for in vain.
-        if counting is not None and (age is None or age >= _OLDEST_KNOWN_S or entry.took_s <= wait_s):
+        # Where the last count took longer, this one would probably be waited for in vain.
+        if counting is not None and (age is None or age >= _OLD_S or entry.took_s <= wait_s):
             with suppress(FutureTimeout):
                 counting.result(wait_s)
         age = self._age(entry)
