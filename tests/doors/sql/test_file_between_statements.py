@@ -20,6 +20,7 @@ from tests.doors.sql.test_crawl_statement import WITH, opened, rows
 from tests.servers.waiting import wait_until
 from tests.walk.site import Web, page
 
+OWN = f"html_table_{'0' * 32}"  # as `read_html` makes them
 WAIT_S = "comity.doors.sql.database_file.MOST_WAIT_S"
 
 
@@ -63,6 +64,8 @@ def test_another_process_uses_the_file_after_a_crawl(file: Path, connection: Sql
         ("SET VARIABLE v = 7", "SELECT getvariable('v')", 7, "RESET VARIABLE v"),
         ("CREATE TEMP TABLE mine AS SELECT 7 AS x", "FROM mine", 7, "DROP TABLE mine"),
         ("CREATE TEMP TABLE hosts AS SELECT 7 AS x", "FROM hosts", 7, "DROP TABLE hosts"),
+        (f"CREATE TEMP TABLE {OWN} AS SELECT 7; CREATE VIEW v AS FROM {OWN}", "FROM v", 7, "DROP VIEW v"),
+        (f"CREATE TEMP TABLE {OWN} AS SELECT 7; CREATE MACRO m() AS (FROM {OWN})", "SELECT m()", 7, "DROP MACRO m"),
         ("CREATE TEMP VIEW v AS SELECT 7", "FROM v", 7, "DROP VIEW v"),
         ("CREATE TEMP MACRO m() AS 7", "SELECT m()", 7, "DROP MACRO m"),
         ("CREATE TEMP MACRO m() AS TABLE SELECT 7", "FROM m()", 7, "DROP MACRO TABLE m"),

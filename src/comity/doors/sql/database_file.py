@@ -45,15 +45,21 @@ _OF_INSTANCE: Final = (
     f"WHERE database_name <> '{STATE_DATABASE}' OR path IS NOT NULL"
 )
 _IN_MEMORY: Final = "database_oid IN (SELECT database_oid FROM duckdb_databases() WHERE path IS NULL)"
-# Of the connection. The macros of our own functions call Python by names that begin with `comity_`.
+_NAMES_TEMPORARY: Final = (
+    "EXISTS (FROM duckdb_tables() AS made WHERE made.temporary AND contains(coalesce({text}, ''), made.table_name))"
+)
+# Of the connection. A view or macro in the file may read a temporary table. The macros of our own functions call Python
+# by names that begin with `comity_`.
 _OF_CONNECTION: Final = (
     "SELECT name FROM duckdb_variables() "  # noqa: S608
     "UNION ALL SELECT name FROM duckdb_prepared_statements() "
     "UNION ALL SELECT sequence_name FROM duckdb_sequences() WHERE temporary "
     "UNION ALL SELECT type_name FROM duckdb_types() WHERE database_name = 'temp' AND NOT internal "
-    f"UNION ALL SELECT view_name FROM duckdb_views() WHERE {_IN_MEMORY} AND NOT internal "
-    "UNION ALL SELECT function_name FROM duckdb_functions() WHERE database_name = 'temp' "
-    "AND NOT contains(coalesce(macro_definition, ''), 'comity_')"
+    "UNION ALL SELECT view_name FROM duckdb_views() AS viewed "
+    f"WHERE NOT internal AND ({_IN_MEMORY} OR {_NAMES_TEMPORARY.format(text='viewed.sql')}) "
+    "UNION ALL SELECT function_name FROM duckdb_functions() AS called WHERE macro_definition IS NOT NULL "
+    "AND NOT contains(macro_definition, 'comity_') "
+    f"AND (database_name = 'temp' OR {_NAMES_TEMPORARY.format(text='called.macro_definition')})"
 )
 _TABLES: Final = f"SELECT database_name, table_name FROM duckdb_tables() WHERE {_IN_MEMORY}"  # noqa: S608
 # DuckDB refuses `SET secret_directory` and the like once it has looked for secrets: last, and only before a release.
@@ -140,7 +146,7 @@ class DatabaseConnection:
         """Whether the session has anything that a new one would not have."""
         if is_in_transaction(self._duck):
             return True
-        if not self._fresh.issuperset(self._duck.execute(_OF_INSTANCE).fetchall()):
+        if self._fresh != frozenset(self._duck.execute(_OF_INSTANCE).fetchall()):
             return True
         if not all(_is_own_table(*names) for names in self._duck.execute(_TABLES).fetchall()):
             return True
