@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import math
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _MOST_ROWS: Final = 40
 _WIDEST: Final = 60
 _PROMPT, _GOES_ON = "comity> ", "   ...> "
-_HOLDER: Final = re.compile(r"PID (\d+)")
+_IDLE_S: Final = 0.3  # pasted statements run without a pause
 _COMMANDS: Final = (".read", ".tables", ".help", ".quit")
 _TABLES: Final = "SELECT table_name, estimated_size AS rows FROM duckdb_tables() ORDER BY table_name"
 _KEYWORDS: Final = ("CRAWL (SELECT", "INTO", "EXTRACT (", "WHERE url", "WITH (", "LIMIT", "SELECT", "FROM", "SET")
@@ -93,7 +93,8 @@ def sql(
     invocation = read_invocation(context, state, as_json)
     settings, as_json = invocation.settings, invocation.as_json
     check_one_format(as_csv=as_csv, as_json=as_json)
-    from comity.doors.sql.connection import MEMORY, connect
+    from comity.doors.sql.connection import connect
+    from comity.doors.sql.database_file import MEMORY
 
     if database is not None and database.suffix == ".sql" and read is None:
         raise BadInput(f"{database} looks like a script; run it with --read {database}")
@@ -151,6 +152,7 @@ class _ShownProgress:
 
 
 _shown: Final = _ShownProgress()
+_known_tables: Final[list[str]] = []  # for completion, while the file may be closed
 
 
 def _run(connection: SqlConnection, text: str, place: str = "", *, as_csv: bool = False, as_json: bool = False) -> None:
@@ -211,18 +213,15 @@ def _readable_errors(database: Path | None = None) -> Iterator[None]:
     """DuckDB's own errors, as one of ours: one sentence, and exit code 1. `database` is the file that is opened."""
     import duckdb
 
+    from comity.doors.sql.database_file import locked_by_another
     from comity.store.parts.duckdb_table import one_line
 
     try:
         yield
-    except duckdb.IOException as problem:
-        if database is None or "lock" not in str(problem):
-            raise ComityError(one_line(problem)) from None
-        holder = _HOLDER.search(str(problem))
-        where = f"process {holder[1]}" if holder is not None else "another process"
-        raise ComityError(f"{database} is open in {where}; close it there, or wait for its end") from None
     except duckdb.Error as problem:
-        raise ComityError(one_line(problem)) from None
+        is_locked = database is not None and isinstance(problem, duckdb.IOException)
+        refusal = locked_by_another(database, problem) if database is not None and is_locked else None
+        raise refusal or ComityError(one_line(problem)) from None
 
 
 def _with_line(problem: Exception, connection: SqlConnection, text: str, place: str) -> Exception:
@@ -246,7 +245,8 @@ def _converse(connection: SqlConnection, database: Path | None) -> None:
     if not sys.stdin.isatty():
         _read_statements(connection, None, is_terminal=False)
         return
-    lines = _use_history(connection, database)
+    lines = _use_history(database)
+    _note_tables(connection)
     note("Statements end with a semicolon; .help shows more, .quit leaves.")
     try:
         _read_statements(connection, lines, is_terminal=True)
@@ -263,7 +263,8 @@ def _read_statements(connection: SqlConnection, lines: Any, *, is_terminal: bool
     typed = ""
     while True:
         try:
-            line = input((_GOES_ON if typed else _PROMPT) if is_terminal else "")
+            with _released_when_idle(connection):
+                line = input((_GOES_ON if typed else _PROMPT) if is_terminal else "")
         except EOFError:
             break
         except KeyboardInterrupt:
@@ -285,6 +286,19 @@ def _read_statements(connection: SqlConnection, lines: Any, *, is_terminal: bool
         _answer(connection, typed, stops=not is_terminal)
 
 
+@contextmanager
+def _released_when_idle(connection: SqlConnection) -> Iterator[None]:
+    """While the prompt waits, other processes can open the file, unless the session would lose something."""
+    timer = Timer(_IDLE_S, connection.release)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
 def _answer(connection: SqlConnection, text: str, place: str = "", *, stops: bool) -> None:
     """Run what was typed; at a prompt, an error or an interruption does not end it."""
     try:
@@ -297,6 +311,9 @@ def _answer(connection: SqlConnection, text: str, place: str = "", *, stops: boo
         if stops:
             raise
         note(str(problem))
+    else:
+        if not stops:
+            _note_tables(connection)
 
 
 def _command(connection: SqlConnection, line: str, *, stops: bool) -> bool:
@@ -324,7 +341,7 @@ def _command(connection: SqlConnection, line: str, *, stops: bool) -> bool:
     return True
 
 
-def _use_history(connection: SqlConnection, database: Path | None) -> Any:
+def _use_history(database: Path | None) -> Any:
     """Arrow keys, and completion of keywords, options and tables; the history is beside the database."""
     with suppress(ImportError):
         import readline
@@ -337,8 +354,7 @@ def _use_history(connection: SqlConnection, database: Path | None) -> Any:
             readline.set_history_length(1000)
 
         def complete(text: str, number: int) -> str | None:
-            tables = connection.cursor().execute(_TABLES).fetchall()
-            known = [*_COMMANDS, *_KEYWORDS, *OPTIONS, *(name for name, _rows in tables)]
+            known = [*_COMMANDS, *_KEYWORDS, *OPTIONS, *_known_tables]
             found = [word for word in known if text and word.lower().startswith(text.lower())]
             return found[number] if number < len(found) else None
 
@@ -347,6 +363,14 @@ def _use_history(connection: SqlConnection, database: Path | None) -> Any:
         readline.parse_and_bind("tab: complete")
         return readline
     return None
+
+
+def _note_tables(connection: SqlConnection) -> None:
+    """Remember the names of the tables for completion."""
+    import duckdb
+
+    with suppress(duckdb.Error, ComityError), closing(connection.cursor()) as cursor:
+        _known_tables[:] = [name for name, _rows in cursor.execute(_TABLES).fetchall()]
 
 
 def _forget_secret(lines: Any, typed: str) -> None:

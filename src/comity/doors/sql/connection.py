@@ -15,7 +15,6 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from types import TracebackType
 from typing import Any, Final, Self
 from uuid import uuid4
 
@@ -26,6 +25,12 @@ from comity.assemble import open_existing_state
 from comity.clock import SystemClock
 from comity.doors.python.options import Place, settings_for
 from comity.doors.sql.calls import arguments_of, calls_of, loads_crawler, replaced, tables_named, with_settings
+from comity.doors.sql.database_file import (
+    MEMORY,
+    STATE_DATABASE,
+    DatabaseConnection,
+    attach_state_database,
+)
 from comity.doors.sql.functions import add_functions
 from comity.doors.sql.network import (
     NetworkFunctions,
@@ -72,9 +77,7 @@ from comity.store.parts.duckdb_table import quoted
 from comity.store.sitemap_files import SitemapFiles
 from comity.store.sql_table import ExtraColumn, SqlTable
 
-MEMORY: Final = ":memory:"
 MOST_SEEDS: Final = 10_000_000
-_STATE: Final = "comity"
 _SECRET_VALUES: Final = ("bearer_token", "extra_http_headers")
 _RELATIONS: Final = ("table", "view", "values", "table_function", "query_df")
 _STALE: Final = RefreshTerms(timedelta(days=1), only_stale=True)
@@ -115,7 +118,7 @@ def connect(
     return SqlConnection(str(database), state, chosen, read_only=read_only, config=config, on_progress=on_progress)
 
 
-class SqlConnection:
+class SqlConnection(DatabaseConnection):
     """Made by `connect`. What it does not have itself, DuckDB's connection has: `fetchall`, `df`, `arrow`, …"""
 
     def __init__(
@@ -142,10 +145,10 @@ class SqlConnection:
         self._settings: dict[str, Any] = {}
         self._secrets: dict[str, KeptSecret] = {}  # of this database, by name; in memory only
         self._on_progress = on_progress
-        self._use(duckdb.connect(database, read_only=read_only, config=config or {}))
+        super().__init__(database, read_only=read_only, config=config)
 
-    def _use(self, duck: Any) -> None:
-        self._duck = duck
+    def _adopt(self, duck: Any) -> None:
+        super()._adopt(duck)
         self._duck_lock = Lock()  # while a statement crawls, its filter runs on another thread
         self._pages = FunctionPages(self._settings_of_functions)
         self._network = NetworkFunctions(self._pages_of, self._pages.sitemap)
@@ -160,11 +163,16 @@ class SqlConnection:
         """Whether a CRAWL statement of this connection wanted pages and got none."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # before `_duck` is there
-            raise AttributeError(name)
         if name in _RELATIONS or name.startswith(("read_", "from_")):
+            self._open_again()
             self._add_functions()  # a relation may call them later
-        return getattr(self._duck, name)
+        return super().__getattr__(name)
+
+    def _open_again(self) -> bool:
+        is_new = super()._open_again()
+        if is_new:
+            self._has_functions, self._has_unread_summary = None, False
+        return is_new
 
     def _add_functions(self) -> bool:
         """Add the functions to the connection, once: most statements call none, and they need numpy."""
@@ -173,23 +181,16 @@ class SqlConnection:
             self._has_functions = add_functions(self._duck, self._network)
         return self._has_functions
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def close(self) -> None:
         """Close the database; a state that was only for this connection is deleted."""
-        self._duck.close()
+        super().close()
         if self._temporary is not None:
             self._temporary.cleanup()
 
     def execute(self, query: Any, parameters: object = None) -> Self:
         """Run statements; the result is that of the last one. Parameters belong to the last one, too."""
         self._has_unread_summary = False
+        self._open_again()
         if not isinstance(query, str):  # a statement that DuckDB has parsed
             self._add_functions()
             self._duck.execute(query, parameters)
@@ -206,7 +207,14 @@ class SqlConnection:
         for number, statement in enumerate(statements, 1):
             self._run(statement, parameters if number == len(statements) else None)
             self.statements_done = number
+        self._release_after(statements[-1])
         return self
+
+    def _release_after(self, last: Statement) -> None:
+        """Release the file after a crawl; its summary can still be read."""
+        if isinstance(last, CrawlStatement):
+            self.release()
+            self._duck.execute(_SUMMARY, self._summary_row)
 
     def _run_plain(self, script: str, parameters: object, count: int) -> None:
         """Run a script that is all DuckDB's, as it was written: it parses all of it before it runs any."""
@@ -220,6 +228,7 @@ class SqlConnection:
 
     def sql(self, query: Any, **options: Any) -> Any:
         """Run statements; gives the relation of the last one, or None if it has none."""
+        self._open_again()
         if self._has_unread_summary:  # DuckDB runs no relation beside a result that is not read
             self._has_unread_summary = False
             self._duck.fetchall()
@@ -248,6 +257,7 @@ class SqlConnection:
     def executemany(self, query: Any, parameters: Sequence[object]) -> Self:
         """Run one statement with many sets of parameters."""
         self._has_unread_summary = False
+        self._open_again()
         statements = self._read(query) if isinstance(query, str) else []
         if not any(map(_is_ours, statements)):
             self._add_functions()
@@ -257,23 +267,29 @@ class SqlConnection:
         else:
             for each in parameters:
                 self._run(statements[0], each)
+            if self._summary_row:
+                self._release_after(statements[0])
         return self
 
     def cursor(self) -> SqlConnection:
         """Another connection to the same database, for another thread."""
+        self._open_again()
         other = object.__new__(SqlConnection)
-        other._temporary = None
+        other._temporary = other._file = None
         other._beside, other._identity, other._state = self._beside, self._identity, self._state
         other._place = self._place
         other._options, other._settings, other._on_progress = self._options, dict(self._settings), self._on_progress
         other._secrets = self._secrets
-        other._use(self._duck.cursor())
+        other._cursors = self._cursors
+        other._adopt(self._duck.cursor())
+        self._cursors.add(other)
         return other
 
     duplicate = cursor
 
     def _read(self, query: str) -> list[Statement]:
         """The statements; one that cannot be read is refused before any of them runs."""
+        self._note_seed(query)
         found: list[Statement] = []
         for statement in read_script(query):
             if isinstance(statement, StatementProblem):
@@ -332,10 +348,11 @@ class SqlConnection:
 
     def _prepared(self, text: str) -> str:
         """A statement as DuckDB can read it, with the tables of the state that it names."""
-        for name in tables_named(text, _STATE, STATE_TABLES):
+        for name in tables_named(text, STATE_DATABASE, STATE_TABLES):
             self._show_state(name)
-        text = replaced(with_settings(text, self._shown_settings()), "READ_HTML", self._table_of)
-        return as_calls_of_macros(text)
+        if calls_of(text, "CURRENT_SETTING"):  # a transaction that failed accepts ROLLBACK and nothing else
+            text = with_settings(text, self._shown_settings())
+        return as_calls_of_macros(replaced(text, "READ_HTML", self._table_of))
 
     def _show_state(self, name: str) -> None:
         """Bring a table of the state up to date in the database `comity`, which is in memory.
@@ -344,14 +361,14 @@ class SqlConnection:
         """
         with ExitStack() as opened:
             cursor = opened.enter_context(closing(self._duck.cursor()))
-            if not _has_state_database(cursor):
+            if not attach_state_database(cursor):
                 return
             path = Path(opened.enter_context(TemporaryDirectory(prefix="comity-sql-"))) / f"{name}.csv"
             state = opened.enter_context(open_existing_state(settings_for(self._state)))
             rows = write_table(state.database, name, path)
             types = "false" if rows else "true"  # without rows there is nothing to infer them from
             reads = f"read_csv({quoted(path)}, header = true, sample_size = -1, all_varchar = {types})"
-            cursor.execute(f"CREATE OR REPLACE TABLE {_STATE}.main.{name} AS SELECT * FROM {reads}")  # noqa: S608
+            cursor.execute(f"CREATE OR REPLACE TABLE {STATE_DATABASE}.main.{name} AS SELECT * FROM {reads}")  # noqa: S608
 
     def _shown_settings(self) -> dict[str, Any]:
         """Our own settings with their values, as `current_setting` shows them."""
@@ -646,25 +663,11 @@ def _is_ours(statement: Statement) -> bool:
     return bool(
         names_any(text)
         or loads_crawler(text)
-        or tables_named(text, _STATE, STATE_TABLES)
+        or tables_named(text, STATE_DATABASE, STATE_TABLES)
         or calls_of(text, "READ_HTML")
         or calls_of(text, "CURRENT_SETTING")
         or read_secret_statement(text) is not None
     )
-
-
-def _has_state_database(cursor: Any) -> bool:
-    """Attach the database `comity`; False if the user has a database or a schema of that name."""
-    database = cursor.execute(
-        "SELECT path IS NULL FROM duckdb_databases() WHERE lower(database_name) = ?", [_STATE]
-    ).fetchone()
-    schema = "SELECT 1 FROM duckdb_schemas() WHERE lower(schema_name) = ? AND lower(database_name) <> ?"
-    if database is not None and not database[0]:
-        return False
-    if cursor.execute(schema, [_STATE, _STATE]).fetchone() is not None:
-        return False
-    cursor.execute(f"ATTACH IF NOT EXISTS ':memory:' AS {_STATE}")
-    return True
 
 
 def _filtered(where: str) -> str:
