@@ -50,9 +50,10 @@ def line_plot(
             if len(series) == 1:
                 area = f"{path}L{points[-1][0]:.1f} {HEIGHT}L{points[0][0]:.1f} {HEIGHT}Z"
                 shapes.append(Markup('<path class="area tone-{}" d="{}"/>').format(each.tone, area))
-            if len(points) == 1:
-                path += "h.01"
-            shapes.append(Markup('<path class="line tone-{}" d="{}"/>').format(each.tone, path))
+            kind = "line"
+            if len(points) == 1:  # a line without a length is drawn as a dot
+                path, kind = f"{path}h.01", "line point"
+            shapes.append(Markup('<path class="{} tone-{}" d="{}"/>').format(kind, each.tone, path))
     bands = _bands(times, series, unit, lambda index: (index * step - step / 2, step))
     axis = _time_axis([(index * step / WIDTH, moment) for index, moment in enumerate(times)])
     return _framed(title, times, series, unit, top, [*shapes, *bands], axis, empty)

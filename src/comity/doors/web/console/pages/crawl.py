@@ -80,7 +80,7 @@ LOGS: Final = Table(
             is_number=True,
             is_minor=True,
         ),
-        Column("message", "Message", lambda row: shortened(row.message, 60), is_minor=True),
+        Column("message", "Message", lambda row: shortened(row.message, 60), is_minor=True, is_wide=True),
         Column("next_run_at", "Next run", is_minor=True),
         Column("careers_url", "Careers page", in_page=False),
         Column("skipped", "Skipped", in_page=False),
@@ -97,7 +97,7 @@ LOGS: Final = Table(
 RUNS: Final = Table(
     "runs",
     [
-        Column("seeds", "Crawl", lambda row: _named(row), lambda row: " ".join(row.seeds)),
+        Column("seeds", "Crawl", lambda row: _named(row), lambda row: " ".join(row.seeds), is_wide=True),
         Column("door", "Door", lambda row: badge("plain", row.door), is_minor=True),
         Column("status", "Status", lambda row: badge(RUN_TONES[row.status], row.status)),
         Column("started_at", "Started"),
