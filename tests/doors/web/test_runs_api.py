@@ -111,6 +111,18 @@ def test_a_limited_crawl_that_finished_a_host_gives_it_back_to_workers(admin: ht
         until(lambda path=path, wanted=wanted: admin.get(path).json()["paused_by_run"] == wanted)
 
 
+def test_a_host_that_a_limited_crawl_of_a_site_finds_is_left_alone(sqlite_url: str, tmp_path: Path, web: Web) -> None:
+    other = _site(web, 2)
+    first = web.site({"/": f'<title>Start</title><a href="{other.url("/")}">Other</a>'})
+    settings = {"pages": str(tmp_path / "pages"), "delay_s": 0.0, "site_hosts": (first.host, other.host)}
+    with served(sqlite_url, **settings) as server, server.client() as admin:
+        body = {"seeds": [first.url("/")], "max_pages": 1}
+        run = admin.post("/admin/crawl/runs", json=body).json()["run_id"]
+        assert until(lambda: _ended(admin, f"/admin/crawl/runs/{run}"))["pages_crawled"] == 1
+        assert admin.get(f"/admin/hosts/{other.host}").json()["paused_by_run"] == run
+        assert server.state.leases().claim(10) == []
+
+
 def test_a_stop_is_kept_also_where_the_end_of_the_crawl_fails(
     admin: httpx.Client, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
