@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from uuid import uuid4
 
 from sqlalchemy import Connection, text
 
@@ -50,3 +51,29 @@ def test_queuing_links_and_settling_hosts_wait_in_line(shared_database: Database
             settles(connection, last)
         assert queued.result(30) == {first, last}
     assert queue_site_links(frontier, None, links, datetime.now(UTC)) == set()
+
+
+def test_pausing_hosts_and_settling_them_wait_in_line(shared_database: Database) -> None:
+    """A pause locks the rows in the order of ids, as everyone does, whatever the order in which it names hosts."""
+    with shared_database.write() as connection:
+        hosts.add_seeds(connection, [Seed(canonical_host(name)) for name in NAMES], "test", lambda _rank: 0)
+        ids = hosts.ids_of(connection, NAMES)
+        # The row that is stored last has the id that comes first: a scan of the table meets it last.
+        first, *_, last = sorted(NAMES, key=ids.__getitem__)
+        connection.execute(text("UPDATE domains SET source = 'moved' WHERE domain = :name"), {"name": first})
+
+    def waits() -> bool:
+        with shared_database.read() as connection:
+            return bool(connection.execute(text("SELECT count(*) FROM pg_locks WHERE NOT granted")).scalar_one())
+
+    def pause() -> int:
+        with shared_database.write() as connection:
+            return hosts.pause_for_workers(connection, [last, first], uuid4())
+
+    with ThreadPoolExecutor(1) as thread:
+        with shared_database.write() as connection:
+            hosts.lock(connection, [ids[first]])
+            paused = thread.submit(pause)
+            wait_until(waits, 60, "the pause waits for the host")
+            hosts.lock(connection, [ids[last]])
+        assert paused.result(30) == 2

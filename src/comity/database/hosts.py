@@ -44,12 +44,17 @@ _SECONDS_PER_DAY: Final = 86400.0
 
 
 def add_seeds(
-    connection: Connection, seeds: Iterable[Seed], source: str | None, first_score: Callable[[int | None], int]
+    connection: Connection,
+    seeds: Iterable[Seed],
+    source: str | None,
+    first_score: Callable[[int | None], int],
+    paused_by: UUID | None = None,
 ) -> int:
     """Make sure that every seed has a row and may be crawled; returns how many hosts are new.
 
     A host that is known keeps its status, its counters and its cooldown: the table decides, not the list.
-    `first_score` gives the priority of a host of that rank that was never crawled.
+    `first_score` gives the priority of a host of that rank that was never crawled. Workers leave hosts that were not
+    seeded before to the run `paused_by`.
     """
     before = count(connection)
     rows: list[dict[str, Any]] = [
@@ -60,6 +65,7 @@ def add_seeds(
             "source": source,
             "is_seeded": True,
             "priority_score": first_score(seed.rank),
+            "paused_by_run": paused_by,
         }
         for seed in sorted(seeds, key=lambda seed: seed.host.authority)  # two writers of one list do not cross
     ]
@@ -74,6 +80,7 @@ def add_seeds(
                 (domains.c.last_crawled_at.is_(None), statement.excluded.priority_score),
                 else_=domains.c.priority_score,
             ),
+            "paused_by_run": func.coalesce(statement.excluded.paused_by_run, domains.c.paused_by_run),
             "version": domains.c.version + 1,
         },
         where=or_(
@@ -420,9 +427,33 @@ def pause_for_workers(connection: Connection, hosts: Collection[str], run_id: UU
     # Few hosts are paused, and have an index: a crawl of very many seeds does not look at each of them.
     is_other = paused_by.is_not(None) if run_id is None else paused_by.is_distinct_from(run_id)
     named = named_in(connection.dialect.name, domains.c.domain, "hosts")
+    found = connection.execute(select(domains.c.id).where(named, is_other), {"hosts": list(hosts)}).scalars()
+    return _pause(connection, found, run_id, is_other)
+
+
+def resume_finished(connection: Connection, run_id: UUID) -> int:
+    """End the pauses of a run on hosts where every URL was visited and no link was too deep; returns how many."""
+    column = domains.c
+    is_finished = (
+        column.paused_by_run == run_id,
+        column.status == HostStatus.EXHAUSTED,
+        column.frontier_size == 0,
+        column.left_at_depth.is_(None),
+    )
+    found = connection.execute(select(column.id).where(*is_finished)).scalars()
+    return _pause(connection, found, None, *is_finished)
+
+
+def _pause(connection: Connection, host_ids: Iterable[UUID], run_id: UUID | None, *conditions: Any) -> int:
+    """Pause hosts for a run, or end their pauses, where the conditions still hold once the rows are locked."""
     values = {"paused_by_run": run_id, "version": domains.c.version + 1}
-    changed = update(domains).where(named, is_other).values(**values)
-    return connection.execute(changed, {"hosts": list(hosts)}).rowcount
+    ordered = iter(sorted(host_ids))  # in batches, the rows are still locked in the order of all ids
+    changed = 0
+    while some := list(islice(ordered, _BATCH)):
+        lock(connection, some)
+        statement = update(domains).where(domains.c.id.in_(some), *conditions).values(**values)
+        changed += connection.execute(statement).rowcount
+    return changed
 
 
 def wake_exhausted(connection: Connection, host_id: UUID) -> bool:

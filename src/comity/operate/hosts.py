@@ -81,7 +81,7 @@ def reset_host(
 
 
 def resume_host(database: Database, host: str) -> None:
-    """Let workers crawl a host again that a crawl with limits of its own, or its stop, left to a person."""
+    """Let workers crawl a host again after a crawl that had limits or was stopped."""
     with database.write() as connection:
         if hosts_table.get(connection, host) is None:
             raise NotFound(f"{host} is unknown", remedy=Remedy(RemedyCode.ADD_SEED, host))

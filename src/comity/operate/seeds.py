@@ -70,9 +70,15 @@ def add_seeds(
     source: str | None = None,
     weights: PriorityWeights | None = None,
     frontier: FrontierStore | None = None,
+    paused_by: UUID | None = None,
 ) -> SeedReport:
-    """Store seeds in one transaction: all of them, or none. URLs go to the frontier, by default the database's own."""
-    return add_seed_batches(database, clock, [seeds], source=source, weights=weights, frontier=frontier)
+    """Store seeds in one transaction: all of them, or none. URLs go to the frontier, by default the database's own.
+
+    Workers leave the hosts to the run `paused_by`, from the moment at which they are stored.
+    """
+    return add_seed_batches(
+        database, clock, [seeds], source=source, weights=weights, frontier=frontier, paused_by=paused_by
+    )
 
 
 def add_seed_batches(
@@ -83,6 +89,7 @@ def add_seed_batches(
     source: str | None = None,
     weights: PriorityWeights | None = None,
     frontier: FrontierStore | None = None,
+    paused_by: UUID | None = None,
 ) -> SeedReport:
     """The same for a list that is too long to hold in memory; still one transaction.
 
@@ -98,7 +105,7 @@ def add_seed_batches(
     with (frontier or own_frontier(database)).change() as change:
         refused = Takedowns.of(row.domain_or_url for row in takedowns.entries(change.connection))
         for batch in batches:
-            report += _add_batch(change, batch, refused, source, first_score, now)
+            report += _add_batch(change, batch, refused, source, first_score, now, paused_by)
     return report
 
 
@@ -109,6 +116,7 @@ def _add_batch(
     source: str | None,
     first_score: Callable[[int | None], int],
     now: datetime,
+    paused_by: UUID | None,
 ) -> SeedReport:
     best: dict[str, Seed] = {}
     urls: dict[str, list[FrontierEntry]] = {}
@@ -129,7 +137,9 @@ def _add_batch(
         else:
             down.add(address.url)
     connection = change.connection
-    new = hosts.add_seeds(connection, best.values(), source, first_score)
+    if paused_by is not None:
+        hosts.pause_for_workers(connection, best, paused_by)
+    new = hosts.add_seeds(connection, best.values(), source, first_score, paused_by)
     ids = hosts.ids_of(connection, urls)
     change.foresee({ids[host]: entries for host, entries in urls.items()})
     queued = {ids[host]: change.add(ids[host], None, entries) for host, entries in urls.items()}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from typing import Any, Final
+from uuid import UUID
 
 from comity.clock import Clock
 from comity.database import hosts as hosts_table
@@ -89,10 +90,13 @@ def follow_left_out(
     frontier: FrontierStore,
     terms: LeftOutTerms,
     hosts: Collection[str] | None = None,
+    *,
+    paused_by: UUID | None = None,
 ) -> int:
     """Queue what the patterns in force leave out no more on exhausted hosts, of those that are named or of all.
 
     Gives how many hosts were woken. Other hosts are asked when they are opened. A takedown of a host stands.
+    Workers leave hosts that were not known before to the run `paused_by`.
     """
     with database.read() as connection:
         refused = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
@@ -116,7 +120,7 @@ def follow_left_out(
                     hosts_table.wake_for_depth(connection, row.id, returned.queued)
                     woken += 1
         if site_links:  # the host that named them is done, so that it is not opened and cannot queue them itself
-            woken += len(queue_site_links(frontier, None, site_links, clock.now()))
+            woken += len(queue_site_links(frontier, None, site_links, clock.now(), paused_by))
         if len(found) < _DEEPER_BATCH:
             return woken
         last = found[-1].id

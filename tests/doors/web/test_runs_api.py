@@ -13,7 +13,6 @@ import pytest
 
 from comity.database import runs as runs_table
 from comity.run.crawl import hosted
-from comity.settings import read_settings
 from comity.upkeep.wake_hosts import go_deeper
 from tests.doors.web.served import Served, served, until
 from tests.walk.site import Answer, Site, Web
@@ -81,21 +80,6 @@ def test_a_stopped_crawl_continues_exactly_where_it_stopped(admin: httpx.Client,
     assert visited == sorted(["/", *(f"/{number}" for number in range(6))]), "no page came twice"
 
 
-@pytest.mark.parametrize(
-    ("choices", "is_paused"),
-    [
-        ({"max_pages": 2}, True),
-        ({"max_depth": 0}, True),
-        ({"exclude": ["/1"]}, True),
-        ({"follow_links": False}, True),
-        ({"max_pages": 0}, False),
-        ({}, False),
-    ],
-)
-def test_workers_leave_a_host_alone_whose_crawl_has_limits_of_its_own(choices: dict[str, Any], is_paused: bool) -> None:
-    assert hosted.has_limits(hosted.CrawlOrder(("a.example",), choices), read_settings()) is is_paused
-
-
 def test_the_rest_behind_a_limit_waits_for_a_person(api_url: str, tmp_path: Path, web: Web) -> None:
     """On both databases: a worker's claim finds nothing, neither of the queue nor of what was too deep or left out."""
     site = _site(web, 6)
@@ -115,6 +99,44 @@ def test_the_rest_behind_a_limit_waits_for_a_person(api_url: str, tmp_path: Path
         assert admin.get(f"/admin/hosts/{site.host}").json()["paused_by_run"] is None
         (lease,) = state.leases().take([site.host])
         assert lease.host == site.host
+
+
+def test_a_limited_crawl_that_finished_a_host_gives_it_back_to_workers(admin: httpx.Client, web: Web) -> None:
+    for limit, is_paused in (({"exclude": ["/9"]}, True), ({"max_pages": 50}, False)):
+        site = _site(web, 2)
+        run = admin.post("/admin/crawl/runs", json={"seeds": [site.url("/")]} | limit).json()["run_id"]
+        ended = until(lambda path=f"/admin/crawl/runs/{run}": _ended(admin, path))
+        assert (ended["end_reason"], ended["pages_crawled"]) == ("nothing_left", 3)
+        path, wanted = f"/admin/hosts/{site.host}", run if is_paused else None
+        until(lambda path=path, wanted=wanted: admin.get(path).json()["paused_by_run"] == wanted)
+
+
+def test_a_host_that_a_limited_crawl_of_a_site_finds_is_left_alone(sqlite_url: str, tmp_path: Path, web: Web) -> None:
+    other = _site(web, 2)
+    first = web.site({"/": f'<title>Start</title><a href="{other.url("/")}">Other</a>'})
+    settings = {"pages": str(tmp_path / "pages"), "delay_s": 0.0, "site_hosts": (first.host, other.host)}
+    with served(sqlite_url, **settings) as server, server.client() as admin:
+        body = {"seeds": [first.url("/")], "max_pages": 1}
+        run = admin.post("/admin/crawl/runs", json=body).json()["run_id"]
+        assert until(lambda: _ended(admin, f"/admin/crawl/runs/{run}"))["pages_crawled"] == 1
+        assert admin.get(f"/admin/hosts/{other.host}").json()["paused_by_run"] == run
+        assert server.state.leases().claim(10) == []
+
+
+def test_a_stop_is_kept_also_where_the_end_of_the_crawl_fails(
+    admin: httpx.Client, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hosts that are found after the stop are paused, too: here, the pauses that the stop wrote are gone."""
+    held = threading.Event()
+    site = _site(web, 6, **{"/2": Answer(body="<title>Slow</title>", held=held)})
+    run = admin.post("/admin/crawl/runs", json={"seeds": [site.url("/")]}).json()["run_id"]
+    until(lambda: _with_pages(admin, f"/admin/crawl/runs/{run}", 3))
+    monkeypatch.setattr(hosted, "finish_sites", lambda *_: 1 / 0)
+    admin.post(f"/admin/crawl/runs/{run}/stop")
+    assert admin.post(f"/admin/hosts/{site.host}/resume").status_code == 204
+    held.set()
+    until(lambda: _ended(admin, f"/admin/crawl/runs/{run}"))
+    until(lambda: admin.get(f"/admin/hosts/{site.host}").json()["paused_by_run"] == run)
 
 
 def test_stopping_the_server_stops_its_crawls_and_says_so(sqlite_url: str, tmp_path: Path, web: Web) -> None:

@@ -113,6 +113,7 @@ def _hooks(job: dict[str, Any], parent: ParentChannel, is_held: Callable[[], boo
         pages=pages,
         seeds=frozenset(job["seeds"]) if job["seeds"] is not None else None,
         hosts=HostShare(job["most_hosts"], finished.all, finished.add, finished.remove, report_host),
+        pauses_hosts=job["pauses_hosts"],
         advice=CRAWL_ADVICE,
     )
 

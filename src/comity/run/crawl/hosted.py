@@ -8,15 +8,17 @@ the server stops, its runs stop; when it is killed, their processes notice it an
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID, uuid4
 
 from comity.model.errors import BadInput, HostBusy
 from comity.model.run import EndReason
 from comity.operate.hosts import seeded_hosts_of_site
-from comity.operate.runs import pause_hosts
+from comity.operate.runs import pause_hosts, resume_finished_hosts
+from comity.reports.runs import is_stop_requested
 from comity.rules.seed_list import read_seed
 from comity.run.child_process import packed_settings
 from comity.run.crawl.sites import (
@@ -86,17 +88,40 @@ class CrawlOrder:
     refresh: bool = False
 
 
-def has_limits(order: CrawlOrder, settings: Settings) -> bool:
-    """Whether a crawl is to visit less than a worker with the settings of the server would.
+def _cover(patterns: Collection[str], types: Collection[str]) -> bool:
+    return all(any(fnmatchcase(each, pattern) for pattern in patterns) for each in types)
 
-    Then workers leave its hosts alone, during the crawl and after it: they would go on past the limits.
+
+# How a choice makes a crawl visit less than the setting of the server would.
+_RESTRICTS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "max_pages": lambda chosen, own: bool(chosen) and not 0 < own <= chosen,
+    "max_minutes": lambda chosen, own: bool(chosen) and not 0 < own <= chosen,
+    "max_depth": lambda chosen, own: chosen < own,
+    "include": lambda chosen, own: bool(chosen) and not (own and set(own) <= set(chosen)),
+    "exclude": lambda chosen, own: not set(chosen) <= set(own),
+    "accept_types": lambda chosen, own: bool(chosen) and not (own and _cover(chosen, own)),
+    "reject_types": lambda chosen, own: not _cover(own, chosen),
+    "respect_nofollow": lambda chosen, own: chosen and not own,
+    "follow_links": lambda chosen, own: own and not chosen,
+    "follow_canonical": lambda chosen, own: own and not chosen,
+    "sitemaps": lambda chosen, own: own and not chosen,
+    "subdomains": lambda chosen, own: own and not chosen,
+    "images": lambda chosen, own: own and not chosen,
+}
+# A host that was finished within these has nothing that a worker would visit beyond them.
+_AMOUNTS: Final = frozenset({"max_pages", "max_minutes", "max_depth"})
+
+
+def limits_of(order: CrawlOrder, settings: Settings) -> frozenset[str]:
+    """The choices by which a crawl visits less than a worker with the settings of the server would.
+
+    Where there are any, workers leave its hosts alone, during the crawl and after it: they would go on past the limits.
     """
-    choices = order.choices
-    if any(choices.get(name) for name in ("max_pages", "max_minutes", "include", "exclude")) or order.under:
-        return True
-    turned_off = (name for name in ("follow_links", "sitemaps") if getattr(settings, name))
-    depth = choices.get("max_depth")
-    return any(choices.get(name) is False for name in turned_off) or (depth is not None and depth < settings.max_depth)
+    limits = {"under"} if order.under else set()
+    for name, chosen in order.choices.items():
+        if chosen is not None and name in _RESTRICTS and _RESTRICTS[name](chosen, getattr(settings, name)):
+            limits.add(name)
+    return frozenset(limits)
 
 
 def order_to_resume(run: RunListed, settings: Settings, *, refresh: bool = False) -> CrawlOrder:
@@ -105,8 +130,13 @@ def order_to_resume(run: RunListed, settings: Settings, *, refresh: bool = False
         raise BadInput("this run has no seeds to continue with: it took whatever was due")
     if run.settings.get("pages", settings.pages) != settings.pages:
         raise BadInput(f"its pages are stored in {run.settings['pages']}; repeat the command that started it")
-    choices = {name: run.settings[name] for name in CHOICES if run.settings.get(name) is not None}
-    return CrawlOrder(run.seeds, choices, bool(run.settings.get("under")), refresh or bool(run.settings.get("refresh")))
+    # A run is recorded with all of its settings: those that are the server's own were not chosen.
+    own = settings.model_dump(mode="json", include={*CHOICES, "under"})
+    choices = {name: run.settings[name] for name in CHOICES if run.settings.get(name) not in (None, own[name])}
+    if run.settings.get("pages_per_host") == 0 < settings.pages_per_host:  # an explicit limit of the run, also "none"
+        choices.setdefault("max_pages", run.settings.get("max_pages", 0))
+    is_under = bool(run.settings.get("under")) and run.settings["under"] != own["under"]
+    return CrawlOrder(run.seeds, choices, is_under, refresh or bool(run.settings.get("refresh")))
 
 
 @dataclass(slots=True)
@@ -116,14 +146,14 @@ class _Hosted:
     record: RunRecord
     task: asyncio.Task[None] = field(init=False)
     crawl: SharedCrawl | None = None
-    is_limited: bool = False
+    limits: frozenset[str] = frozenset()
     stop_detail: str | None = None
     """Why it is to stop; it may be asked to before its processes are started."""
     is_stopping: bool = False
 
     def pauses_for(self, run_id: UUID) -> UUID | None:
         """The run for which workers leave its hosts alone: it has limits, or a person, not the server, stopped it."""
-        return run_id if self.is_limited or (self.is_stopping and self.stop_detail is None) else None
+        return run_id if self.limits or (self.is_stopping and self.stop_detail is None) else None
 
     def stop(self, detail: str | None) -> None:
         self.is_stopping, self.stop_detail = True, detail
@@ -171,7 +201,7 @@ class HostedCrawls:
         settings, seeds = await asyncio.to_thread(self._plan, order)
         self._require_room()  # others may have started one meanwhile
         run_id, state = uuid4(), replace(self._state, settings=settings)
-        run = self._runs[run_id] = _Hosted(state.run_record(run_id), is_limited=has_limits(order, self._state.settings))
+        run = self._runs[run_id] = _Hosted(state.run_record(run_id), limits=limits_of(order, self._state.settings))
         recorded = recorded_seeds(seeds, refresh=order.refresh)
         try:
             await asyncio.to_thread(run.record.open, state.recorded_settings | supervised(recorded))
@@ -256,13 +286,26 @@ class HostedCrawls:
             await self._record_failure(run, error)
             return
         try:
-            summary = await run.crawl.run()  # records how it ended, also if it fails
-            await asyncio.to_thread(finish_sites, state, summary)
-            if (site := state.site()) is not None and run.pauses_for(run_id) is not None:
-                found = await asyncio.to_thread(seeded_hosts_of_site, state.database, site)
-                await asyncio.to_thread(pause_hosts, state.database, found, run_id)
+            try:
+                summary = await run.crawl.run()  # records how it ended, also if it fails
+                await asyncio.to_thread(finish_sites, state, summary)
+            finally:
+                await asyncio.to_thread(self._settle_pauses, run_id, run, state, sites.hosts)
         except Exception as error:
             self._on_fault("crawl", error)
+
+    def _settle_pauses(self, run_id: UUID, run: _Hosted, state: State, hosts: Collection[str]) -> None:
+        """After a crawl: a person continues what its limits or its stop left; workers have the rest again.
+
+        The stop may have been requested in another process, and hosts of a site may have been found after it.
+        """
+        database = state.database
+        if not run.limits and (run.pauses_for(run_id) is not None or is_stop_requested(database, run_id)):
+            site = state.site()
+            found = seeded_hosts_of_site(database, site) if site is not None else set()
+            pause_hosts(database, found.union(hosts), run_id)
+        if run.limits <= _AMOUNTS:
+            resume_finished_hosts(database, run_id)
 
     async def _record_failure(self, run: _Hosted, error: Exception) -> None:
         """A crawl that failed before its processes were started."""

@@ -52,6 +52,8 @@ class Sites:
     """The seeds without their schemes; None where they are very many."""
     recorded: Mapping[str, Any] = field(default_factory=dict)
     """What is stored with the run, so that it can be shown, stopped and continued from elsewhere."""
+    pauses_hosts: bool = False
+    """Whether workers leave the hosts that the run finds alone, too."""
 
 
 def with_page_limit(settings: Settings, max_pages: int | None, hosts: Collection[str]) -> Settings:
@@ -102,24 +104,34 @@ def prepare_sites(
 ) -> Sites:
     """Add the seeds, and make their hosts ready for this crawl.
 
-    A person names them: what an earlier crawl left to a person goes on. `paused_by` is the run whose limits are to
-    hold, so that workers leave its hosts alone.
+    A person named these hosts, so earlier pauses end. `paused_by` is a run with limits: workers leave its hosts alone.
     """
     database, clock, settings = state.database, state.clock, state.settings
-    report = add_seeds(database, clock, seeds, source=source, weights=settings.weights, frontier=state.frontier)
-    end_cooldowns(database, clock, refresh=settings.enable_refresh_mode)
+    report = add_seeds(
+        database,
+        clock,
+        seeds,
+        source=source,
+        weights=settings.weights,
+        frontier=state.frontier,
+        paused_by=paused_by,
+    )
     hosts = {seed.host.authority for seed in seeds} - set(report.taken_down)
     if (site := state.site()) is not None:  # hosts that earlier crawls of the site found
         hosts |= seeded_hosts_of_site(database, site) - set(report.taken_down)
+    if paused_by is not None:  # before they are woken, or a worker could take them in between
+        pause_hosts(database, hosts, paused_by)
+    end_cooldowns(database, clock, refresh=settings.enable_refresh_mode)
     lift_refusals(database, settings.allow_networks, hosts)
     go_deeper(database, clock, state.frontier, settings.max_depth, hosts)
-    woken = follow_left_out(database, clock, state.frontier, state.left_out_terms(), hosts)
+    woken = follow_left_out(database, clock, state.frontier, state.left_out_terms(), hosts, paused_by=paused_by)
     if woken and site is not None:  # what was left out may be on hosts that no crawl knew
         hosts |= seeded_hosts_of_site(database, site) - set(report.taken_down)
     if refresh:
         request_refresh(database, clock, hosts)
     pause_hosts(database, hosts, paused_by)
-    return Sites(frozenset(hosts), tuple(report.taken_down), _named(seeds), recorded_seeds(seeds, refresh=refresh))
+    recorded = recorded_seeds(seeds, refresh=refresh)
+    return Sites(frozenset(hosts), tuple(report.taken_down), _named(seeds), recorded, paused_by is not None)
 
 
 def recorded_seeds(seeds: Sequence[Seed], *, refresh: bool = False) -> dict[str, Any]:

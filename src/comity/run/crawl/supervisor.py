@@ -85,6 +85,7 @@ class SharedCrawl:
         """`begun` is a run that is recorded already. A server handles its signals itself, and calls `stop`."""
         self._seeds = sites.seeds
         self._recorded = sites.recorded
+        self._pauses_hosts = sites.pauses_hosts
         self._state = state
         self._hosts = sorted(sites.hosts)
         self._handles_signals = handles_signals
@@ -195,6 +196,7 @@ class SharedCrawl:
                 "reports_visits": self._view.on_visits is not None,
                 "reports_waits": self._view.on_wait is not None,
                 "reports_hosts": self._view.shows_hosts,
+                "pauses_hosts": self._pauses_hosts,
                 "explains_links": self._view.explains_links,
             },
             descriptors=[self._finished_hosts.descriptor, *(pages or ())],

@@ -167,6 +167,7 @@ class Crawl:
             waits_for_space=self._hooks.waits_for_space,
             columns=stored_columns(terms.columns, has_extractor=self._hooks.extract is not None, details=terms.details),
             details=terms.details,
+            pauses_hosts=self._hooks.pauses_hosts,
         )
 
     def _make_sitemap_reader(self, context: VisitContext) -> SitemapReader:

@@ -91,6 +91,8 @@ class CrawlHooks:
     """What is stored with the settings of the run, such as its seeds."""
     kept_sitemaps: SitemapFiles | None = None
     """Sitemaps that were read lately and are not requested again."""
+    pauses_hosts: bool = False
+    """Whether workers leave the hosts alone that the run finds."""
     advice: CrawlAdvice = NO_ADVICE
     """How warnings name what would help."""
 

@@ -148,6 +148,7 @@ class Settler:
         waits_for_space: bool = False,
         columns: tuple[StoredColumn, ...] = (),
         details: KeptDetails = NO_DETAILS,
+        pauses_hosts: bool = False,
     ) -> None:
         self._columns = columns
         self._details = details
@@ -159,6 +160,7 @@ class Settler:
         self._finds_images = finds_images
         self._refresh = refresh
         self._run_id = run_id
+        self._paused_by = run_id if pauses_hosts else None
         self._clock = clock
         self._retries = retries
         self._track = track
@@ -195,7 +197,7 @@ class Settler:
         result = Settled()
         site_links = [link for batch in batches for link in batch.news.site_links]
         if site_links:
-            result.joined = queue_site_links(self._frontier, self._run_id, site_links, self._clock())
+            result.joined = queue_site_links(self._frontier, self._run_id, site_links, self._clock(), self._paused_by)
         with self._frontier.change({host_id: each.links for host_id, (_batch, each) in rows.items()}) as change:
             connection = change.connection
             held = self._leases.still_held(connection, [batch.lease for batch in batches])
@@ -449,9 +451,15 @@ class Settler:
 
 
 def queue_site_links(
-    frontier: FrontierStore, run_id: UUID | None, links: Sequence[SiteLink], now: datetime
+    frontier: FrontierStore,
+    run_id: UUID | None,
+    links: Sequence[SiteLink],
+    now: datetime,
+    paused_by: UUID | None = None,
 ) -> set[str]:
     """Queue links to other hosts of a site in transactions of their own; gives the hosts that got new URLs.
+
+    Workers leave hosts that become known here to the run `paused_by`.
 
     They come before the transaction that settles the page: a process that dies in between reads the page again, and
     queues nothing twice. Other processes settle these hosts and queue links there at the same time. All of them lock
@@ -463,7 +471,8 @@ def queue_site_links(
         for link in links:
             if refused.covering_host(link.host) is None:
                 by_host.setdefault(link.host, []).append(link)
-        hosts.add_seeds(change.connection, [Seed(canonical_host(host)) for host in by_host], _SOURCE, lambda _rank: 0)
+        seeds = [Seed(canonical_host(host)) for host in by_host]
+        hosts.add_seeds(change.connection, seeds, _SOURCE, lambda _rank: 0, paused_by)
     if not by_host:
         return set()
     with frontier.change() as change:

@@ -204,7 +204,7 @@ def cooldown(services: Services, host: HostName, body: CooldownRequest) -> Coold
     responses=error_responses(404),
 )
 def resume(services: Services, host: HostName) -> None:
-    """Let workers crawl a host again that a crawl with limits of its own, or its stop, left to a person."""
+    """Let workers crawl a host again after a crawl that had limits or was stopped."""
     resume_host(services.state.database, canonical_name(services, host))
 
 

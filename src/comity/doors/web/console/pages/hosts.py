@@ -444,7 +444,7 @@ def ask_reset(request: Request, services: Services, host: HostName) -> Response:
 
 @router.post("/{host}/resume")
 def resume(request: Request, services: Services, host: HostName) -> Response:
-    """Let workers crawl a host again that was left to a person."""
+    """Let workers crawl a paused host again."""
     name = canonical_name(services, host)
     resume_host(services.state.database, name)
     return redirect(request, f"/hosts/{quote(name, safe='')}", notice="Workers may crawl this host again.")
