@@ -266,6 +266,23 @@ def test_a_heading_has_no_link_to_itself(mark: str) -> None:
     assert markdown.startswith("## In use\n")
 
 
+@pytest.mark.parametrize("mark", "¶#§🔗")
+def test_a_mark_outside_a_heading_stays(mark: str) -> None:
+    """In a cell or in a legal text it is what the page says."""
+    link = f'<a href="/law">{mark}</a>'
+    table = f"<table><tr><th>Sign<th>Name<tr><td>{link}<td>Section</table>"
+    text, _ = content(f"<main>{BODY}<p>As {link} 12 of the act says, tea is served hot.</p>{table}</main>")
+    assert f"As {mark} 12 of the act" in text
+    assert f"{mark} | Section" in text
+
+
+def test_a_heading_loses_a_mark_however_deep_it_is() -> None:
+    nested = "<h2>In use <span><h3>Daily<a href=#u>#</a></h3><a href=#v>¶</a></span></h2>"
+    text, _ = content(f"<main>{nested}{BODY}</main>")
+    assert "#" not in text
+    assert "¶" not in text
+
+
 def test_written_markup_stays_text() -> None:
     _, markdown = content(f"<main>{BODY}<p>&lt;script&gt;alert(1)&lt;/script&gt;</p><p># no heading</p></main>")
     assert "\\<script>" in markdown

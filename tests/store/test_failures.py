@@ -264,6 +264,33 @@ def test_a_database_that_another_process_has_is_loaded_later(tmp_path: Path, mon
     assert left_over(place) == []
 
 
+def test_a_half_made_database_of_a_process_that_died_does_no_harm(tmp_path: Path) -> None:
+    """Containers use the same process ids again."""
+    place = tmp_path / "pages.duckdb"
+    overflow = tmp_path / "pages.duckdb.overflow"
+    overflow.mkdir()
+    (overflow / f"new-{os.getpid()}.duckdb").write_bytes(_damaged_database(tmp_path))
+    store_all(place, [page(1)])
+    assert kept(place) == as_kept([page(1)])
+    assert left_over(place) == []
+
+
+def test_a_damaged_database_is_one_sentence(tmp_path: Path) -> None:
+    place = tmp_path / "pages.duckdb"
+    place.write_bytes(_damaged_database(tmp_path))
+    with pytest.raises(BadInput, match=r"pages\.duckdb: .*[Cc]orrupt"), duckdb_table.open_to_write(place, 0.0):
+        pass
+
+
+def _damaged_database(folder: Path) -> bytes:
+    """A DuckDB file whose first blocks were written, and the others not yet."""
+    sound = folder / "sound.duckdb"
+    duckdb.connect(str(sound)).close()
+    content = sound.read_bytes()
+    sound.unlink()
+    return content[:4096] + bytes(len(content) - 4096)
+
+
 def _quick_reader(place: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr("comity.store.reading.WAIT_S", 0.1)
     return open_reader(find_sources(place))

@@ -7,6 +7,7 @@ import os
 import shutil
 from errno import EOPNOTSUPP
 from pathlib import Path
+from threading import Thread
 
 import duckdb
 import pytest
@@ -274,11 +275,67 @@ def test_a_part_is_never_written_over(tmp_path: Path) -> None:
     assert len(kept(tmp_path / FOLDER)) == 2
 
 
+def no_links(*_arguments: object) -> None:
+    raise OSError(EOPNOTSUPP, "Operation not supported")
+
+
+def test_without_links_the_first_of_two_writers_keeps_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, one, two = tmp_path / "part-1", tmp_path / "one.tmp", tmp_path / "two.tmp"
+    one.write_text("one")
+    two.write_text("two")
+    is_two_ours: list[bool] = []
+    other = Thread(target=lambda: is_two_ours.append(part.put_once(two, path)))
+    really_rename = Path.rename
+
+    def rename(source: Path, target: Path) -> Path:
+        if source == one:  # the other process comes at this moment
+            other.start()
+            other.join(0.3)
+        return really_rename(source, target)
+
+    monkeypatch.setattr(os, "link", no_links)
+    monkeypatch.setattr(Path, "rename", rename)
+    assert part.put_once(one, path)
+    other.join(30)
+    assert is_two_ours == [False]
+    assert path.read_text() == "one"
+    assert os.listdir(tmp_path) == ["part-1"]
+
+
+def test_without_links_a_claim_of_a_dead_process_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, new = tmp_path / "part-1", tmp_path / "new.tmp"
+    new.write_text("new")
+    monkeypatch.setattr(os, "link", no_links)
+    monkeypatch.setattr(part, "CLAIM_S", 0.1)
+    part.claim_path(path).touch()
+    assert part.put_once(new, path)
+    assert path.read_text() == "new"
+    assert os.listdir(tmp_path) == ["part-1"]
+
+
+def test_without_links_a_name_that_others_keep_claiming_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, new = tmp_path / "part-1", tmp_path / "new.tmp"
+    new.write_text("new")
+    monkeypatch.setattr(os, "link", no_links)
+    monkeypatch.setattr(part, "CLAIM_S", 0.1)
+    really_unlink = Path.unlink
+
+    def claim_again(removed: Path, **more: bool) -> None:
+        really_unlink(removed, **more)
+        removed.touch()
+
+    part.claim_path(path).touch()
+    monkeypatch.setattr(Path, "unlink", claim_again)
+    with pytest.raises(TimeoutError, match="claimed by other processes"):
+        part.put_once(new, path)
+    assert new.read_text() == "new"  # nothing is lost
+    assert not path.exists()
+
+
 @pytest.mark.parametrize("name", PLACES)
 def test_a_file_system_without_links_will_do(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_links(*_arguments: object) -> None:
-        raise OSError(EOPNOTSUPP, "Operation not supported")
-
     monkeypatch.setattr(os, "link", no_links)
     store_all(tmp_path / name, [page(1)])
     assert conditions(tmp_path / name) == [WHOLE]

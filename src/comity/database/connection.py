@@ -30,6 +30,7 @@ TABLES_OF_A_STATE: Final = frozenset({"alembic_version", "domains", "domain_fron
 _TABLES_OF_AN_OLDER_CRAWL: Final = frozenset({"images", "provenance"})  # a migration sets them aside
 _MAX_NAMES: Final = 3
 _DAMAGED_OR_FULL: Final = frozenset({8, 10, 11, 13, 14, 26})  # READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB
+_FAULTS_OF_STATEMENTS: Final = frozenset({1, 18, 19, 20, 25})  # ERROR, TOOBIG, CONSTRAINT, MISMATCH, RANGE
 _SERVER_TROUBLE: Final = ("53", "57", "58", "XX")  # classes of SQLSTATE: resources, intervention, system, corruption
 _WAIT_FOR_WRITER_S: Final = 60
 _LOOK_EVERY_MS: Final = 3
@@ -319,6 +320,12 @@ def _is_damaged_or_full(error: DBAPIError) -> bool:
     code = getattr(error.orig, "sqlite_errorcode", None)
     state = getattr(error.orig, "sqlstate", None) or ""
     return (code is not None and code & 0xFF in _DAMAGED_OR_FULL) or state.startswith(_SERVER_TROUBLE)
+
+
+def is_fault_of_statement(error: DBAPIError) -> bool:
+    """Whether SQLite refused a statement for what it says, so that its transaction can go on without it."""
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in _FAULTS_OF_STATEMENTS
 
 
 def _is_set_up_wrongly(error: DBAPIError) -> bool:

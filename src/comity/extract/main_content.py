@@ -71,6 +71,7 @@ _CLIMBED_MOST: Final = 40
 _SHORT: Final = 150
 _LONGEST_WORDS: Final = 500
 _KINDS_KEPT: Final = 16_384
+_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _PERMALINKS: Final = frozenset(("¶", "#", "§", "🔗"))  # of headings, to themselves
 # Blocks that hold links; the nearest one above a link is weighed.
 _LINK_BLOCKS: Final = frozenset(
@@ -235,6 +236,7 @@ class _Finder:
             return self._body
         root = self._choose()
         self._drop_comments(root)
+        _drop_permalinks(root)
         self._drop_link_blocks(root)
         return root
 
@@ -484,11 +486,7 @@ class _Finder:
         block_of: dict[Node, Element | None] = {root: None}
         layouts: dict[Node, bool] = {}
         for link in root.select("a")[:MAX_LINKS]:
-            text = link.text
-            size = len(text)
-            if text in _PERMALINKS:
-                link.decompose()
-                continue
+            size = len(link.text)
             linked += size
             above: Node | None = link.parent
             if above not in block_of:
@@ -587,6 +585,22 @@ def _is_article(element: Element) -> bool:
 
 def _has_heading(element: Element) -> bool:
     return next(element.iter_elements("h1"), None) is not None
+
+
+def _drop_permalinks(root: Element) -> None:
+    """Drop the links of headings to themselves; elsewhere such a mark is what the page says."""
+    links: list[Element] = []
+    nested: set[Element] = set()  # headings in headings, which are read with the outer one: each element is read once
+    for heading in root.iter_elements(_HEADINGS):
+        if heading not in nested:
+            for inner in heading.iter_elements(("a", *_HEADINGS)):
+                if inner.tag == "a":
+                    links.append(inner)
+                else:
+                    nested.add(inner)
+    for link in links[:MAX_LINKS]:
+        if link.text in _PERMALINKS:
+            link.decompose()
 
 
 def _body(document: Document) -> Element | None:

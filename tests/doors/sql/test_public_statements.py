@@ -29,7 +29,7 @@ def site() -> Iterator[Site]:
                 "/jobs/2": page(head=JOB.replace("Engineer", "Cook")),
                 "/two": page(
                     body="<table class=w><tr><th>A</th><th>A</th></tr><tr><td>1</td><td>2</td></tr></table>"
-                    "<table class=w><tr><th>B</th><th>B</th></tr><tr><td>x</td><td>4</td></tr></table>"
+                    "<table class=w data-of='js=1'><tr><th>B</th><th>B</th></tr><tr><td>x</td><td>4</td></tr></table>"
                 ),
                 "/state": page(
                     body='<script id="__NEXT_DATA__" type="application/json">{"props":{"a":1}}</script>'
@@ -91,6 +91,9 @@ def connection() -> Iterator[SqlConnection]:
         ),
         ("SELECT * FROM read_html('{}/state', 'script@js=config')", [("url", "/x")]),
         ("SELECT * FROM read_html('{}/state', 'js=sizes')", [(1.5,), (2.0,)]),
+        ("SELECT * FROM read_html('{}/state', 'script#x.y@js=sizes')", [(1.5,), (2.0,)]),
+        ("SELECT * FROM read_html('{}/two', 'table[data-of*=\"js=\"]')", [("x", 4)]),
+        ("SELECT * FROM read_html('{}/two', 'table[data-of$=\"js=1\"]')", [("x", 4)]),
         (
             "SELECT count(column_name) = count(DISTINCT column_name) FROM "
             "(DESCRIBE SELECT * FROM read_html('{}/two', 'table.w', 2))",

@@ -7,10 +7,11 @@ from threading import Event
 
 import pytest
 from sqlalchemy import Connection, text
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, OperationalError
 
 from comity.clock import SystemClock
 from comity.database.connection import Database
+from comity.model.errors import StateUnavailable
 from comity.model.queue import BotError, BotRefused
 from comity.walk.bots.threads import TransactionThread
 
@@ -57,7 +58,7 @@ def test_what_waits_together_is_committed_together(database: Database) -> None:
 
 
 def test_a_fault_of_one_does_not_touch_the_others(embedded_database: Database) -> None:
-    """Neither one of ours nor one of the database, after which the transaction cannot go on."""
+    """Neither one of ours nor one of a statement: SQLite refuses that, and the transaction goes on."""
 
     def fail(connection: Connection, _now: float) -> str:
         _add(connection, "failed")
@@ -66,19 +67,54 @@ def test_a_fault_of_one_does_not_touch_the_others(embedded_database: Database) -
     def break_the_rules(connection: Connection, _now: float) -> str:
         return _add(connection, "a")  # which is there
 
+    def ask_wrongly(connection: Connection, _now: float) -> str:
+        _add(connection, "wrong")
+        return str(connection.execute(text("SELECT nothing FROM nowhere")).scalar())
+
     async def run() -> list[object]:
         thread, goes_on = TransactionThread("test", embedded_database, SystemClock()), Event()
         first = asyncio.create_task(thread.run(lambda: goes_on.wait(30)))
         await asyncio.sleep(0)
         works = [lambda connection, _now, name=name: _add(connection, name) for name in ("a", "b")]
-        waiting = [asyncio.create_task(thread.transact(work)) for work in (works[0], fail, break_the_rules, works[1])]
+        asked = (works[0], fail, break_the_rules, ask_wrongly, works[1])
+        waiting = [asyncio.create_task(thread.transact(work)) for work in asked]
         await asyncio.sleep(0)
         goes_on.set()
         found = await asyncio.gather(*waiting, return_exceptions=True)
         await first
         thread.close()
+        assert thread.committed == 1
         return list(found)
 
-    done, fault, refused, also = asyncio.run(run())
+    done, fault, refused, wrong, also = asyncio.run(run())
     assert (done, str(fault), type(refused), also) == ("a", "a fault", IntegrityError, "b")
+    assert isinstance(wrong, OperationalError)
     assert _bots(embedded_database) == ["a", "b"]
+
+
+def test_where_the_state_fails_no_piece_counts_as_done(embedded_database: Database) -> None:
+    """SQLite ends the whole transaction when the disk is full, with what the others did in it."""
+
+    def fill_the_disk(connection: Connection, _now: float) -> str:
+        pages = connection.execute(text("PRAGMA page_count")).scalar_one()
+        connection.execute(text(f"PRAGMA max_page_count = {pages}"))
+        try:
+            connection.execute(text("CREATE TABLE large AS SELECT zeroblob(1000000) AS x"))
+        finally:
+            connection.execute(text("PRAGMA max_page_count = 1000000000"))
+        return "never"
+
+    thread = TransactionThread("test", embedded_database, SystemClock())
+    with pytest.raises(StateUnavailable, match="full"):
+        thread.commit([lambda connection, _now: _add(connection, "a"), fill_the_disk])
+    thread.close()
+    assert _bots(embedded_database) == []
+
+
+def test_a_closed_thread_keeps_no_work(embedded_database: Database) -> None:
+    thread = TransactionThread("test", embedded_database, SystemClock())
+    thread.close()
+    with pytest.raises(RuntimeError, match="shutdown"):
+        asyncio.run(thread.transact(lambda connection, _now: _add(connection, "late")))
+    assert thread.waiting == 0
+    assert _bots(embedded_database) == []

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 import duckdb
@@ -27,6 +28,7 @@ from comity.settings import Settings
 from comity.store.sql_table import SqlTable
 
 Row = dict[str, Any]
+_VARIABLE: Final = re.compile(r"\s*(?:[\w.#-]+@)?js=")
 
 
 class PageTerms(NamedTuple):
@@ -101,12 +103,15 @@ class FunctionPages:
             why = page["error"] if page is not None else "it is not a URL, or it was not requested"
             raise ComityError(f"{url} could not be read: {why}")
         try:
-            _script, is_variable, variable = css.partition("js=")
-            table = variable_table(page["body"], variable) if is_variable else read_table(page["body"], css, number)
+            variable = _variable_of(css)
+            if variable is None:
+                table = read_table(page["body"], css, number)
+            else:
+                table = variable_table(page["body"], variable)
         except ValueError as problem:  # of the selector
             raise BadInput("read_html", str(problem)) from None
         if table is None or not table.names:
-            what = f"variable {variable}" if is_variable else f"table that {css!r} matches"
+            what = f"variable {variable}" if variable is not None else f"table that {css!r} matches"
             raise ComityError(f"{url} has no {what}")
         with TemporaryDirectory(prefix="comity-sql-") as folder:
             path = Path(folder) / "table.csv"
@@ -115,6 +120,12 @@ class FunctionPages:
                 writer.writerow(table.names)
                 writer.writerows(table.rows)
             yield path
+
+
+def _variable_of(css: str) -> str | None:
+    """The name after `js=` or `script@js=`; None for a selector, whose strings may contain the same letters."""
+    asked = _VARIABLE.match(css)
+    return css[asked.end() :] if asked is not None else None
 
 
 def _listed(entry: FrontierEntry) -> Row:

@@ -6,7 +6,7 @@ is one transaction, together with a digest of it, so that a part is never loaded
 
 from __future__ import annotations
 
-import os
+import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -72,7 +72,10 @@ def open_to_write(path: Path, ends_at: float, memory: str = MEMORY_STEPS[-1]) ->
     if not path.exists():
         _create_file(path, overflow)
     with closing(duckdb.connect(":memory:", config=settings)) as connection:
-        _attach(connection, path, "kept", _WRITABLE, ends_at)
+        try:
+            _attach(connection, path, "kept", _WRITABLE, ends_at)
+        except duckdb.Error as problem:  # damaged
+            raise BadInput(f"{path}: {one_line(problem)}") from None
         try:
             connection.execute("USE kept")
             connection.execute(_TABLE)
@@ -91,12 +94,13 @@ def open_to_write(path: Path, ends_at: float, memory: str = MEMORY_STEPS[-1]) ->
 
 
 def _create_file(path: Path, overflow: Path) -> None:
-    """Make an empty DuckDB file under another name, then rename it: DuckDB writes a new file in several steps.
+    """Make an empty DuckDB file under another name, then link it: DuckDB writes a new file in several steps.
 
-    A process that died between two of them would leave a file that DuckDB refuses to open.
+    A process that died between two of them would leave a file that DuckDB refuses to open. The other name is new each
+    time, since a process id may be that of a process that died.
     """
-    new = overflow / f"new-{os.getpid()}.duckdb"
-    with suppress(OSError, duckdb.IOException):  # attaching the file fails for the same reason, and says so
+    new = overflow / f"new-{secrets.token_hex(8)}.duckdb"
+    with suppress(OSError, duckdb.Error):  # attaching the file fails for the same reason, and says so
         overflow.mkdir(exist_ok=True)
         with closing(duckdb.connect(":memory:", config=OFFLINE)) as connection:
             connection.execute(f"ATTACH {quoted(new)} AS kept {_WRITABLE}")

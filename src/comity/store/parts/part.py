@@ -6,8 +6,9 @@ import os
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from errno import EEXIST, EMLINK, ENOSYS, EOPNOTSUPP, EPERM
+from errno import EEXIST, EMLINK, ENOSYS, EOPNOTSUPP, EPERM, ETIMEDOUT
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, BinaryIO, Final
 from uuid import UUID
 
@@ -16,6 +17,8 @@ from xxhash import xxh3_128
 from comity.model.page import PageRecord
 
 TEMPORARY: Final = ".tmp"
+CLAIM_S: Final = 5.0
+_LOOK_EVERY_S: Final = 0.02
 _NO_LINKS: Final = (EPERM, EOPNOTSUPP, ENOSYS, EMLINK)  # what file systems say that have none
 
 
@@ -167,11 +170,42 @@ def put_once(temporary: Path, path: Path) -> bool:
     except OSError as problem:
         if problem.errno not in _NO_LINKS:
             raise
-        is_ours = not path.exists()
-        if is_ours:
-            temporary.rename(path)
+        is_ours = _rename_once(temporary, path)
     temporary.unlink(missing_ok=True)
     return is_ours
+
+
+def claim_path(path: Path) -> Path:
+    """The file that exists while a process gives another one its name, where there are no links."""
+    return path.with_name(f".{path.name}.claim{TEMPORARY}")
+
+
+def _rename_once(temporary: Path, path: Path) -> bool:
+    """Rename a file unless the name is taken: `rename` replaces what is there, so one process at a time looks and does.
+
+    A claim lasts for moments. One that stays for `CLAIM_S` is that of a process that died, and is removed, once.
+    """
+    claim, is_removed = claim_path(path), False
+    ends_at = monotonic() + CLAIM_S
+    while not path.exists():
+        try:
+            os.close(os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        except FileExistsError:
+            if monotonic() < ends_at:
+                sleep(_LOOK_EVERY_S)
+                continue
+            if is_removed:
+                raise TimeoutError(ETIMEDOUT, "is claimed by other processes; try again later", str(path)) from None
+            claim.unlink(missing_ok=True)
+            is_removed, ends_at = True, monotonic() + CLAIM_S
+            continue
+        try:
+            if not path.exists():
+                temporary.rename(path)
+                return True
+        finally:
+            claim.unlink(missing_ok=True)
+    return False
 
 
 def _is_same(one: Path, other: Path) -> bool:

@@ -6,13 +6,14 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, Final, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from comity.clock import Clock
-from comity.database.connection import Database
+from comity.database.connection import Database, is_fault_of_statement
 from comity.database.queue import jobs
 from comity.model.errors import ComityError
 
@@ -68,10 +69,21 @@ class TransactionThread:
     async def transact(self, work: _Work[Result]) -> Result:
         """Do a piece of work in a transaction, at the time of that; once begun it is finished, also when cancelled."""
         future: Future[Any] = Future()
-        self._waiting.append((work, future))
-        self._executor.submit(self._serve)
+        turn = (work, future)
+        self._waiting.append(turn)
+        try:
+            self._executor.submit(self._serve)
+        except RuntimeError:  # closed
+            with suppress(ValueError):  # the thread has taken it with what came before
+                self._waiting.remove(turn)
+                raise
         found: Result = await asyncio.shield(asyncio.wrap_future(future))
         return found
+
+    @property
+    def waiting(self) -> int:
+        """Pieces of work that no transaction has begun."""
+        return len(self._waiting)
 
     def close(self) -> None:
         """Wait for the work under way and end the thread."""
@@ -79,14 +91,17 @@ class TransactionThread:
 
     def _serve(self) -> None:
         """Serve what waits; a call that finds nothing came after one that served more than its own."""
-        turns = [self._waiting.popleft() for _ in range(min(self._most, len(self._waiting)))]
+        turns: list[_Turn] = []
+        with suppress(IndexError):  # no more wait
+            while len(turns) < self._most:
+                turns.append(self._waiting.popleft())
         if not turns:
             return
         try:
             done = self.commit([work for work, _future in turns])
         except ComityError as error:  # the state cannot be used
             done = [error] * len(turns)
-        except BaseException as error:  # a statement was refused: each by itself, so that none fails for another
+        except BaseException as error:  # the commit was refused: each by itself, so that none fails for another
             done = [error] if len(turns) == 1 else [self._commit_alone(work) for work, _future in turns]
         for (_work, future), answer in zip(turns, done, strict=True):
             if isinstance(answer, BaseException):
@@ -114,13 +129,16 @@ class TransactionThread:
 
     @staticmethod
     def _do_apart(work: _Work[Any], connection: Connection, now: float) -> Any:
+        apart = connection.begin_nested()
         try:
-            with connection.begin_nested():
-                return work(connection, now)
-        except DBAPIError:
-            raise
+            done = work(connection, now)
         except Exception as error:
+            if isinstance(error, DBAPIError) and not is_fault_of_statement(error):
+                raise
+            apart.rollback()  # fails where the whole transaction has ended: then none of its work is done
             return error
+        apart.commit()
+        return done
 
 
 def time_of(connection: Connection, database: Database, clock: Clock) -> float:
