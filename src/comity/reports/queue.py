@@ -463,7 +463,7 @@ def _decoded(cursor: str, sort: str, keys: Sequence[SortKey]) -> tuple[Any, ...]
     for value, key in zip(values, keys, strict=True):
         is_missing = value is None and not getattr(key.column, "nullable", False)
         if is_missing or (isinstance(value, int) and abs(value) >= 2**31):
-            raise BadInput("cursor", "is not a place that this list gave")
+            raise BadInput("cursor", "is not a cursor of this list")
     return values
 
 
