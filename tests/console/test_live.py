@@ -135,9 +135,83 @@ async def test_one_user_leaves_room_for_others(counter: Counter, monkeypatch: py
     assert not hub._followed
 
 
+async def test_a_view_without_viewers_takes_no_room(counter: Counter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "EVERY_S", 1000.0)  # its rest has not ended when the next stream comes
+    monkeypatch.setattr(live, "MAX_REST_S", 1000.0)
+    monkeypatch.setattr(live, "MAX_CHANNELS", 2)
+    hub = LiveHub()
+    stays = follow(hub, "counter", owner="user grace")
+    await next_event(stays)
+    tasks = []
+    for number in range(5):
+        stream = follow(hub, "counter", f"counter?x={number}", owner="user ada")
+        await next_event(stream)
+        tasks.append(hub._channels[f"counter?x={number}"].task)
+        await until(lambda: hub.fresh(f"counter?x={number}") is not None)  # noqa: B023 -- awaited here
+        await stream.aclose()  # type: ignore[attr-defined]
+        assert hub._channels.keys() == {"counter"}
+    await asyncio.wait([task for task in tasks if task is not None], timeout=30)
+    assert all(task is not None and task.cancelled() for task in tasks)
+    await stays.aclose()  # type: ignore[attr-defined]
+    assert not hub._channels
+
+
+async def test_a_view_that_is_left_while_it_is_rendered_ends_after_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads cannot be cancelled; while both are busy, a view that is left is not rendered at all."""
+    asked, may_end = list[str](), threading.Event()
+
+    def slow(_services: WebServices, parameters: Any) -> str:
+        asked.append(parameters["x"])
+        assert may_end.wait(30)
+        return "slow"
+
+    monkeypatch.setitem(VIEWS, "slow", slow)
+    hub = LiveHub()
+    streams = [follow(hub, f"slow?x={number}") for number in range(3)]
+    try:
+        for stream in streams:
+            assert await anext(stream) == b"retry: 5000\n\n"
+        await until(lambda: len(asked) == 2)
+        for stream in streams:
+            await stream.aclose()  # type: ignore[attr-defined]
+        assert hub._channels.keys() == {"slow?x=0", "slow?x=1"}
+        again = follow(hub, "slow?x=0")
+        await anext(again)
+    finally:
+        may_end.set()
+    assert b"slow" in await next_event(again)
+    assert hub._channels.keys() - {"slow?x=1"} == {"slow?x=0"}
+    await until(lambda: len(hub._channels) == 1)
+    await again.aclose()  # type: ignore[attr-defined]
+    assert not hub._channels
+    assert sorted(asked) == ["0", "1"]
+
+
+async def test_a_page_takes_only_what_was_rendered_a_moment_ago(
+    counter: Counter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "EVERY_S", 1000.0)
+    monkeypatch.setattr(live, "MAX_REST_S", 1000.0)
+    hub = LiveHub()
+    assert hub.fresh("counter") is None
+    stream = follow(hub, "counter")
+    await next_event(stream)
+    assert hub.fresh("counter") == "<b>1</b> {}"
+    hub._channels["counter"].rendered_at -= 2001
+    assert hub.fresh("counter") is None
+    await stream.aclose()  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(
     ("took_s", "processor_s", "views", "expected"),
-    [(0.01, 0.01, 1, 2.0), (0.3, 0.01, 1, 3.0), (0.1, 0.1, 1, 8.0), (0.1, 0.1, 5, 40.0)],
+    [
+        (0.01, 0.01, 1, 2.0),
+        (0.3, 0.01, 1, 3.0),
+        (0.1, 0.1, 1, 8.0),
+        (0.1, 0.1, 3, 24.0),
+        (0.1, 0.1, 5, 30.0),
+        (9.0, 0.1, 1, 30.0),
+    ],
 )
 def test_views_together_take_a_share_of_a_processor(
     took_s: float, processor_s: float, views: int, expected: float

@@ -112,6 +112,11 @@ def test_a_search_looks_at_some_rows_a_page_and_finds_all(
         assert [each.url for each in found] == expected
         exported = listed.each(state.database, sort=direction + sort, containing="lamp")
         assert [each.url for each in exported] == expected
+        rows = list(listed.export(state.database, sort=direction + sort, containing="lamp"))
+        assert [each.url for each in rows if each is not None] == expected
+        if looked_at == 1:  # one row a batch: a reader can leave after each, also where none is found
+            assert rows.count(None) >= len(everything) - 1
+            assert set(listed.export(state.database, sort=direction + sort, containing="desk")) == {None}
     assert [job.url for job in _walk(state.database, JOBS, "created_at", containing="lamp", status="done")]
     assert _walk(state.database, RESULTS, "-created_at", containing="lamp") == []
     assert len(_walk(state.database, POLICIES, "next_run_at", schedule="fixed")) == 9

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from random import Random
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import event, insert, text
+from sqlalchemy import event, insert, text, update
 
 from comity.database import runs, status_queries
 from comity.database.connection import Database
-from comity.database.tables import fetches
+from comity.database.tables import domains, fetches
 from comity.model.errors import StateUnavailable
 from comity.model.host import HostStatus
 from comity.reports.status import Status, check_state, figures_of, status_of
@@ -172,6 +173,31 @@ def test_a_very_large_frontier_is_estimated_from_the_hosts_that_have_one(
     monkeypatch.setattr(status_queries, "SAMPLED_ROWS", 100)
     figures = figures_of(state.database, state.clock)
     assert (figures.frontier, figures.frontier_is_exact) == (5000, False)
+
+
+@pytest.mark.parametrize(("active", "expected", "tolerance"), [(150, 7500, 0), (500, 25_000, 6000)])
+def test_an_estimate_of_the_frontier_does_not_depend_on_the_names_of_hosts(
+    state: State, monkeypatch: pytest.MonkeyPatch, active: int, expected: int, tolerance: int
+) -> None:
+    """Active hosts are all added up; where they are too many, those that are drawn come from the whole alphabet."""
+    numbers = Random(7)
+    rows = [
+        {
+            "id": UUID(int=numbers.getrandbits(128), version=4),
+            "domain": f"h{n:03}.example",
+            "frontier_size": 100 if active // 2 <= n < active else 0,
+        }
+        for n in range(500)
+    ]
+    with state.database.write() as connection:
+        connection.execute(insert(domains), rows)
+        crawled = [row["id"] for row in rows[:active]]
+        connection.execute(update(domains).where(domains.c.id.in_(crawled)).values(status=HostStatus.ACTIVE))
+    monkeypatch.setattr(status_queries, "MOST_COUNTED", 200)
+    monkeypatch.setattr(status_queries, "SAMPLED_ROWS", 100)
+    figures = figures_of(state.database, state.clock)
+    assert abs(figures.frontier - expected) <= tolerance
+    assert not figures.frontier_is_exact
 
 
 def test_errors_of_the_last_hour_are_told_by_kind_with_the_last_example(state: State) -> None:

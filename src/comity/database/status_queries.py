@@ -133,21 +133,25 @@ def waiting_by_status(connection: Connection, now: datetime | None) -> dict[Host
 def frontier_size(connection: Connection, known: dict[HostStatus, int]) -> Estimate:
     """URLs that are queued, by what the hosts' rows say.
 
-    Of very many hosts, some of those that are being crawled, which have most of the URLs, and some of the others speak
-    for the rest: each row is read from the table itself, and a hundred thousand of those take seconds.
+    Of very many hosts, those that are being crawled have most of the URLs, so they are all added up while they are not
+    too many. The others are estimated from hosts in the order of their ids, which are random, so their names do not
+    matter. Each row is read from the table itself, so their number is bounded.
     """
     active = known.get(HostStatus.ACTIVE, 0)
     others = sum(known.values()) - active
-    total = func.coalesce(func.sum(domains.c.frontier_size), 0)
     if active + others <= MOST_COUNTED:
+        total = func.coalesce(func.sum(domains.c.frontier_size), 0)
         return Estimate(int(connection.execute(select(total)).scalar_one()), is_exact=True)
-    crawled = select(domains.c.frontier_size).where(domains.c.status == HostStatus.ACTIVE)
-    crawled = crawled.with_hint(domains, "INDEXED BY idx_domains_status", "sqlite").limit(SAMPLED_ROWS)
-    of_active, read = _sum_of(connection, crawled)
     sample = select(domains.c.status, domains.c.frontier_size).order_by(domains.c.id).limit(SAMPLED_ROWS).subquery()
-    drawn = select(sample.c.frontier_size).where(sample.c.status != HostStatus.ACTIVE)
-    of_others, drawn_count = _sum_of(connection, drawn)
-    scaled = of_active * active / max(read, 1) + of_others * others / max(drawn_count, 1)
+    is_active = sample.c.status == HostStatus.ACTIVE
+    of_others, others_read = _sum_of(connection, select(sample.c.frontier_size).where(~is_active))
+    if active <= MOST_COUNTED:
+        crawled = select(domains.c.frontier_size).where(domains.c.status == HostStatus.ACTIVE).limit(MOST_COUNTED)
+        crawled = crawled.with_hint(domains, "INDEXED BY idx_domains_status", "sqlite")
+    else:
+        crawled = select(sample.c.frontier_size).where(is_active)
+    of_active, active_read = _sum_of(connection, crawled)
+    scaled = of_active * active / max(active_read, 1) + of_others * others / max(others_read, 1)
     return Estimate(round(scaled), is_exact=False)
 
 

@@ -265,7 +265,11 @@ class ListOf(Generic[Item]):
             return self.page(database, **wanted)
 
     def each(self, database: Database, *, sort: str = "", **wanted: Any) -> Iterator[Item]:
-        """Every item, in batches: no transaction stays open while a slow reader takes them.
+        """Every item, in batches: no transaction stays open while a slow reader takes them."""
+        return (item for item in self.export(database, sort=sort, **wanted) if item is not None)
+
+    def export(self, database: Database, *, sort: str = "", **wanted: Any) -> Iterator[Item | None]:
+        """Every item, as `each`, with None between two batches: a server then notices that its client has left.
 
         The first batch is read at once: what is wrong is an error then, not a list that breaks off. It is small, so
         that an export begins quickly.
@@ -277,7 +281,7 @@ class ListOf(Generic[Item]):
             with database.read() as connection:
                 return self.find(connection, PageOf(name, descending, limit, after), **wanted)
 
-        def following(rows: Found) -> Iterator[Item]:
+        def following(rows: Found) -> Iterator[Item | None]:
             limit = _FIRST_BATCH
             while True:
                 for row in rows:
@@ -285,6 +289,7 @@ class ListOf(Generic[Item]):
                 last = rows[-1] if len(rows) == limit else rows.last
                 if last is None:
                     return
+                yield None
                 limit = _EXPORT_BATCH
                 rows = batch(limit, _key(last, keys))
 
@@ -396,7 +401,7 @@ def queue_stats(database: Database, clock: Clock) -> QueueStats:
         jobs={str(status): counted.get(str(status), 0) for status in JobStatus},
         policies=policies,
         oldest_pending_at=oldest,
-        oldest_pending_seconds=None if oldest is None else max(0.0, round((now - oldest).total_seconds(), 3)),
+        oldest_pending_seconds=age_s(oldest, now),
         throughput=tuple(Throughput(hours, *counts) for hours, counts in done.items()),
         hosts=tuple(_noun(HostFigures, row) for row in hosts),
         bots=tuple(_noun(BotFigures, row) for row in bots),
@@ -429,13 +434,17 @@ def finished_by_hour(database: Database, clock: Clock, hours: int) -> list[Finis
     return found
 
 
-def queue_figures(database: Database, clock: Clock) -> tuple[dict[str, int], float]:
-    """Jobs by status, and the age of the oldest that waits, for metrics."""
+def queue_figures(database: Database) -> tuple[dict[str, int], datetime | None]:
+    """Jobs by status, and since when the oldest waits, for metrics."""
     with database.read() as connection:
         counted = listing.count_by_status(connection)
         oldest = listing.oldest_pending(connection)
-    age_s = 0.0 if oldest is None else max(0.0, (clock.now() - oldest).total_seconds())
-    return {str(status): counted.get(str(status), 0) for status in JobStatus}, age_s
+    return {str(status): counted.get(str(status), 0) for status in JobStatus}, oldest
+
+
+def age_s(since: datetime | None, now: datetime) -> float | None:
+    """Seconds since a time, to the millisecond; None if there is none."""
+    return None if since is None else max(0.0, round((now - since).total_seconds(), 3))
 
 
 def identity_of(text: str) -> UUID | None:
@@ -463,7 +472,7 @@ def _decoded(cursor: str, sort: str, keys: Sequence[SortKey]) -> tuple[Any, ...]
     for value, key in zip(values, keys, strict=True):
         is_missing = value is None and not getattr(key.column, "nullable", False)
         if is_missing or (isinstance(value, int) and abs(value) >= 2**31):
-            raise BadInput("cursor", "is not a place that this list gave")
+            raise BadInput("cursor", "is not a cursor of this list")
     return values
 
 

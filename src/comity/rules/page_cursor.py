@@ -36,7 +36,7 @@ def read_cursor(text: str, order: str, *kinds: type | None, name: str = "after")
         said, *values = json.loads(base64.urlsafe_b64decode((text + "=" * (-len(text) % 4)).encode("ascii")))
         found = tuple(_read(value, kind) for value, kind in zip(values, kinds, strict=True))
     except (ValueError, TypeError, AttributeError, binascii.Error, UnicodeError, RecursionError, OverflowError):
-        raise BadInput(name, "is not a place that this list gave") from None
+        raise BadInput(name, "is not a cursor of this list") from None
     if said != order:
         raise BadInput(name, "belongs to a list in another order")
     return found

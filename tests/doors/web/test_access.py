@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -16,7 +18,8 @@ from comity.doors.web.application import ROUTERS
 from comity.doors.web.audiences import RouteTable
 from comity.doors.web.errors import ApiError
 from comity.doors.web.logins import FAILURE_WINDOW_S, MAX_FAILURES, LoginThrottle, wait_after
-from comity.operate.activity import LoginAttempt
+from comity.doors.web.routes import session
+from comity.operate.activity import LoginAttempt, login_attempts
 from comity.upkeep.expire_locks import QueueSweeper
 from tests.doors.web.served import PASSWORD, PASSWORD_HASH, TOKEN, TOKEN_HASH, WITH_TOKEN, Served, served, until
 
@@ -183,6 +186,30 @@ def test_guessing_passwords_is_slowed_down(kept: Served) -> None:
         assert (stopped.status_code, stopped.json()["error"]) == (429, "too_many_attempts")
         assert 1 <= int(stopped.headers["retry-after"]) <= FAILURE_WINDOW_S + 1
         assert guesser.get("/admin/session", headers=WITH_TOKEN).json()["kind"] == "token"
+
+
+def test_attempts_during_the_look_at_the_record_count(kept: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One attempt reads the record before five others are in it, and checks its password after them."""
+    is_reading, may_go_on = threading.Event(), threading.Event()
+
+    def read_slowly(*arguments: Any) -> list[LoginAttempt]:
+        found = login_attempts(*arguments)
+        if not is_reading.is_set():
+            is_reading.set()
+            assert may_go_on.wait(60)
+        return found
+
+    monkeypatch.setattr(session, "login_attempts", read_slowly)
+    with kept.client() as first, kept.client() as others, ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(first.post, "/admin/session", json={"password": PASSWORD})
+        try:
+            assert is_reading.wait(60)
+            for number in range(MAX_FAILURES):
+                assert others.post("/admin/session", json={"password": f"guess {number}"}).status_code == 401
+        finally:
+            may_go_on.set()
+        stopped = waiting.result(60)
+    assert (stopped.status_code, stopped.json()["error"]) == (429, "too_many_attempts")
 
 
 def test_every_process_of_a_state_counts_wrong_passwords(api_url: str) -> None:

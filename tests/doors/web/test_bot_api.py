@@ -13,7 +13,7 @@ import pytest
 
 from comity.doors.web import services
 from tests.doors.web.queueing import Queue, queue_on
-from tests.doors.web.served import TOKEN_HASH, Served, served
+from tests.doors.web.served import TOKEN_HASH, Served, served, until
 
 SECOND = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 MILLISECOND = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -327,3 +327,42 @@ def test_metrics_count_the_rows_of_a_large_state_seldom(one: Queue, monkeypatch:
     assert shown[0] == shown[1] == shown[2]
     assert "comity_queue_jobs_handed_total 1.0" in third
     assert one.admin.get("/admin/crawl_jobs/stats").json() == stats
+
+
+def test_the_oldest_job_grows_older_while_figures_are_kept(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "_LONG_COUNT_S", 0.0)
+    monkeypatch.setattr(services, "_SELDOM", 1e9)
+    queue.jobs(1)
+    oldest = re.compile(r"^comity_queue_oldest_pending_seconds (\S+)$", re.MULTILINE)
+
+    def scraped() -> float:
+        found = oldest.search(queue.admin.get("/admin/metrics").text)
+        assert found is not None
+        return float(found[1])
+
+    before, stats = scraped(), queue.admin.get("/admin/crawl_jobs/stats").json()
+    until(lambda: scraped() > before)
+    later = queue.admin.get("/admin/crawl_jobs/stats").json()
+    assert later["oldest_pending_seconds"] > stats["oldest_pending_seconds"]
+    assert later | {"oldest_pending_seconds": stats["oldest_pending_seconds"]} == stats  # counted once
+
+
+@pytest.mark.parametrize(("took_s", "kept_s"), [(0.1, 0), (1, 20), (2, 40), (600, 60)])
+def test_figures_are_kept_by_the_time_that_they_take_and_at_most_a_minute(
+    monkeypatch: pytest.MonkeyPatch, took_s: float, kept_s: float
+) -> None:
+    now, counted = 0.0, 0
+
+    def count() -> int:
+        nonlocal now, counted
+        now, counted = now + took_s, counted + 1
+        return counted
+
+    monkeypatch.setattr(services, "monotonic", lambda: now)
+    figures = services.CountedSeldom[int]()
+    assert figures.get(count) == 1
+    if kept_s:
+        now += kept_s - 0.5
+        assert figures.get(count) == 1
+    now += 0.5
+    assert figures.get(count) == 2

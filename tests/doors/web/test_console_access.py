@@ -259,6 +259,24 @@ def test_what_a_change_is_about(content_type: str, query: str, body: bytes, subj
     assert subject_of(content_type, query, body) == subject
 
 
+@pytest.mark.parametrize(
+    ("content_type", "query", "body", "subject"),
+    [
+        ("application/json", "", b'{"url": "https://a.example/hush"}', "url: https://a.example/…"),
+        ("application/json", "", b'{"url": ["https://a.example/hush"]}', "url: …"),
+        ("application/json", "", b'{"url": [["https://a.example/hush"], 2]}', "url: …"),
+        ("application/json", "", b'{"url": {"href": "https://a.example/hush"}}', "url: …"),
+        ("application/json", "", b'{"url": null, "enabled": false}', "enabled: False"),
+        ("application/x-www-form-urlencoded", "", b"url=https://a.example/hush&url=https://b.example/hush", "url: …"),
+        ("", "url=https://a.example/hush&url=hush", b"", "url: …"),
+    ],
+)
+def test_a_change_of_a_webhook_shows_only_the_host_of_its_url(
+    content_type: str, query: str, body: bytes, subject: str
+) -> None:
+    assert subject_of(content_type, query, body, hides_paths=True) == subject
+
+
 def test_the_record_is_bounded_and_takes_any_text(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "_TRIM_EVERY", 5)
     monkeypatch.setattr(console, "MAX_ACTIVITIES", 3)

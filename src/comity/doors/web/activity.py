@@ -101,8 +101,8 @@ def subject_of(content_type: str, query: str, body: bytes, *, hides_paths: bool 
             found |= document
     elif body:
         return f"{len(body):,} bytes"
-    if hides_paths and isinstance(found.get("url"), str) and found["url"]:
-        found["url"] = only_origin(found["url"])
+    if hides_paths and (url := found.get("url")):
+        found["url"] = only_origin(url) if isinstance(url, str) else "…"
     return "; ".join(f"{name}: {_shown(found[name])}" for name in _NAMED if _is_telling(found.get(name)))
 
 

@@ -41,30 +41,34 @@ def exact(view: BaseModel) -> ExactJsonResponse:
     return ExactJsonResponse(view)
 
 
-def stream(name: str, kind: ExportFormat, schema: type[Schema], rows: Iterable[object]) -> StreamingResponse:
-    """Send rows as a file."""
-    views = (schema.model_validate(row) for row in rows)
+def stream(name: str, kind: ExportFormat, schema: type[Schema], rows: Iterable[object | None]) -> StreamingResponse:
+    """Send rows as a file. None between rows sends nothing, but lets the server notice that the client has left."""
+    views = (None if row is None else schema.model_validate(row) for row in rows)
     write = {"csv": csv_chunks, "json": _json_chunks, "jsonl": _line_chunks}[kind]
     headers = {"Content-Disposition": f'attachment; filename="{name}.{kind}"'}
     return StreamingResponse(write(schema, views), media_type=_MEDIA_TYPES[kind], headers=headers)
 
 
-def csv_chunks(schema: type[Schema], views: Iterable[Schema]) -> Iterator[bytes]:
+def csv_chunks(schema: type[Schema], views: Iterable[Schema | None]) -> Iterator[bytes]:
     """Rows as CSV, with the names of the columns in the first line."""
     columns = tuple(schema.model_fields)
     yield csv_line(columns).encode()
     for view in views:
-        yield csv_line([csv_cell(getattr(view, name)) for name in columns]).encode("utf-8", "replace")
+        cells = None if view is None else [csv_cell(getattr(view, name)) for name in columns]
+        yield b"" if cells is None else csv_line(cells).encode("utf-8", "replace")
 
 
-def _json_chunks(_schema: type[Schema], views: Iterable[Schema]) -> Iterator[bytes]:
+def _json_chunks(_schema: type[Schema], views: Iterable[Schema | None]) -> Iterator[bytes]:
     before = b"[\n"
     for view in views:
+        if view is None:
+            yield b""
+            continue
         yield before + exact_json(view).encode("utf-8", "replace")
         before = b",\n"
     yield b"[]\n" if before == b"[\n" else b"\n]\n"
 
 
-def _line_chunks(_schema: type[Schema], views: Iterable[Schema]) -> Iterator[bytes]:
+def _line_chunks(_schema: type[Schema], views: Iterable[Schema | None]) -> Iterator[bytes]:
     for view in views:
-        yield exact_json(view).encode("utf-8", "replace") + b"\n"
+        yield b"" if view is None else exact_json(view).encode("utf-8", "replace") + b"\n"

@@ -36,6 +36,8 @@ from comity.telemetry.meter import Meter
 from comity.telemetry.metrics import WEB_FAULTS, WEBHOOK_ATTEMPTS, WEBHOOKS_DISABLED, Origin
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from comity.assemble import State
     from comity.operate.console_sessions import ConsoleSessions
     from comity.reports.queue import QueueStats
@@ -59,6 +61,7 @@ TRIAL_TIMEOUT_S: Final = 120.0
 
 _LONG_COUNT_S: Final = 0.5
 _SELDOM: Final = 20
+_MOST_KEPT_S: Final = 60.0
 
 Value = TypeVar("Value")
 
@@ -66,7 +69,8 @@ Value = TypeVar("Value")
 class CountedSeldom(Generic[Value]):
     """Figures of whole tables. The more there is to count, the less often: for a twentieth of the time, one at a time.
 
-    So a large state is not busy counting, however often it is asked; a small one is always up to date.
+    So a large state is not busy counting, however often it is asked; a small one is always up to date. No figure is
+    kept for more than a minute. What changes with the clock alone, as an age does, is computed from it by the caller.
     """
 
     def __init__(self) -> None:
@@ -81,7 +85,8 @@ class CountedSeldom(Generic[Value]):
                 return self._found[0]
             found = count()
             took_s = monotonic() - started
-            self._found = (found, monotonic() + _SELDOM * took_s) if took_s >= _LONG_COUNT_S else None
+            kept_s = min(_SELDOM * took_s, _MOST_KEPT_S)
+            self._found = (found, monotonic() + kept_s) if took_s >= _LONG_COUNT_S else None
             return found
 
 
@@ -120,7 +125,9 @@ class WebServices:
     past: FetchHistory = field(default_factory=FetchHistory)
     meter: Meter = field(default_factory=lambda: Meter(Origin.WEB))
     submits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_SUBMITS))
-    queue_figures: CountedSeldom[tuple[dict[str, int], float, dict[str, int]]] = field(default_factory=CountedSeldom)
+    queue_figures: CountedSeldom[tuple[dict[str, int], datetime | None, dict[str, int]]] = field(
+        default_factory=CountedSeldom
+    )
     queue_stats: CountedSeldom[QueueStats] = field(default_factory=CountedSeldom)
     throttle: LoginThrottle = field(default_factory=LoginThrottle)
     trials: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TRIALS))

@@ -2,8 +2,9 @@
 
 A view is a named function of the services and its parameters to a fragment of HTML. Each is rendered in one task of
 this process, however many browsers look at it, at most every two seconds, and sent only if it has changed. Views that
-cost much are rendered less often: all of them together take at most an eightieth of one processor, because a crawl in
-the same process needs the rest. Fragments are the same for every viewer, so they hold no actions.
+cost much are rendered less often, down to every 30 seconds: all of them together are to take an eightieth of one
+processor, because a crawl in the same process needs the rest. Fragments are the same for every viewer, so they hold no
+actions.
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ if TYPE_CHECKING:
     from comity.doors.web.services import WebServices
 
 EVERY_S: Final = 2.0
+MAX_REST_S: Final = 30.0
 HEARTBEAT_S: Final = 15.0
 MAX_STREAMS: Final = 200
 MAX_STREAMS_OF_ONE: Final = 60  # of one user, or without a login of this machine
 MAX_VIEWS_OF_A_STREAM: Final = 8
 MAX_CHANNELS: Final = 400
 MAX_CHANNELS_OF_ONE: Final = 100
+_RENDERED_AT_ONCE: Final = 2
 _SHARE: Final = 10  # a view rests this many times as long as it took
 _SHARE_OF_PROCESSOR: Final = 80  # and, multiplied by the number of views, as the processor time that it took
 
@@ -70,6 +73,8 @@ class _Channel:
     data: bytes = b""
     """The fragment as the lines of an event, made once for all viewers."""
     version: int = 0
+    rendered_at: float = 0.0
+    is_rendering: bool = False
     task: asyncio.Task[None] | None = None
     waiting: set[asyncio.Event] = field(default_factory=set)
 
@@ -79,7 +84,8 @@ class LiveHub:
 
     def __init__(self) -> None:
         self._channels: dict[str, _Channel] = {}
-        self._threads = anyio.CapacityLimiter(2)
+        self._threads = anyio.CapacityLimiter(_RENDERED_AT_ONCE)
+        self._turns = asyncio.Semaphore(_RENDERED_AT_ONCE)
         self._awake: set[asyncio.Event] = set()
         self._followed: dict[str, Counter[str]] = {}  # by owner: how many of its streams follow each channel
         self._streams_of: Counter[str] = Counter()
@@ -105,7 +111,7 @@ class LiveHub:
     def fresh(self, key: str) -> str | None:
         """What a channel rendered a moment ago, if it did; saves each viewer's page from asking the database again."""
         channel = self._channels.get(key)
-        is_fresh = channel is not None and channel.task is not None and not channel.task.done()
+        is_fresh = channel is not None and time.monotonic() - channel.rendered_at <= 2 * EVERY_S
         return channel.fragment if channel is not None and is_fresh else None
 
     def has_room(self, owner: str, keys: Sequence[str]) -> bool:
@@ -170,8 +176,14 @@ class LiveHub:
         if not left:
             del self._followed[owner]
         for key in keys:
-            if key in self._channels:
-                self._channels[key].waiting.discard(awake)
+            channel = self._channels.get(key)
+            if channel is None:
+                continue
+            channel.waiting.discard(awake)
+            if not channel.waiting and not channel.is_rendering:  # a thread cannot be cancelled; it ends by itself
+                if channel.task is not None:
+                    channel.task.cancel()
+                del self._channels[key]
 
     async def _render(self, services: WebServices, key: str, channel: _Channel) -> None:
         """Render a view again and again while anyone looks at it."""
@@ -191,8 +203,13 @@ class LiveHub:
             began = loop.time()
             fragment: str | None
             try:
-                fragment, processor_s = await anyio.to_thread.run_sync(act, limiter=self._threads)
-                has_failed = False
+                async with self._turns:
+                    channel.is_rendering = True
+                    try:
+                        fragment, processor_s = await anyio.to_thread.run_sync(act, limiter=self._threads)
+                    finally:
+                        channel.is_rendering = False
+                has_failed, channel.rendered_at = False, time.monotonic()
             except Exception as error:  # whatever a view raises, its viewers keep what they have
                 if not has_failed:
                     LOG.warning("the live view %s failed: %s", name, type(error).__name__)
@@ -202,14 +219,18 @@ class LiveHub:
                 channel.data = _data(fragment or "")
                 for each in channel.waiting:
                     each.set()
-            await asyncio.sleep(rest_s(loop.time() - began, processor_s, len(self._channels)))
+            if channel.waiting:
+                await asyncio.sleep(rest_s(loop.time() - began, processor_s, len(self._channels)))
         if self._channels.get(key) is channel:
             del self._channels[key]
 
 
 def rest_s(took_s: float, processor_s: float, views: int) -> float:
-    """How long a view rests after it took so long, and so much of the processor, while so many views are followed."""
-    return max(EVERY_S, _SHARE * took_s, _SHARE_OF_PROCESSOR * views * processor_s)
+    """Seconds to wait before rendering again.
+
+    They come from the time and processor time of the last rendering and the number of views.
+    """
+    return max(EVERY_S, min(MAX_REST_S, max(_SHARE * took_s, _SHARE_OF_PROCESSOR * views * processor_s)))
 
 
 def _data(fragment: str) -> bytes:

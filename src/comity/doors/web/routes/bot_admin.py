@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -25,7 +26,7 @@ from comity.operate.bots import (
     revoke_bot,
 )
 from comity.operate.webhooks import delivery_counts
-from comity.reports.queue import queue_figures
+from comity.reports.queue import age_s, queue_figures
 from comity.telemetry.meter import render_readings
 from comity.telemetry.metrics import QUEUE_JOBS, QUEUE_OLDEST, WEBHOOK_DELIVERIES
 
@@ -122,16 +123,16 @@ _METRICS: Final[dict[int | str, dict[str, Any]]] = {
 @metrics_router.get("/metrics", operation_id="get_metrics", response_class=Response, responses=_METRICS)
 def metrics(services: Services, request: Request) -> Response:
     """Metrics of the crawl service, for Prometheus: pulls, submits, errors, jobs by status, webhooks."""
-    jobs, oldest_s, deliveries = services.queue_figures.get(partial(_count_rows, services))
+    jobs, oldest_at, deliveries = services.queue_figures.get(partial(_count_rows, services))
     for status, number in jobs.items():
         services.meter.set(QUEUE_JOBS, number, status)
-    services.meter.set(QUEUE_OLDEST, oldest_s)
+    services.meter.set(QUEUE_OLDEST, age_s(oldest_at, services.state.clock.now()) or 0.0)
     for status, number in deliveries.items():
         services.meter.set(WEBHOOK_DELIVERIES, number, status)
     text, media_type = render_readings([services.meter.read()], request.headers.get("accept", ""))
     return Response(text, headers={"Content-Type": media_type})
 
 
-def _count_rows(services: WebServices) -> tuple[dict[str, int], float, dict[str, int]]:
+def _count_rows(services: WebServices) -> tuple[dict[str, int], datetime | None, dict[str, int]]:
     database = services.state.database
-    return *queue_figures(database, services.state.clock), delivery_counts(database)
+    return *queue_figures(database), delivery_counts(database)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
@@ -54,6 +54,7 @@ from comity.reports.queue import (
     MOST_PRICES,
     POLICIES,
     RESULTS,
+    age_s,
     find_job,
     find_late,
     find_policy,
@@ -275,7 +276,7 @@ def export_policies(
 ) -> Response:
     """Export policies. The file can be imported again."""
     POLICIES.order(sort)
-    rows = POLICIES.each(services.state.database, sort=sort, **filters)
+    rows = POLICIES.export(services.state.database, sort=sort, **filters)
     return stream("crawl_policies", format, CrawlPolicyView, rows)
 
 
@@ -384,11 +385,13 @@ def glance(services: Services) -> QueueGlanceView:
 def stats(services: Services) -> QueueStatsView:
     """Show jobs by status and host, what bots do, the oldest waiting job, and the throughput.
 
-    Everything is counted. Where that takes long, the answer may be up to 20 times as old: see `counted_at`.
+    Everything is counted. Where counting takes long, the answer may be older, by up to 20 times the time that counting
+    took, and at most a minute; see `counted_at`.
     """
     state = services.state
     found = services.queue_stats.get(lambda: queue_stats(state.database, state.clock))
-    return QueueStatsView.model_validate(found)
+    oldest_s = age_s(found.oldest_pending_at, state.clock.now())
+    return QueueStatsView.model_validate(replace(found, oldest_pending_seconds=oldest_s))
 
 
 @jobs_router.post(
@@ -414,7 +417,7 @@ def export_jobs(
 ) -> Response:
     """Export jobs."""
     JOBS.order(sort)
-    return stream("crawl_jobs", format, CrawlJobView, JOBS.each(services.state.database, sort=sort, **filters))
+    return stream("crawl_jobs", format, CrawlJobView, JOBS.export(services.state.database, sort=sort, **filters))
 
 
 @jobs_router.get(
@@ -453,7 +456,7 @@ def export_results(
 ) -> Response:
     """Export results, without their HTML."""
     RESULTS.order(sort)
-    rows = RESULTS.each(services.state.database, sort=sort, **filters)
+    rows = RESULTS.export(services.state.database, sort=sort, **filters)
     return stream("crawl_results", format, CrawlResultView, rows)
 
 

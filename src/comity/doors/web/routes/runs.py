@@ -153,5 +153,5 @@ def read_place(text: str) -> tuple[datetime, UUID]:
     """The time and the id of the last row of the previous page; `BadInput` if it is no cursor."""
     at, identity = read_cursor(text, _BY_TIME, datetime, UUID, name="cursor")
     if at is None or identity is None:
-        raise BadInput("cursor", "is not a place that this list gave")
+        raise BadInput("cursor", "is not a cursor of this list")
     return at, identity

@@ -65,7 +65,8 @@ async def start_session(
     wait_s = services.throttle.wait_s(client, now)
     if not wait_s:  # another process of the state may have seen the wrong passwords
         attempts = await asyncio.to_thread(login_attempts, services.state.database, clock, FAILURE_WINDOW_S)
-        wait_s = wait_after(attempts, client)
+        # Others of this address may have been noted meanwhile; there is no await from here to `note_failure`.
+        wait_s = max(wait_after(attempts, client), services.throttle.wait_s(client, now))
     if wait_s > 0:
         raise _too_many_attempts(wait_s)
     if services.logins.locked():

@@ -176,7 +176,7 @@ def export_deliveries(
         "status": None if status is None else str(status),
         "event": event,
     }
-    rows = DELIVERIES.each(services.state.database, **wanted)
+    rows = DELIVERIES.export(services.state.database, **wanted)
     return stream("webhook_deliveries", format, WebhookDeliveryView, rows)
 
 

@@ -129,7 +129,7 @@ def listed(request: Request, services: Services) -> Response:
     wanted = _wanted(query)
     sort = _sort(query, wanted)
     if query.wants_csv:
-        return TABLE.csv(JOBS.each(database, sort=sort, **wanted), is_begun=True)
+        return TABLE.csv(JOBS.export(database, sort=sort, **wanted), is_begun=True)
     page = JOBS.safe_page(database, sort=sort, limit=query.limit, cursor=query.after or None, **wanted)
     return queue.render_queue(
         request,

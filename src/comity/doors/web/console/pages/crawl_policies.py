@@ -183,7 +183,7 @@ def listed(request: Request, services: Services) -> Response:
     query, database = TABLE.read(request), services.state.database
     wanted = _wanted(services, query)
     if query.wants_csv:
-        return TABLE.csv(POLICIES.each(database, sort=query.sort_text, **wanted), is_begun=True)
+        return TABLE.csv(POLICIES.export(database, sort=query.sort_text, **wanted), is_begun=True)
     page = POLICIES.safe_page(database, sort=query.sort_text, limit=query.limit, cursor=query.after or None, **wanted)
     return queue.render_queue(
         request,

@@ -126,7 +126,7 @@ def listed(request: Request, services: Services) -> Response:
     # The index that begins with the policy has the time of the crawl; both times differ by moments.
     sort = query.sort_text.replace("created_at", "crawled_at") if is_of_policy else query.sort_text
     if query.wants_csv:
-        return TABLE.csv(RESULTS.each(database, sort=sort, **wanted), is_begun=True)
+        return TABLE.csv(RESULTS.export(database, sort=sort, **wanted), is_begun=True)
     page = RESULTS.safe_page(database, sort=sort, limit=query.limit, cursor=query.after or None, **wanted)
     return queue.render_queue(
         request,
@@ -143,7 +143,7 @@ def listed_late(request: Request, services: Services) -> Response:
     """List what was submitted after the lock had run out. It changed nothing."""
     query, database = LATE_TABLE.read(request), services.state.database
     if query.wants_csv:
-        return LATE_TABLE.csv(LATE.each(database, sort=query.sort_text, bot_id=query.get("bot")), is_begun=True)
+        return LATE_TABLE.csv(LATE.export(database, sort=query.sort_text, bot_id=query.get("bot")), is_begun=True)
     page = LATE.safe_page(
         database, sort=query.sort_text, limit=query.limit, cursor=query.after or None, bot_id=query.get("bot")
     )

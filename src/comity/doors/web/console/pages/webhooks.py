@@ -361,7 +361,7 @@ def _deliveries(
 ) -> Response:
     database = services.state.database
     if query.wants_csv:
-        return table.csv(DELIVERIES.each(database, sort=query.sort_text, **wanted), is_begun=True)
+        return table.csv(DELIVERIES.export(database, sort=query.sort_text, **wanted), is_begun=True)
     page = DELIVERIES.safe_page(database, sort=query.sort_text, limit=query.limit, cursor=query.after or None, **wanted)
     listing = table.listing(query, page.items, cursor=page.cursor)
     return queue.render_queue(request, template, title=title, part=_PATH, listing=listing, **context)
