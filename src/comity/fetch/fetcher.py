@@ -1,7 +1,7 @@
 """The fetcher: a bounded pool of transfers on one engine; one request in, one answer or failure out.
 
 Behind a proxy the target's own spelling is judged (`rules.address_guard.decide_name`), and where the name leads as far
-as this machine can tell (`proxied_names`).
+as this machine can tell (`connections.ProxiedNames`).
 
 libcurl's event loop inside ours: easy handles enter, a callback gets their results.
 

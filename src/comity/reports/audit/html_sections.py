@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
-from comity.model.audit import AgentAccess, AgentRule, AuditReport, Bar, RobotsFile, SectionCount, SitemapFile
+from comity.model.audit import AgentAccess, AgentRule, AuditedRobots, AuditReport, Bar, SectionCount, SitemapFile
 from comity.model.wording import counted
 from comity.reports.audit.build import BLOCKED, NO_ANSWER
 
@@ -243,7 +243,7 @@ def _line_link(file: int | None, line: int | None, rule: str | None) -> Html | N
     return element("a", text, href=f"#robots-{file}-{line}", title=rule)
 
 
-def _deciding_file(robots: Sequence[RobotsFile]) -> int | None:
+def _deciding_file(robots: Sequence[AuditedRobots]) -> int | None:
     """Which file the agents are judged by: the first that has text."""
     return next((number for number, file in enumerate(robots) if file.text is not None), None)
 
@@ -255,7 +255,7 @@ def robots_section(report: AuditReport) -> Html:
     return joined([_robots(number, file, report) for number, file in enumerate(report.robots)])
 
 
-def _robots(number: int, file: RobotsFile, report: AuditReport) -> Html:
+def _robots(number: int, file: AuditedRobots, report: AuditReport) -> Html:
     address = file.origin.rstrip("/") + "/robots.txt"
     answer = f"answered {file.status}" if file.status is not None else "no answer"
     said = "" if str(file.status) in file.reason else f"{answer} · "
@@ -295,7 +295,7 @@ def _line(file: int, number: int, text: str, why: Sequence[str]) -> Html:
     )
 
 
-def _marks(number: int, file: RobotsFile, report: AuditReport) -> _Marks:
+def _marks(number: int, file: AuditedRobots, report: AuditReport) -> _Marks:
     """What each line decided: for URLs of this audit, and for agents."""
     urls: Counter[int] = Counter()
     for decision in report.decisions:

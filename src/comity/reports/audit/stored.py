@@ -22,6 +22,7 @@ from comity.model.audit import (
     Alternate,
     AuditedLink,
     AuditedPage,
+    AuditedRobots,
     AuditInfo,
     Directive,
     Heading,
@@ -32,7 +33,6 @@ from comity.model.audit import (
     PageRegion,
     Resource,
     RobotsDecision,
-    RobotsFile,
     SitemapFile,
     StructuredItem,
     Warned,
@@ -110,9 +110,9 @@ class StoredAudit:
             raise _damaged(path, problem) from None
         return found
 
-    def robots(self) -> Sequence[RobotsFile]:
+    def robots(self) -> Sequence[AuditedRobots]:
         """The robots.txt of each origin that was asked."""
-        return [RobotsFile(**row) for row in self._lines("robots")]
+        return [AuditedRobots(**row) for row in self._lines("robots")]
 
     def sitemaps(self) -> Sequence[SitemapFile]:
         """The sitemaps of the site."""

@@ -31,8 +31,6 @@ from comity.walk.crawl.progress import Fault, HostSummary, Progress, RunEnd, Run
 from comity.walk.session.database_thread import DatabaseThread
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from comity.assemble import State
     from comity.run.crawl.sites import Sites
     from comity.walk.crawl.run_record import RunRecord
