@@ -1,7 +1,7 @@
 """The fetcher: a bounded pool of transfers on one engine; one request in, one answer or failure out.
 
 Behind a proxy the target's own spelling is judged (`rules.address_guard.decide_name`), and where the name leads as far
-as this machine can tell (`connections.ProxiedNames`).
+as this machine can tell (`dialler.ProxiedNames`).
 
 libcurl's event loop inside ours: easy handles enter, a callback gets their results.
 
@@ -27,7 +27,8 @@ from typing import Any, Final, Protocol, Self
 import ada_url
 import pycurl
 
-from comity.fetch.connections import Connections, Dialler, ProxiedNames
+from comity.fetch.connections import Connections
+from comity.fetch.dialler import Dialler, ProxiedNames
 from comity.fetch.head import encode_headers, request_headers
 from comity.fetch.settings import FetchSettings
 from comity.fetch.transfer import Transfer, apply_proxy, apply_settings

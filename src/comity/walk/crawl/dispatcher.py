@@ -25,8 +25,8 @@ from comity.model.gate import Reservation, SlotTimeout, Wait, WaitReason
 from comity.model.outcome import Fetched, NotModified, Outcome, Postponed, Refused, Trail
 from comity.walk.crawl.budget import RunBudget
 from comity.walk.crawl.events import Emit, HostDry, VisitEnded, WorkFailed
-from comity.walk.request import Capacity
 from comity.walk.robots.keeper import RobotsPostponed
+from comity.walk.session.capacity import Capacity
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost, Phase
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.refusals import slot_timed_out
