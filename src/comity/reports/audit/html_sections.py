@@ -1,13 +1,6 @@
-"""Sections of the report of an audit, and the markup that they are built from.
+"""Sections of the report of an audit as HTML: plots, the tree of folders, robots.txt, sitemaps and evidence.
 
-The site at a glance: plots as SVG with text labels, and the tree of its folders.
-
-What robots.txt allows: agents by sections, the file with its matched lines marked, sitemaps, and the evidence.
-
-HTML built from elements: texts enter, markup leaves. Every text is escaped; only `Html` is taken as markup.
-
-Texts come from strangers. Control characters and those that reorder a line (bidirectional overrides) are written as
-escapes, so that what a reader sees is what is there; what cannot be written as UTF-8 becomes U+FFFD.
+At the end is the markup that they are built from. Every text is escaped; only `Html` is taken as markup.
 """
 
 from __future__ import annotations
@@ -50,7 +43,10 @@ _LONGEST_ADDRESS: Final = 2_000
 
 
 def plots(report: AuditReport) -> Html:
-    """Status, depth, response time and size, each as bars with a common zero."""
+    """Status, depth, response time and size, each as bars with a common zero.
+
+    They are SVG with text labels.
+    """
     drawn = [
         _plot("Answers", "URLs by status", report.statuses, _status_tone),
         _plot("Depth", "pages by links from the start", report.depths, _plain),
@@ -427,7 +423,11 @@ def escaped(text: str) -> Html:
 
 
 def foreign(text: str, longest: int = _LONGEST_TEXT) -> Html:
-    """A text from the site: cut to a length, and kept from reordering what stands around it."""
+    """A text from the site: cut to a length, and kept from reordering what stands around it.
+
+    Texts come from strangers. Control characters and those that reorder a line (bidirectional overrides) are written as
+    escapes, so that what a reader sees is what is there; what cannot be written as UTF-8 becomes U+FFFD.
+    """
     return element("bdi", cut(text, longest))
 
 
