@@ -45,7 +45,7 @@ from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.takedown import Takedowns
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink, is_full
-from comity.walk.queue_again import requeue_changed
+from comity.walk.refresh import requeue_changed
 from comity.walk.session.leased_host import Unsettled
 from comity.walk.settle.images import ImageRows, ImageTotals, files_of, write_images
 from comity.walk.settle.rows import ANSWERED, fetch_row, known_before, page_record
