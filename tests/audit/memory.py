@@ -16,6 +16,7 @@ from comity.model.audit import (
     FOLLOWED,
     AuditedLink,
     AuditedPage,
+    AuditedRobots,
     AuditInfo,
     Heading,
     Hop,
@@ -24,7 +25,6 @@ from comity.model.audit import (
     PageLink,
     PageRegion,
     RobotsDecision,
-    RobotsFile,
     SitemapFile,
 )
 from comity.rules.audit.similarity import similarity_of
@@ -60,7 +60,7 @@ class MemoryAudit:
 
     pages_: Sequence[AuditedPage] = ()
     links_: Sequence[AuditedLink] = ()
-    robots_: Sequence[RobotsFile] = ()
+    robots_: Sequence[AuditedRobots] = ()
     sitemaps_: Sequence[SitemapFile] = ()
     listed_: Sequence[ListedUrl] = ()
     decisions_: Sequence[RobotsDecision] = ()
@@ -75,7 +75,7 @@ class MemoryAudit:
     def outcomes(self) -> dict[str, int]:
         return dict(Counter(each.link.outcome for each in self.links_))
 
-    def robots(self) -> Sequence[RobotsFile]:
+    def robots(self) -> Sequence[AuditedRobots]:
         return self.robots_
 
     def sitemaps(self) -> Sequence[SitemapFile]:
@@ -176,7 +176,7 @@ def good_site(*further: AuditedPage, paths: Sequence[str] = ("/", "/a", "/b")) -
     return MemoryAudit(
         pages_=[*pages, *further],
         links_=links,
-        robots_=[RobotsFile(SITE, 200, GOOD_ROBOTS, "robots.txt answered 200: its rules apply")],
+        robots_=[AuditedRobots(SITE, 200, GOOD_ROBOTS, "robots.txt answered 200: its rules apply")],
         sitemaps_=[SitemapFile(SITEMAP, "read", len(paths))],
         listed_=listed(*paths, *(page.url for page in further if page.in_sitemap)),
     )

@@ -11,6 +11,7 @@ from comity.model.audit import (
     AgentRule,
     AuditedLink,
     AuditedPage,
+    AuditedRobots,
     Finding,
     FindingCode,
     FoundOn,
@@ -18,7 +19,6 @@ from comity.model.audit import (
     PageLink,
     PageRegion,
     RobotsDecision,
-    RobotsFile,
     Severity,
     SitemapFile,
 )
@@ -88,8 +88,8 @@ class ShopAudit:
     def outcomes(self) -> dict[str, int]:
         return {"followed": self.size * self.links_each}
 
-    def robots(self) -> Sequence[RobotsFile]:
-        return [RobotsFile(SHOP, 200, ROBOTS, "robots.txt answered 200: its rules apply")]
+    def robots(self) -> Sequence[AuditedRobots]:
+        return [AuditedRobots(SHOP, 200, ROBOTS, "robots.txt answered 200: its rules apply")]
 
     def sitemaps(self) -> Sequence[SitemapFile]:
         return [SitemapFile(f"{SHOP}/sitemap.xml", "read", self.size)]
@@ -122,7 +122,7 @@ def every_finding(urls: Sequence[str], each: int) -> list[Finding]:
     ]
 
 
-def agents_of_shop(robots: Sequence[RobotsFile], sections: Sequence[str]) -> list[AgentAccess]:
+def agents_of_shop(robots: Sequence[AuditedRobots], sections: Sequence[str]) -> list[AgentAccess]:
     """Two agents: one may read everything, the other nothing."""
     allowed = dict.fromkeys(sections, AgentRule(True, None, None))
     denied = dict.fromkeys(sections, AgentRule(False, 9, "Disallow: /"))
@@ -139,7 +139,7 @@ def hostile_audit(text: str) -> MemoryAudit:
     return MemoryAudit(
         pages_=[page, replace(page, url=text)],
         links_=[AuditedLink(text, PageLink(text, text, (text,), PageRegion.BODY, text))],
-        robots_=[RobotsFile(SHOP, 200, text, text)],
+        robots_=[AuditedRobots(SHOP, 200, text, text)],
         sitemaps_=[SitemapFile(text, text, 1, text)],
         listed_=[ListedUrl(text, text)],
         decisions_=[RobotsDecision(text, False, text, 1, None, text, text)],

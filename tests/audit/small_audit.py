@@ -21,12 +21,12 @@ from comity.model.audit import (
     FOLLOWED,
     AuditedLink,
     AuditedPage,
+    AuditedRobots,
     Hop,
     ListedUrl,
     PageFacts,
     PageLink,
     PageRegion,
-    RobotsFile,
     SitemapFile,
 )
 from comity.rules.canonical import resolve_link
@@ -80,16 +80,16 @@ class SmallAudit:
             info=audit_info(site=start, user_agent=_AGENT),
         )
 
-    def _robots(self) -> tuple[RobotsFile, AgentRules | None]:
+    def _robots(self) -> tuple[AuditedRobots, AgentRules | None]:
         response = _get(f"{self.origin}/robots.txt")
         if response is None or response.status >= 500:
-            return RobotsFile(self.origin, response.status if response else None, None, "not read"), None
+            return AuditedRobots(self.origin, response.status if response else None, None, "not read"), None
         if response.status >= 400:
-            return RobotsFile(self.origin, response.status, None, "not there"), parse_robots(b"").for_agent(_AGENT)
-        file = RobotsFile(self.origin, response.status, response.body.decode(), "its rules apply")
+            return AuditedRobots(self.origin, response.status, None, "not there"), parse_robots(b"").for_agent(_AGENT)
+        file = AuditedRobots(self.origin, response.status, response.body.decode(), "its rules apply")
         return file, parse_robots(response.body).for_agent(_AGENT)
 
-    def _sitemaps(self, robots: RobotsFile) -> tuple[list[SitemapFile], list[ListedUrl]]:
+    def _sitemaps(self, robots: AuditedRobots) -> tuple[list[SitemapFile], list[ListedUrl]]:
         named = parse_robots((robots.text or "").encode()).sitemaps
         files, listed = [], []
         for url in named or (f"{self.origin}/sitemap.xml",):

@@ -11,6 +11,7 @@ import pytest
 from comity.model.audit import (
     Alternate,
     AuditedPage,
+    AuditedRobots,
     Directive,
     Finding,
     FindingCode,
@@ -18,7 +19,6 @@ from comity.model.audit import (
     Hop,
     PageFacts,
     Resource,
-    RobotsFile,
     SitemapFile,
     StructuredItem,
 )
@@ -69,7 +69,7 @@ def site(*pages: AuditedPage, **changes: Any) -> MemoryAudit:
 
 
 def robots(text: str | None, status: int | None = 200) -> MemoryAudit:
-    return site(robots_=[RobotsFile(SITE, status, text, "what it means")])
+    return site(robots_=[AuditedRobots(SITE, status, text, "what it means")])
 
 
 def not_linked(*pages: AuditedPage) -> MemoryAudit:
@@ -223,7 +223,7 @@ FAULTS: list[tuple[Code, Made, dict[str, list[str]]]] = [
         lambda: site(
             sitemaps_=[SitemapFile(SITEMAP, "missing", 0)],
             listed_=[],
-            robots_=[RobotsFile(SITE, 404, None, "unavailable")],
+            robots_=[AuditedRobots(SITE, 404, None, "unavailable")],
         ),
         {"no_sitemap": ["/"]},
     ),
@@ -250,7 +250,7 @@ FAULTS: list[tuple[Code, Made, dict[str, list[str]]]] = [
         Code.NOINDEX_BLOCKED_BY_ROBOTS,
         lambda: replace(
             good_site(replace(page(directives=NOINDEX), in_sitemap=False)),
-            robots_=[RobotsFile(SITE, 200, f"{GOOD_ROBOTS}\nUser-agent: Googlebot\nDisallow: /x\n", "")],
+            robots_=[AuditedRobots(SITE, 200, f"{GOOD_ROBOTS}\nUser-agent: Googlebot\nDisallow: /x\n", "")],
         ),
         {"noindex_blocked_by_robots": ["/x"]},
     ),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from comity.reports.audit.gather import TABLES, _replace
+from comity.reports.audit.gather import TABLES, replace_tables
 
 
 def folder_with(path: Path, text: str) -> Path:
@@ -32,6 +32,6 @@ def test_tables_that_another_process_put_there_meanwhile_are_replaced(
             folder_with(tables, "theirs")
 
     monkeypatch.setattr(shutil, "rmtree", remove_and_let_another_write)
-    _replace(tables, made)
+    replace_tables(tables, made)
     assert (tables / "robots.jsonl").read_text() == "ours"
     assert removed == [tables, tables]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.model.audit import Finding, FindingCode, FoundOn, RobotsFile, Severity
+from comity.model.audit import AuditedRobots, Finding, FindingCode, FoundOn, Severity
 from comity.reports.audit.build import build_report
 from comity.reports.audit.html import html_page, is_current, write_html
 from comity.reports.audit.html_sections import element, escaped, foreign, link
@@ -191,7 +191,7 @@ def test_a_long_robots_file_is_cut_but_shows_what_decided() -> None:
     report = build_report(audit, [], agents_of_shop)
     text = "User-agent: *\n" + "\n".join(lines)
     decision = report.decisions[0]._replace(line=4_000)
-    changed = MemoryAudit(robots_=[RobotsFile(SHOP, 200, text, "read")], decisions_=[decision], info=audit.info)
+    changed = MemoryAudit(robots_=[AuditedRobots(SHOP, 200, text, "read")], decisions_=[decision], info=audit.info)
     page = "".join(html_page(build_report(changed, [], agents_of_shop)))
     assert "2,999 lines left out" in page
     assert 'id="robots-0-4000" class="matched"' in page

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.model.audit import AgentRule, RobotsFile
+from comity.model.audit import AgentRule, AuditedRobots
 from comity.model.audit import FindingCode as Code
 from comity.rules.audit.agents import KNOWN_AGENTS, agents
 from comity.rules.audit.robots_file import robots_faults
@@ -76,7 +76,7 @@ SECTIONS = ("/", "/blog/", "/private/")
 
 
 def table(text: str | None, status: int | None = 200) -> dict[str, dict[str, AgentRule]]:
-    file = RobotsFile("https://example.test", status, text, "")
+    file = AuditedRobots("https://example.test", status, text, "")
     return {access.agent: dict(access.by_section) for access in agents([file], SECTIONS)}
 
 

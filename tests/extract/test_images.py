@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from comity.extract.html import MAX_IMAGES, MAX_SRCSET_CHARACTERS, largest_candidate, read_html
 from comity.extract.images import read_image
-from comity.model.outcome import ImageFormat, ImageShape
+from comity.model.image import ImageFormat, ImageShape
 from tests.servers.waiting import least_of, processor_s
 from tests.walk.pictures import (
     avif,

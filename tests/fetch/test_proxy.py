@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from comity.fetch.connections import ProxiedNames
+from comity.fetch.dialler import ProxiedNames
 from comity.fetch.settings import ProxySettings
 from comity.model.fetch import ContentTypeRules, FailureKind, FetchRequest, Proxy
 from tests.fetch.conftest import MakeFetcher

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from comity.model.errors import BadInput
 from comity.model.search import SearchPosition, SearchSort
-from comity.rules.search.cursor import LONGEST_CURSOR, read_cursor, read_since, write_cursor
+from comity.rules.search.cursor import LONGEST_SEARCH_CURSOR, read_cursor, read_since, write_cursor
 
 NOW = datetime(2026, 2, 7, 12, tzinfo=UTC)
 TIMES = st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(2200, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
@@ -24,7 +24,7 @@ def test_a_position_comes_back_as_it_was(
     is_ranked = sort is SearchSort.RELEVANCE
     position = SearchPosition(sort, newest_at, posting_id, deadline, rank if is_ranked else None)  # type: ignore[arg-type]
     cursor = write_cursor(position)
-    assert len(cursor) <= LONGEST_CURSOR
+    assert len(cursor) <= LONGEST_SEARCH_CURSOR
     assert cursor.isascii()
     assert read_cursor(cursor, sort) == position
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from comity.run import serve
-from comity.run.serve import CrawlThread
+from comity.run.serve import ServedWorker
 from comity.run.work.worker import WorkLimits
 from comity.settings import read_settings
 from comity.telemetry import events
@@ -40,7 +40,7 @@ def test_a_state_that_cannot_be_opened_at_first_does_not_end_the_worker(
     monkeypatch.setattr(serve, "open_state", open_state)
     monkeypatch.setattr(serve, "_PAUSE_AFTER_FAULT_S", 0.01)
     settings = read_settings(state=str(tmp_path / "state.db"))
-    worker = CrawlThread(settings, WorkLimits(), cast(Log, messages), shows_demonstration=True)
+    worker = ServedWorker(settings, WorkLimits(), cast(Log, messages), shows_demonstration=True)
 
     def work() -> None:
         has_worked.set()

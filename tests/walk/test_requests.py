@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from comity.fetch.connections import ProxiedNames
+from comity.fetch.dialler import ProxiedNames
 from comity.model.fetch import Proxy
 from comity.rules.request_options import sticky_proxy
 from tests.hostile.proxy import LoopbackProxy

@@ -1,15 +1,9 @@
-"""Statements of a backfill that compare the sums of an old log with `domains`, and raise `domains` to them.
+"""Statements of a backfill: sum the log of older crawls by host, compare that with `domains`, raise its counters.
 
 The sums wait in work tables of their own, beside a note of how far the reading has come, so that an interrupted
-backfill goes on where it stopped. They are no part of the schema: made when a backfill begins, dropped when it is
-done; a dry run has temporary ones, which no other session sees.
-
-Statements that read what older crawls left, in `fetches` and in `provenance`, and sum it host by host.
-
-Reading is in ranges of row numbers, or of names: however long the log is, a bounded part of it is looked at in a
-statement. The sums go into the work tables.
-
-Statements that check a backfill: the sums of the old log against `domains`.
+backfill goes on where it stopped. They are no part of the schema: made when a backfill begins, dropped when it is done;
+a dry run has temporary ones, which no other session sees. The log (`fetches` and `provenance`) is read in ranges of row
+numbers, or of names: however long it is, a statement looks at a bounded part of it.
 """
 
 from __future__ import annotations

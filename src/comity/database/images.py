@@ -35,7 +35,7 @@ from comity.database.dialects import insert_into
 from comity.database.tables import metadata
 from comity.database.types import RowNumber, UtcDateTime, count, from_seconds, written_at
 from comity.model.frontier import SeenPage
-from comity.model.outcome import RequestedImage, Sighting, StoredImage
+from comity.model.image import RequestedImage, Sighting, StoredImage
 
 # Images, each content once, whatever addresses it has.
 images: Final = Table(

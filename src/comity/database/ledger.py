@@ -1,13 +1,7 @@
-"""The tables that the politeness ledger is checked against: chain heads, notes, robots.txt files, policy history.
+"""The politeness ledger: statements that append to it and read it, and the tables that it is checked against.
 
-`politeness_ledger` itself is in `tables`.
-
-Statements that append to the politeness ledger: requests and notes, each in a hash chain per host.
-
-A batch costs one look at the chain heads, one insert and one write of the heads, however many hosts are in it. The
-heads are locked until the transaction ends, so that two processes append one after the other.
-
-Statements that read the politeness ledger, and what it is checked against.
+Requests and notes are each in a hash chain per host. The tables here are chain heads, notes, robots.txt files and the
+history of policies; `politeness_ledger` itself is in `tables`.
 """
 
 from __future__ import annotations
@@ -165,7 +159,11 @@ def append_requests(
     rows: Iterable[LedgerRow],
     fetched: Mapping[UUID, Collection[float]] = MappingProxyType({}),
 ) -> None:
-    """Enter requests; `fetched` names those that `fetches` has a row for: their starts, by host."""
+    """Enter requests; `fetched` names those that `fetches` has a row for: their starts, by host.
+
+    A batch costs one look at the chain heads, one insert and one write of the heads, however many hosts are in it. The
+    heads are locked until the transaction ends, so that two processes append one after the other.
+    """
     by_host: dict[UUID, list[LedgerRow]] = {}
     host_id, of_host = None, []
     for row in rows:

@@ -1,13 +1,8 @@
-"""Statements that fill the tables of search.
-
-The tables of search: what a posting is found by, and what a hit displays. The outbox fills them, no trigger does.
+"""The tables of search, and the statements that fill and query them. The outbox fills them, no trigger does.
 
 Words are kept apart on SQLite, in an FTS5 table with the same row numbers, and beside the rest on PostgreSQL, as a
-`tsvector`. Both are given words that are folded already: see `rules/search/terms`.
-
-Statements that search postings: matches in order, their count, facets, and the text of each hit.
-
-A search reads and never writes. What people typed reaches SQL as folded words only, and as parameters.
+`tsvector`. Both get words that are folded already: see `rules/search/terms`. A search reads and never writes. What
+people typed reaches SQL as folded words only, and as parameters.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from struct import Struct, error
 from typing import Final
 
-from comity.model.outcome import ImageFormat, ImageShape
+from comity.model.image import ImageFormat, ImageShape
 
 _LARGEST: Final = 2**31 - 1  # PNG (ISO 15948 §11.2.2); no other format has more
 _JPEG_SEGMENTS_MOST: Final = 2000

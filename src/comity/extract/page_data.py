@@ -1,13 +1,6 @@
 """Structured data of a page: takes its tree, returns JSON-LD, microdata, meta elements and script variables.
 
 Each is read once, on first use, and within the page's budget.
-
-Data that a page's scripts assign to a variable: takes script texts and a name, returns values. Nothing is executed.
-
-A value is read as a literal: JSON, or an object as JavaScript writes it (bare keys, single quotes, trailing commas,
-comments, `!0`). What is no literal within it, such as a call, is null. Time is linear in what is read, and counted.
-
-How much work one page may take: a count of steps, each a few microseconds at most.
 """
 
 from __future__ import annotations
@@ -261,7 +254,10 @@ class _Nodes:
 
 
 def assigned_values(scripts: Sequence[str], variable: str, budget: Budget) -> Iterator[object]:
-    """What is assigned to a variable, or to a property such as `App.config`, in the order of the page."""
+    """What is assigned to a variable, or to a property such as `App.config`, in the order of the page.
+
+    Takes the texts of scripts and a name. Nothing is executed.
+    """
     name = r"\s{0,4}\.\s{0,4}".join(re.escape(part) for part in variable.split("."))
     spelled = (
         rf"(?:(?:window|self|globalThis)\s{{0,4}}(?:\.\s{{0,4}}{name}|\[\s{{0,4}}[\"']{name}[\"']\s{{0,4}}\])|{name})"
@@ -280,7 +276,11 @@ def assigned_values(scripts: Sequence[str], variable: str, budget: Budget) -> It
 
 
 class _Literal:
-    """Reads one value from a script."""
+    """Reads one value from a script.
+
+    A literal is JSON, or an object as JavaScript writes it (bare keys, single quotes, trailing commas, comments, `!0`).
+    What is no literal within it, such as a call, is null. Time is linear in what is read, and counted.
+    """
 
     def __init__(self, text: str, at: int, budget: Budget) -> None:
         self._text = text
@@ -429,7 +429,10 @@ class OverBudget(Exception):
 
 
 class Budget:
-    """Steps that are left."""
+    """Steps that are left.
+
+    How much work one page may take. A step is a few microseconds at most.
+    """
 
     __slots__ = ("left",)
 

@@ -1,14 +1,7 @@
 """The fetcher: a bounded pool of transfers on one engine; one request in, one answer or failure out.
 
 Behind a proxy the target's own spelling is judged (`rules.address_guard.decide_name`), and where the name leads as far
-as this machine can tell (`proxied_names`).
-
-libcurl's event loop inside ours: easy handles enter, a callback gets their results.
-
-libcurl says which sockets it waits for and when it wants to be called next. On Linux its sockets live in an epoll
-set of their own, of which asyncio sees one descriptor: a burst of answers is one wake-up, and a connection that
-goes idle between two requests stays registered instead of paying two system calls each time. Elsewhere the loop
-watches every socket itself. Works on uvloop and on the standard loop.
+as this machine can tell (`dialler.ProxiedNames`).
 """
 
 from __future__ import annotations
@@ -27,7 +20,8 @@ from typing import Any, Final, Protocol, Self
 import ada_url
 import pycurl
 
-from comity.fetch.connections import Connections, Dialler, ProxiedNames
+from comity.fetch.connections import Connections
+from comity.fetch.dialler import Dialler, ProxiedNames
 from comity.fetch.head import encode_headers, request_headers
 from comity.fetch.settings import FetchSettings
 from comity.fetch.transfer import Transfer, apply_proxy, apply_settings
@@ -332,7 +326,13 @@ class Watcher(Protocol):
 
 
 class Engine:
-    """A CurlMulti driven by the running loop; calls `on_done(easy, code, message)` for each ended transfer."""
+    """A CurlMulti driven by the running loop; calls `on_done(easy, code, message)` for each ended transfer.
+
+    libcurl's event loop inside ours. libcurl says which sockets it waits for and when it wants to be called next. On
+    Linux its sockets live in an epoll set of their own, of which asyncio sees one descriptor: a burst of answers is one
+    wake-up, and a connection that goes idle between two requests stays registered instead of paying two system calls
+    each time. Elsewhere the loop watches every socket itself. Works on uvloop and on the standard loop.
+    """
 
     def __init__(
         self,

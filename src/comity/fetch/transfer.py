@@ -21,7 +21,8 @@ from typing import Any, Final
 
 import pycurl
 
-from comity.fetch.connections import Dialler, Ends
+from comity.fetch.connections import Ends
+from comity.fetch.dialler import Dialler
 from comity.fetch.head import content_length, final_head, parse_date, parse_fields, parse_status_line
 from comity.fetch.inflate import StreamInflater, Undecodable, inflate_whole, parse_codings
 from comity.fetch.settings import FetchSettings, ProxySettings

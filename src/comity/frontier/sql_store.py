@@ -1,7 +1,4 @@
-"""The frontier in the tables of the database: its changes are part of the caller's transaction.
-
-The frontier of one list of visits: the same tables and behaviour, apart from what other work has to visit.
-"""
+"""The frontier in the tables of the database: its changes are part of the caller's transaction."""
 
 from __future__ import annotations
 
@@ -357,7 +354,10 @@ class _ListChange(SqlChange):
 
 
 class ListFrontier(SqlFrontier):
-    """A `FrontierStore` whose URLs are those of one list. It is always in the database, also beside a Redis."""
+    """A `FrontierStore` whose URLs are those of one list. It is always in the database, also beside a Redis.
+
+    It has the same tables and behaviour, and is apart from what other work has to visit.
+    """
 
     is_selective = True
 

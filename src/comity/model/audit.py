@@ -164,7 +164,7 @@ class AuditedLink(NamedTuple):
     link: PageLink
 
 
-class RobotsFile(NamedTuple):
+class AuditedRobots(NamedTuple):
     """The robots.txt of an origin, as it was in force during the audit."""
 
     origin: str
@@ -264,7 +264,7 @@ class AuditData(Protocol):
         """How many links had each outcome."""
         ...
 
-    def robots(self) -> Sequence[RobotsFile]:
+    def robots(self) -> Sequence[AuditedRobots]:
         """The robots.txt of each origin that was asked."""
         ...
 
@@ -449,7 +449,7 @@ class AuditReport:
     tree: tuple[SectionCount, ...] = ()
     agents: tuple[AgentAccess, ...] = ()
     sections: tuple[str, ...] = ()
-    robots: tuple[RobotsFile, ...] = ()
+    robots: tuple[AuditedRobots, ...] = ()
     sitemaps: tuple[SitemapFile, ...] = ()
     decisions: tuple[RobotsDecision, ...] = ()
     """Decisions by robots.txt that denied a URL, and a sample of those that allowed one."""

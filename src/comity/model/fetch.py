@@ -1,12 +1,7 @@
 """One request and its response: what the walk asks the fetch room for, and what comes back.
 
 Takes a `FetchRequest`; returns a `Response` or a `FetchFailure`. Both are values: a server that misbehaves is an
-expected result, not an exception. A `Cookie` that a site sets on the way lives as long as one visit, unless its host
-has a jar, and is never stored, unless an operator asks for that.
-
-Headers, cookies, credentials, proxy and login for the requests to one host.
-
-Values are plain here, because they are about to be sent. They live in memory only, and no `repr` shows them.
+expected result, not an exception.
 """
 
 from __future__ import annotations
@@ -22,7 +17,11 @@ LOGGED_OUT_STATUSES: Final = frozenset({401, 403, 419, 440})
 
 
 class Cookie(NamedTuple):
-    """One cookie, with where it may be sent (RFC 6265 §5.3)."""
+    """One cookie, with where it may be sent (RFC 6265 §5.3).
+
+    One that a site sets on the way lives as long as one visit, unless its host has a jar, and is never stored, unless
+    an operator asks for that.
+    """
 
     name: str
     value: str
@@ -379,7 +378,11 @@ class DigestLogin:
 
 @dataclass(frozen=True, slots=True)
 class RequestIdentity:
-    """What goes to one host. Headers go to exactly the origins they are for (scheme, name and port)."""
+    """What goes to one host. Headers go to exactly the origins they are for (scheme, name and port).
+
+    Headers, cookies, credentials, proxy and login. Values are plain here, because they are about to be sent. They live
+    in memory only, and no `repr` shows them.
+    """
 
     headers: Mapping[str, _Pairs] = field(default_factory=dict, repr=False)
     cookies: tuple[Cookie, ...] = ()

@@ -1,11 +1,8 @@
 """The child's side: take requests one by one, answer them, and end with the parent.
 
-The end of the socket ends the process, so none outlives the parent that started it.
-
-What a parent and its child say to each other over their socket.
-
-A request is a head (`REQUEST`) and its arguments; the body lies in shared memory at the offset that the head names. An
-answer is any number of `PART` frames and one that ends it. Requests are answered in the order in which they were sent.
+The end of the socket ends the process, so none outlives the parent that started it. A request is a head (`REQUEST`) and
+its arguments; the body lies in shared memory at the offset that the head names. An answer is any number of `PART`
+frames and one that ends it. Requests are answered in the order in which they were sent.
 """
 
 from __future__ import annotations

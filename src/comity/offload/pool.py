@@ -6,10 +6,6 @@ while there is work, and a wake-up serves several requests.
 
 Only the request that a child was working on when it died, took too long or ran out of memory fails; those behind it go
 to another child.
-
-One child process as its parent sees it: the socket, the shared memory, and what it was asked.
-
-A child answers in order. What it says, and that it says nothing any more, goes to its `Owner`.
 """
 
 from __future__ import annotations
@@ -292,7 +288,10 @@ class Request:
 
 
 class ChildHandle:
-    """One process, its end of the socket, the memory shared with it, and what it was asked."""
+    """One process, its end of the socket, the memory shared with it, and what it was asked.
+
+    A child answers in order. What it says, and that it says nothing any more, goes to its `Owner`.
+    """
 
     def __init__(
         self,

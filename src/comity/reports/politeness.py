@@ -1,10 +1,6 @@
-"""Audit the politeness ledger: complete, unaltered, and within the limits that were in force.
+"""Audit the politeness ledger (complete, unaltered, within the limits in force), and export it.
 
 Each host is read twice, in bounded memory: in the order of its chain, and in the order of its starts.
-
-The ledger as a file that anyone can check without Comity: JSON lines (docs/ledger.md describes them).
-
-The heads of an earlier export serve as an anchor: a ledger that was rewritten as a whole does not lead to them.
 """
 
 from __future__ import annotations
@@ -346,7 +342,10 @@ class Anchor:
 
 
 class LedgerExport:
-    """Gives the lines of an export; when they are all read, `digest`, `hosts` and `requests` say what it holds."""
+    """Gives the lines of an export; when they are all read, `digest`, `hosts` and `requests` say what it holds.
+
+    The lines are JSON (docs/ledger.md describes them), and anyone can check them without Comity.
+    """
 
     def __init__(self, database: Database, host: str | None, now: datetime) -> None:
         self._database = database
@@ -440,7 +439,10 @@ def read_anchor(lines: Iterable[str]) -> list[Anchor]:
 
 
 def compare_anchors(database: Database, anchors: Iterable[Anchor]) -> Iterator[HostAudit]:
-    """Hosts whose chains do not lead through the ends that an earlier export named."""
+    """Hosts whose chains do not lead through the ends that an earlier export named.
+
+    A ledger that was rewritten as a whole does not lead to the heads of an earlier export.
+    """
     for anchor in anchors:
         with database.read() as connection:
             chains = (

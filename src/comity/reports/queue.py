@@ -18,7 +18,7 @@ from sqlalchemy import FromClause, String, Uuid
 from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.queue import listing
-from comity.database.queue.paging import Found, PageOf, SortKey, Sorts, keys_of
+from comity.database.queue.paging import FoundRows, PageOf, SortKey, Sorts, keys_of
 from comity.database.queue.tables import crawl_jobs, crawl_policies, crawl_results, late_submissions
 from comity.database.types import UtcDateTime
 from comity.model.errors import BadInput, NotFound, Remedy, RemedyCode
@@ -220,7 +220,7 @@ class QueueGlance:
 
 
 Item = TypeVar("Item")
-Find = Callable[..., Found]
+Find = Callable[..., FoundRows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,11 +277,11 @@ class ListOf(Generic[Item]):
         name, descending = self.order(sort)
         keys = keys_of(self.table, self.sorts, name)
 
-        def batch(limit: int, after: tuple[Any, ...] | None) -> Found:
+        def batch(limit: int, after: tuple[Any, ...] | None) -> FoundRows:
             with database.read() as connection:
                 return self.find(connection, PageOf(name, descending, limit, after), **wanted)
 
-        def following(rows: Found) -> Iterator[Item | None]:
+        def following(rows: FoundRows) -> Iterator[Item | None]:
             limit = _FIRST_BATCH
             while True:
                 for row in rows:

@@ -1,13 +1,4 @@
-"""Whether a run may fetch one more page: takes a budget, what is spent and the time; returns a verdict.
-
-How long a crawl still takes: from what each host has queued, the delays in force, and the rate of the last seconds.
-
-A host that takes one request at a time needs its delay, or its answer time where that is longer, for every URL; a host
-that asked us to wait needs that wait first. The slowest host is a lower bound. Where the machine or the network is the
-limit instead, all that is queued divided by the present rate is longer, and counts. A budget may end the crawl earlier.
-
-While pages still bring new URLs, or hosts are not open yet, the figure is a lower bound: "at least".
-"""
+"""What a run may still do: whether it may fetch one more page, and how long it will take."""
 
 from __future__ import annotations
 
@@ -121,6 +112,13 @@ def time_left(
 
     `queued` counts all hosts, also those that are not open; `rate` is in pages a second; `grows` says that pages still
     bring new URLs.
+
+    A host that takes one request at a time needs its delay, or its answer time where that is longer, for every URL; a
+    host that asked us to wait needs that wait first. The slowest host is a lower bound. Where the machine or the
+    network is the limit instead, all that is queued divided by the present rate is longer, and counts. A budget may end
+    the crawl earlier.
+
+    While pages still bring new URLs, or hosts are not open yet, the figure is a lower bound: "at least".
     """
     loads = _with_the_rest(loads, queued)
     slowest = max(map(seconds_for, loads), default=0.0)

@@ -1,7 +1,4 @@
-"""How a host and a run end: takes what is known at the end, returns a host status or an end reason.
-
-How long a host is left alone, and when Comity stops coming back by itself.
-"""
+"""How a host and a run end: takes what is known at the end, returns a status, an end reason, and when to retry."""
 
 from __future__ import annotations
 

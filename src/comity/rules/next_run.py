@@ -1,25 +1,7 @@
-"""The default schedule of sources: how often by kind of organisation, sooner when busy, later when quiet or failing.
+"""The default schedule of sources: when a source is read next, why, and within which time window.
 
-A source's row, what its run came to, the time and a chance go in; NextRun comes out. The rules in their order:
-
-- base: crawl_frequency_days, else by org_type (un 1 day, ingo 2, ngo 3, academic 7, any other 3);
-- ten or more postings inserted or updated: one day less than base, but at least half a day;
-- none: one more quiet run; from the third in a row, one day more than base, but at most 14 days;
-- failure: 6 hours, doubled for each failure in a row before this one, but at most 7 days;
-- up to 15 % sooner or later, by chance; then, outside the time window, at its next opening.
-
-docs/schedules.md says how the rules are read where they leave a choice.
-
-Why a source runs next when it does: its row and its last log entry go in, a sentence comes out (S0, spec 6.3).
-
-The schedule explains itself in the log when it plans a run. What an operator does afterwards (add, resume, edit) moves
-the time without a log entry, so a time that is not the planned one is the operator's.
-
-Time windows such as "22:00-05:00": parsing them, and the next time at which one is open.
-
-A window follows local wall-clock time. In the night when clocks are set back, an hour that comes twice is open twice;
-when they are set forward, a window that would have opened in the missing hour opens when the hour is skipped, unless it
-also ends there. Results are instants in UTC.
+A source's row, what its run came to, the time and a chance go in; NextRun comes out. docs/schedules.md says how the
+rules are read where they leave a choice.
 """
 
 from __future__ import annotations
@@ -86,7 +68,17 @@ def compute_next_run(
 
 
 def frequency_after(pace: SourcePace, run: SourceRun) -> Frequency:
-    """The rules without the clock: how long to wait after this run."""
+    """The rules without the clock: how long to wait after this run.
+
+    The rules in their order:
+
+    - base: crawl_frequency_days, else by org_type (un 1 day, ingo 2, ngo 3, academic 7, any other 3);
+    - ten or more postings inserted or updated: one day less than base, but at least half a day;
+    - none: one more quiet run; from the third in a row, one day more than base, but at most 14 days;
+    - failure: 6 hours, doubled for each failure in a row before this one, but at most 7 days.
+
+    Then `compute_next_run` moves the time by up to 15 % by chance, and into the time window if it lies outside.
+    """
     if not run.succeeded:
         days = backoff_days(pace.consecutive_failures)
         failures = pace.consecutive_failures + 1
@@ -216,7 +208,11 @@ _NOT_RUN = {
 
 
 def explain_next_run(source: Source, last: PlannedRun | None, now: datetime) -> NextRunReason:
-    """Explain the next run; `last` is the latest log entry of the source, if it has run."""
+    """Explain the next run; `last` is the latest log entry of the source, if it has run.
+
+    The schedule explains itself in the log when it plans a run. What an operator does afterwards (add, resume, edit)
+    moves the time without a log entry, so a time that is not the planned one is the operator's (S0, spec 6.3).
+    """
     if source.status is not SourceStatus.ACTIVE:
         said = f" ({source.last_crawl_message})" if source.last_crawl_message else ""
         reason = _NOT_RUN[source.status] + said
@@ -262,7 +258,12 @@ def is_open(window: TimeWindow, at: datetime, zone: tzinfo) -> bool:
 
 
 def opening_at_or_after(window: TimeWindow, at: datetime, zone: tzinfo) -> datetime | None:
-    """The given time if the window is open then, else the next time at which it opens; None if it never does."""
+    """The given time if the window is open then, else the next time at which it opens; None if it never does.
+
+    A window such as "22:00-05:00" follows local wall-clock time. In the night when clocks are set back, an hour that
+    comes twice is open twice; when they are set forward, a window that would have opened in the missing hour opens when
+    the hour is skipped, unless it also ends there. Results are instants in UTC.
+    """
     instant = at.astimezone(UTC)
     for _ in range(_MOST_OFFSET_CHANGES):
         wait = _wait(window, instant.astimezone(zone))

@@ -1,9 +1,8 @@
 """What a monitoring system sees of a worker: /metrics, /healthz and /readyz.
 
 The state is queried on a thread of its own, at most every few seconds, by one query at a time: however often it is
-scraped, and however slowly the state answers, the workers are not disturbed.
-
-Whether a worker is healthy, for the supervisor that restarts it and the balancer that sends it work.
+scraped, and however slowly the state answers, the workers are not disturbed. The supervisor that restarts a worker and
+the balancer that sends it work ask whether it is healthy.
 """
 
 from __future__ import annotations

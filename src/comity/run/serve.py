@@ -43,7 +43,7 @@ class DemonstrationRefused(ComityError):
     code = "demonstration_refused"
 
 
-class CrawlThread:
+class ServedWorker:
     """Crawls what the table of hosts offers, on a thread, until stopped.
 
     The demonstration has precedence over it, and so have the crawls that an operator starts in the console: a worker

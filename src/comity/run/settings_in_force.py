@@ -1,7 +1,4 @@
-"""The settings in force: each value, and whether it comes from an option, the environment or its default.
-
-Likely mistakes in the environment: a variable that is not a setting, or no contact for site owners.
-"""
+"""The settings in force: each value with its origin (option, environment or default), and likely mistakes."""
 
 from __future__ import annotations
 

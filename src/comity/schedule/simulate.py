@@ -1,21 +1,7 @@
-"""Comparing schedules at an equal budget: delays and freshness, from the times of changes and of visits.
+"""Comparing schedules on synthetic sources at an equal budget: how late changes are seen, and how fresh copies are.
 
-Takes a SimulationPlan; returns a Comparison, the same for the same seed. Every schedule is run again with another
-`stretch` until its visits are within half a percent of the budget (the number of visits falls about as 1/stretch, so
-each run corrects the next). A schedule that limits keep more than one percent away from the budget is marked as such.
-
-The schedules that are compared, each a function from a World to the times of all visits.
-
-All keep the same limits between two visits, start with the same round of first visits, and use the same jitter.
-`stretch` slows a schedule as a whole, so that all of them can be held to one budget: the others multiply every interval
-by it, the adaptive one divides its budget. The last time of every source lies beyond the end and is not counted: it
-says when the last changes would be seen.
-
-Synthetic sources whose changes are known, for comparing schedules.
-
-Takes a WorldPlan; returns a World of sources with the times of all their changes, the same for the same seed. Time is
-in days from the start, which is a Monday at 00:00 UTC. How often sources change follows a log-normal distribution for
-every process; the processes differ in how the changes of one source are spread over time.
+Takes a SimulationPlan; returns a Comparison, the same for the same seed. Time is in days from the start, which is a
+Monday at 00:00 UTC.
 """
 
 from __future__ import annotations
@@ -121,7 +107,12 @@ def fitting_limits(sources: int, visits_per_day: float) -> RevisitLimits:
 def sweep(
     plan: SimulationPlan, budgets: Sequence[float], *, on_schedule: Callable[[], None] = lambda: None
 ) -> list[Comparison]:
-    """Run every schedule on one world at each of the budgets; `on_schedule` is called after each."""
+    """Run every schedule on one world at each of the budgets; `on_schedule` is called after each.
+
+    Every schedule is run again with another `stretch` until its visits are within half a percent of the budget (the
+    number of visits falls about as 1/stretch, so each run corrects the next). A schedule that limits keep more than one
+    percent away from the budget is marked as such.
+    """
     world = make_world(plan.world)
     return [_compare(replace(plan, visits_per_day=budget), world, on_schedule) for budget in budgets]
 
@@ -252,7 +243,13 @@ _Decide = Callable[[int], float]
 
 
 def run_schedule(schedule: Schedule, contest: Contest, stretch: float) -> _Visits:
-    """Visit every source until the end by one schedule."""
+    """Visit every source until the end by one schedule.
+
+    All schedules keep the same limits between two visits, start with the same round of first visits, and use the same
+    jitter. `stretch` slows a schedule as a whole, so that all of them can be held to one budget: the others multiply
+    every interval by it, the adaptive one divides its budget. The last time of every source lies beyond the end and is
+    not counted: it says when the last changes would be seen.
+    """
     chance = _seeded(contest.seed, "visits", schedule)
     if schedule is Schedule.ADAPTIVE:
         return _run_adaptive(contest, stretch, chance)
@@ -384,7 +381,11 @@ def _seeded(seed: int, *words: str) -> Random:
 
 
 def make_world(plan: WorldPlan) -> World:
-    """Draw the sources and their changes."""
+    """Draw the sources and their changes.
+
+    The same plan and seed give the same world. How often sources change follows a log-normal distribution for every
+    process; the processes differ in how the changes of one source are spread over time.
+    """
     chance = _seeded(plan.seed, "world", plan.process)
     return World(tuple(_draw_source(plan, chance) for _ in range(plan.sources)), plan.days)
 

@@ -1,7 +1,4 @@
-"""Search for users: the results of an engine without anything that is taken down. Read-only; makes no web requests.
-
-What every search engine can do. Documents enter by the outbox, queries by the doors; pages of hits leave.
-"""
+"""Search for users: the results of an engine without anything that is taken down. Read-only; makes no web requests."""
 
 from __future__ import annotations
 
@@ -26,7 +23,10 @@ PART: Final = 500  # hits that are read at once where all are wanted
 
 
 class SearchEngine(Protocol):
-    """Keeps documents and finds them again; `SearchUnavailable` whenever it cannot be reached."""
+    """Keeps documents and finds them again; `SearchUnavailable` whenever it cannot be reached.
+
+    Documents enter by the outbox, queries by the doors; pages of hits leave.
+    """
 
     name: str
 

@@ -1,7 +1,4 @@
-"""What the walk asks of a page sink.
-
-A sink that the user supplies, alone or in front of a store; it is notified of every committed page.
-"""
+"""What the walk asks of a page sink, and the sink that a user supplies."""
 
 from __future__ import annotations
 
@@ -49,6 +46,8 @@ class UserSink:
     """Hands pages to `write` before their visits are committed, and to `on_kept` afterwards; both must be quick.
 
     The user's sink comes before the store: it fails more often than a disk does, and then the store has no doubts.
+
+    It stands alone or in front of a store, and is notified of every committed page.
     """
 
     def __init__(

@@ -1,11 +1,7 @@
-"""The numbers of one process, as plain numbers: counting costs a dictionary look-up, and happens a batch at a time.
+"""The numbers of one process, or of several as one: counting costs a dictionary look-up, a batch at a time.
 
 A `MeterReading` is what they are at one moment, as a document that a worker sends to the process that answers for all;
 `render_readings` writes them in the text formats of Prometheus and OpenMetrics.
-
-The readings of several processes as one: each writes lines into a pipe, and one process merges them.
-
-What a process counted stays counted when it ends, so that no counter ever goes back.
 """
 
 from __future__ import annotations
@@ -207,7 +203,11 @@ class _Member:
 
 
 class ReadingCollector:
-    """The end of the pipes where readings arrive, by the number of the process."""
+    """The end of the pipes where readings arrive, by the number of the process.
+
+    Each process writes lines into a pipe, and one process merges them. What a process counted stays counted when it
+    ends, so that no counter ever goes back.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

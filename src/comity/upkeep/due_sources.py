@@ -2,10 +2,6 @@
 
 Any number of processes may share a state: the one that inserts a source's lock runs it, and a lock left by a crash
 expires.
-
-One pool of source runs for the scheduler and the operator: at most so many are under way at once.
-
-What is asked for waits its turn here, bounded in number; a source asked for twice waits once.
 """
 
 from __future__ import annotations
@@ -218,7 +214,11 @@ def _host(url: str) -> str:
 
 
 class SourcePool:
-    """Runs sources a few at once; `close` ends it."""
+    """Runs sources a few at once; `close` ends it.
+
+    The scheduler and the operator share one pool, so at most so many runs are under way at once. What is asked for
+    waits its turn here, bounded in number; a source asked for twice waits once.
+    """
 
     def __init__(
         self,

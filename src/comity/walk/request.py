@@ -1,7 +1,4 @@
-"""One request to a leased host: through its gate, out, and into the ledger. Every request of a fetcher goes here.
-
-How many requests may be under way at once, over all hosts.
-"""
+"""One request to a leased host: through its gate, out, and into the ledger. Every request of a fetcher goes here."""
 
 from __future__ import annotations
 
@@ -18,25 +15,9 @@ from comity.model.ledger import LedgerRow, Purpose
 from comity.model.robots import RobotsVerdict
 from comity.rules.politeness.backoff import parse_retry_after
 from comity.rules.politeness.pace import observed, reached_within
+from comity.walk.session.capacity import Capacity
 from comity.walk.session.identity import HostIdentity
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
-
-
-class Capacity:
-    """A counter. The dispatcher begins nothing while it is spent; a visit under way may go on."""
-
-    __slots__ = ("free",)
-
-    def __init__(self, places: int) -> None:
-        self.free = places
-
-    def take(self) -> None:
-        """Take a place."""
-        self.free -= 1
-
-    def release(self) -> None:
-        """Free a place."""
-        self.free += 1
 
 
 @dataclass(frozen=True, slots=True)

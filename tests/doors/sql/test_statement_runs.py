@@ -74,7 +74,7 @@ def test_a_run_that_was_stopped_before_it_began_is_not_complete(site: Site, tmp_
 def test_a_statement_that_waits_for_a_host_makes_no_runs_in_vain(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str
 ) -> None:
-    monkeypatch.setattr("comity.run.crawl_thread._LOOK_EVERY_S", 0.05)
+    monkeypatch.setattr("comity.run.visit_list_thread._LOOK_EVERY_S", 0.05)
     looks: list[bool] = []
     any_free = Leases.any_free
     monkeypatch.setattr(Leases, "any_free", lambda self, hosts: looks.append(any_free(self, hosts)) or looks[-1])

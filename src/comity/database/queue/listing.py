@@ -27,7 +27,17 @@ from sqlalchemy import (
     text,
 )
 
-from comity.database.queue.paging import Conditions, Found, PageOf, SortKey, Sorts, by, count_up_to, page_of, searched
+from comity.database.queue.paging import (
+    Conditions,
+    FoundRows,
+    PageOf,
+    SortKey,
+    Sorts,
+    by,
+    count_up_to,
+    page_of,
+    searched,
+)
 from comity.database.queue.tables import (
     FAILED,
     FAILING,
@@ -84,7 +94,7 @@ _RESULT_COLUMNS: Final = [column for column in crawl_results.c if column.name !=
 _LATE_COLUMNS: Final = [column for column in late_submissions.c if column.name != "raw_html"]
 
 
-def policies(connection: Connection, page: PageOf, **wanted: Any) -> Found:
+def policies(connection: Connection, page: PageOf, **wanted: Any) -> FoundRows:
     """A page of policies, each with its host."""
     is_unindexed = wanted.get("containing") or wanted.get("schedule") is not None
     if is_unindexed and page.sort in ("next_run_at", "priority", "url"):
@@ -96,7 +106,7 @@ def policies(connection: Connection, page: PageOf, **wanted: Any) -> Found:
     return page_of(connection, _policies(), crawl_policies, POLICY_SORTS, page, conditions, groups)
 
 
-def jobs(connection: Connection, page: PageOf, **wanted: Any) -> Found:
+def jobs(connection: Connection, page: PageOf, **wanted: Any) -> FoundRows:
     """A page of jobs, each with its host. Without a status, it is put together from the pages of each."""
     if wanted.get("containing") and page.sort == "created_at":
         return _searched(connection, page, _jobs(), crawl_jobs, JOB_SORTS, _job_conditions, wanted)
@@ -107,7 +117,7 @@ def jobs(connection: Connection, page: PageOf, **wanted: Any) -> Found:
     return page_of(connection, _jobs(), crawl_jobs, sorts, page, _job_conditions(wanted), groups)
 
 
-def results(connection: Connection, page: PageOf, **wanted: Any) -> Found:
+def results(connection: Connection, page: PageOf, **wanted: Any) -> FoundRows:
     """A page of results, without their HTML."""
     if wanted.get("containing") and page.sort == "created_at":
         return _searched(connection, page, _results(), crawl_results, RESULT_SORTS, _result_conditions, wanted)
@@ -122,14 +132,14 @@ def _searched(
     sorts: Sorts,
     conditions_of: Callable[[Mapping[str, Any]], list[ColumnElement[bool]]],
     wanted: Mapping[str, Any],
-) -> Found:
+) -> FoundRows:
     """A page of rows of which something is asked that has no index, such as a text in the URL; the order has one."""
     unindexed = {name: value for name, value in wanted.items() if name in ("containing", "schedule")}
     others = {name: value for name, value in wanted.items() if name not in unindexed}
     return searched(connection, selected, table, sorts, page, conditions_of(others), and_(*conditions_of(unindexed)))
 
 
-def late(connection: Connection, page: PageOf, **wanted: Any) -> Found:
+def late(connection: Connection, page: PageOf, **wanted: Any) -> FoundRows:
     """A page of submissions that came after their lock had run out, without their HTML."""
     table = late_submissions
     statement: Select[Any] = select(*_LATE_COLUMNS, crawl_jobs.c.url, crawl_jobs.c.status.label("job_status")).join(

@@ -58,7 +58,7 @@ def keys_of(table: FromClause, sorts: Sorts, sort: str) -> tuple[SortKey, ...]:
     return (*keys, SortKey(table.c.id, keys[-1].reverse))
 
 
-class Found(list[Row[Any]]):
+class FoundRows(list[Row[Any]]):
     """The rows of a page; `last` is the last one that a search looked at, if others follow that it did not look at."""
 
     last: Row[Any] | None = None
@@ -72,7 +72,7 @@ def page_of(
     page: PageOf,
     conditions: Conditions = (),
     groups: Sequence[Conditions] = ((),),
-) -> Found:
+) -> FoundRows:
     """The rows of one page. `conditions` are about the table itself; a row belongs to exactly one of the groups."""
     keys = keys_of(table, sorts, page.sort)
     columns = [(key, page.descending is not key.reverse) for key in keys]
@@ -85,7 +85,7 @@ def page_of(
     # Only the ids are looked for in the ranges: conditions need not name their table, and what is joined is few rows.
     ids = union_all(*(select(part.subquery().c.id) for part in parts))
     statement = selected.where(table.c.id.in_(ids)).order_by(*_order(columns, with_nulls=True))
-    return Found(connection.execute(statement.limit(page.limit)))
+    return FoundRows(connection.execute(statement.limit(page.limit)))
 
 
 def searched(
@@ -96,7 +96,7 @@ def searched(
     page: PageOf,
     conditions: Conditions,
     matches: ColumnElement[bool],
-) -> Found:
+) -> FoundRows:
     """The rows of one page that match, among the next `LOOKED_AT` that the conditions allow."""
     columns = [(key, page.descending is not key.reverse) for key in keys_of(table, sorts, page.sort)]
     ids: list[Any] = []
@@ -119,7 +119,7 @@ def searched(
         left -= number
     statement = selected.where(table.c.id.in_(ids if last is None else {*ids, last}))
     rows = connection.execute(statement.order_by(*_order(columns, with_nulls=True))).all()
-    found = Found(row for row in rows if row.id in ids)
+    found = FoundRows(row for row in rows if row.id in ids)
     found.last = next((row for row in rows if row.id == last), None)
     return found
 

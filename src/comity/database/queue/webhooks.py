@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Row, Select, delete, func, insert, select, up
 
 from comity.database.bulk import Decoding, Encoding, insert_rows
 from comity.database.queue.listing import equal
-from comity.database.queue.paging import Found, PageOf, Sorts, by, page_of
+from comity.database.queue.paging import FoundRows, PageOf, Sorts, by, page_of
 from comity.database.queue.tables import webhook_deliveries, webhooks
 from comity.model.queue import WebhookEvent
 from comity.model.webhook import TEST_EVENT, DueDelivery, Webhook
@@ -97,7 +97,7 @@ def _webhook(row: Row[Any]) -> Webhook:
     return Webhook(**values | {"events": tuple(values["events"])})
 
 
-def deliveries(connection: Connection, page: PageOf, **wanted: Any) -> Found:
+def deliveries(connection: Connection, page: PageOf, **wanted: Any) -> FoundRows:
     """A page of the log of deliveries."""
     table = webhook_deliveries
     columns = {name: table.c[name] for name in ("id", "webhook_id", "event", "status", "is_test")}

@@ -1,12 +1,7 @@
-"""The options that every command has, and the state that they choose.
+"""The options that every command has, the state that they choose, and groups of options that several commands share.
 
 `--state` and `--json` may come before the command or after it. A command checks its input before it opens or creates
 anything; a command that only reads never creates a state.
-
-Groups of options that several commands share: a command takes a group as one argument, a dict.
-
-A group maps the names of options to their annotations. `takes` puts them into the signature of a command, where typer
-finds them, in place of the parameter that has the name of the group.
 """
 
 from __future__ import annotations
@@ -189,7 +184,11 @@ def check_number(option: str, number: int, least: int, most: int = _LARGEST_NUMB
 
 
 def takes(**groups: OptionGroup) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of each group; it gets their values as one dict for each group."""
+    """Give a command the options of each group; it gets their values as one dict for each group.
+
+    A group maps the names of options to their annotations. They are put into the signature of the command, where typer
+    finds them, in place of the parameter that has the name of the group.
+    """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(function, eval_str=True)

@@ -2,11 +2,6 @@
 
 A terminal gets colour, and tables that fit the window. A pipe or a file gets plain text with one line per row, so that
 `grep` and `cut` see whole host names, unless COLUMNS sets a width.
-
-The layout of tables: columns, rows and a width enter, lines leave. Nothing is cut off.
-
-Tried in this order: as it is; with long texts folded in their columns; with the first column on a line of its own; as
-blocks of names and values. No line is wider than the width.
 """
 
 from __future__ import annotations
@@ -242,7 +237,11 @@ def _break_at(text: str, width: int) -> int:
 
 
 def lay_out(columns: Sequence[Column], rows: Sequence[_PlainRow], room: int | None) -> list[Line]:
-    """The lines of a table; without a room, each row is one line."""
+    """The lines of a table; without a room, each row is one line.
+
+    Nothing is cut off, and no line is wider than the room. Tried in this order: as it is; with long texts folded in
+    their columns; with the first column on a line of its own; as blocks of names and values.
+    """
     widths = [width_of(column.title) for column in columns]
     for cells, _below in rows:
         widths = [max(width, width_of(cell.text)) for width, cell in zip(widths, cells, strict=True)]

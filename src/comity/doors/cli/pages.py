@@ -1,7 +1,4 @@
-"""`comity pages …`: read stored pages by SQL or by URL, and export them.
-
-`comity pages parts` and `comity pages verify`: the files that hold pages, and whether they match their manifest.
-"""
+"""`comity pages …`: read stored pages by SQL or by URL, export them, and list and check the files that hold them."""
 
 from __future__ import annotations
 

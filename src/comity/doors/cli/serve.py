@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from comity.assemble import State
     from comity.doors.cli.options import Invocation
-    from comity.run.serve import CrawlThread
+    from comity.run.serve import ServedWorker
 
 _EXAMPLES = (
     "comity serve",
@@ -111,10 +111,10 @@ class _Parts:
             runner.run(self._serve(state, listening, worker))
         return self._codes[0] if self._codes else 0
 
-    def _worker(self) -> CrawlThread:
+    def _worker(self) -> ServedWorker:
         """The worker, checked before anything is created."""
         from comity.doors.web.server import is_dev
-        from comity.run.serve import CrawlThread
+        from comity.run.serve import ServedWorker
         from comity.run.work.worker import WorkLimits, check_worker_settings
         from comity.store.target import read_target, try_folder
 
@@ -123,9 +123,9 @@ class _Parts:
         try_folder(read_target(settings.pages))
         limits = WorkLimits(does_policies=self._does_policies, crawls=self._crawls)
         shows = self._crawls and self._port is not None and is_dev(settings, self._host)
-        return CrawlThread(settings, limits, self._log, shows_demonstration=shows and settings.database_url is None)
+        return ServedWorker(settings, limits, self._log, shows_demonstration=shows and settings.database_url is None)
 
-    async def _serve(self, state: State, listening: socket | None, worker: CrawlThread | None) -> None:
+    async def _serve(self, state: State, listening: socket | None, worker: ServedWorker | None) -> None:
         from comity.run.signals import INTERRUPTED, stop_on_signals
 
         stopped = asyncio.Event()
@@ -159,7 +159,7 @@ class _Parts:
                     worker.stop()
                     await worker.ended()
 
-    def _server(self, state: State, worker: CrawlThread | None) -> Any:
+    def _server(self, state: State, worker: ServedWorker | None) -> Any:
         from comity.doors.cli.sources.rendering import result_writer
         from comity.doors.web.server import build_server
         from comity.run.logs import wait_logger

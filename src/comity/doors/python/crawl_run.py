@@ -1,10 +1,6 @@
 """A crawl that a user iterates: by `for`, with the crawl on a thread, or by `async for`, on the user's event loop.
 
-A crawl of the Python API, from opening its state to closing it, as one coroutine on any event loop.
-
-The pages between a crawl and its reader. There are few of them: a slow reader slows the crawl down.
-
-The crawl's database thread adds pages, and the reader's thread takes them; each changes its own counters only.
+`CrawlTask` is the crawl itself; `PageQueue` has its pages until the user takes them.
 """
 
 from __future__ import annotations
@@ -280,7 +276,10 @@ class CrawlPlan:
 
 
 class CrawlTask:
-    """One crawl, run once. Its attributes can be read from any thread."""
+    """One crawl, run once. Its attributes can be read from any thread.
+
+    From opening its state to closing it, it is one coroutine on any event loop.
+    """
 
     def __init__(self, plan: CrawlPlan) -> None:
         self._plan = plan
@@ -390,7 +389,11 @@ class CrawlTask:
 
 
 class PageQueue:
-    """`put` hands a page to the reader; `resume` resumes the crawl when its reader has caught up."""
+    """`put` hands a page to the reader; `resume` resumes the crawl when its reader has caught up.
+
+    It is short: a slow reader slows the crawl down. The crawl's database thread adds pages, and the reader's thread
+    takes them; each changes its own counters only.
+    """
 
     def __init__(self, put: Callable[[Page], None], resume: Callable[[], None]) -> None:
         self._put = put

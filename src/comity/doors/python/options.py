@@ -1,7 +1,4 @@
-"""Options of the Python API as settings: a value that cannot be used is a `BadInput` that names the option.
-
-Options of requests in Python: mappings, pairs and paths become the texts that the command line takes.
-"""
+"""Options of the Python API as settings: a value that cannot be used is a `BadInput` that names the option."""
 
 from __future__ import annotations
 
@@ -84,7 +81,10 @@ class RequestArguments(TypedDict, total=False):
 
 
 def request_settings(requests: RequestArguments) -> dict[str, Any]:
-    """These arguments as settings; `TypeError` for one that does not exist."""
+    """These arguments as settings; `TypeError` for one that does not exist.
+
+    Mappings, pairs and paths become the texts that the command line takes.
+    """
     unknown = set(requests) - set(RequestArguments.__annotations__)
     if unknown:
         raise TypeError(f"crawl() got an unexpected keyword argument {min(unknown)!r}")

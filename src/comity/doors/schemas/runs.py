@@ -1,6 +1,6 @@
-"""Response schemas of runs: crawls, audits, queries and source runs, and the progress of those under way.
+"""Schemas of runs (crawls, audits, queries and source runs): their results, progress, and events of `--json-lines`.
 
-The result of a crawl, and the events of `--json-lines`. Tests check the lines against these schemas.
+Tests check the lines against these schemas.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from comity.operate.console_sessions import ConsoleSessions
 
 if TYPE_CHECKING:
     from comity.assemble import State
-    from comity.run.serve import CrawlThread
+    from comity.run.serve import ServedWorker
     from comity.settings import Settings
     from comity.upkeep.due_sources import Result
     from comity.walk.request import OnWait
@@ -73,7 +73,7 @@ def build_application(
     schedules: bool,
     on_result: Callable[[Result], None] = lambda _result: None,
     on_wait: OnWait | None = None,
-    worker: CrawlThread | None = None,
+    worker: ServedWorker | None = None,
 ) -> FastAPI:
     """Build the application on an open state."""
     sessions = ConsoleSessions(state.database, state.clock, settings.session_s, settings.password_hash)

@@ -119,7 +119,7 @@ class ApiError(Exception):
 _MOST_DETAILS: Final = 100
 
 
-class RefusedRow(Protocol):
+class BadRow(Protocol):
     """A row of a list that cannot be used."""
 
     @property
@@ -130,7 +130,7 @@ class RefusedRow(Protocol):
     def reason(self) -> str | None: ...  # noqa: D102
 
 
-def refused_list(refused: Sequence[RefusedRow], rows: int) -> ApiError:
+def refused_list(refused: Sequence[BadRow], rows: int) -> ApiError:
     """A list of which nothing was added: the refused rows are the details."""
     details = [
         ErrorDetail(

@@ -25,7 +25,7 @@ from comity.model.errors import BadInput, ComityError
 
 if TYPE_CHECKING:
     from comity.assemble import State
-    from comity.run.serve import CrawlThread
+    from comity.run.serve import ServedWorker
     from comity.settings import Settings
     from comity.upkeep.due_sources import Result
     from comity.walk.request import OnWait
@@ -87,7 +87,7 @@ def build_server(
     schedules: bool,
     on_result: Callable[[Result], None] = lambda _result: None,
     on_wait: OnWait | None = None,
-    worker: CrawlThread | None = None,
+    worker: ServedWorker | None = None,
 ) -> WebServer:
     """Build a server of the application on an open state."""
     settings = state.settings

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from comity.assemble import State
     from comity.operate.console_sessions import ConsoleSessions
     from comity.reports.queue import QueueStats
-    from comity.run.serve import CrawlThread
+    from comity.run.serve import ServedWorker
     from comity.search_engine.job_search import JobSearch
     from comity.upkeep.due_sources import Result, SourcePool
     from comity.upkeep.send_webhooks import Sent, WebhookSender
@@ -118,7 +118,7 @@ class WebServices:
     stored_pages: StoredPages
     audits: AuditService
     crawls: HostedCrawls
-    worker: CrawlThread | None = None
+    worker: ServedWorker | None = None
     """The crawl worker of this process, if it has one."""
     live: LiveHub = field(default_factory=LiveHub)
     kept: Kept = field(default_factory=Kept)

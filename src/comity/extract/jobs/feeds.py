@@ -3,11 +3,6 @@
 Elements are matched by their name without prefix, because every job namespace chose another prefix for the same names.
 Only a feed that calls itself news, or that carries recordings, is doubted, and only if none of its items mentions a
 job: a list of jobs in an unknown language is still a list of jobs.
-
-XML as feeds really write it: takes text, returns a tree of small nodes, however broken the markup.
-
-Only numeric entities and the named ones of HTML are expanded, wrong end tags close what they can, and depth and number
-of nodes are bounded. Every pattern stops at the next `<`, so the time is linear.
 """
 
 from __future__ import annotations
@@ -398,7 +393,12 @@ class XmlNode:
 
 
 def read_xml(text: str) -> XmlNode:
-    """Read a document; the root is the outermost element, or an empty one. Warnings of a server may stand before it."""
+    """Read a document; the root is the outermost element, or an empty one. Warnings of a server may stand before it.
+
+    However broken the markup is, the result is a tree of small nodes. Only numeric entities and the named ones of HTML
+    are expanded, wrong end tags close what they can, and depth and number of nodes are bounded. Every pattern stops at
+    the next `<`, so the time is linear.
+    """
     top = XmlNode("")
     path = [top]
     end, room = 0, _MAX_NODES

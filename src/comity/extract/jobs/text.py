@@ -1,7 +1,4 @@
-"""Cleaning text for storage: markup and unusual blanks are removed, lengths are bounded.
-
-Telling a place from other short texts, without knowing every town: countries, words, shapes like "City, Country".
-"""
+"""Short texts of a posting: cleaned for storage, with bounded lengths, and places told from other texts."""
 
 from __future__ import annotations
 
@@ -137,7 +134,10 @@ def is_name(text: str) -> bool:
 
 
 def is_place(text: str) -> bool:
-    """Whether a short text on its own names a place, or says that the place does not matter."""
+    """Whether a short text on its own names a place, or says that the place does not matter.
+
+    Not every town is known: countries, words and shapes like "City, Country" decide.
+    """
     if not 2 <= len(text) <= _LONGEST or _NOT_PLACE.search(text):
         return False
     if is_generic(text) or is_navigation(text) or is_job_title(text):

@@ -1,8 +1,7 @@
-"""Preparing a sitemap's bytes for the scanner: inflated up to a limit, in an encoding that keeps markup recognisable.
+"""A sitemap's bytes before the scanner: inflated up to a limit, in an encoding that keeps markup recognisable.
 
-In the result every `<` and `&` is the ASCII byte; `encoding` is that of the text between.
-
-The kind of a document in markup, by its first element, whatever precedes it.
+In the result every `<` and `&` is the ASCII byte; `encoding` is that of the text between. `recognise` tells the kind of
+a document by its first element, whatever precedes it.
 """
 
 import re

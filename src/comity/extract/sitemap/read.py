@@ -1,17 +1,8 @@
-"""Reading a sitemap: takes body bytes, returns entries in document order, however broken the markup.
+"""Reading a sitemap or feed: takes body bytes, returns entries in document order, however broken the markup.
 
 Our own scanner instead of an XML parser: broken files are read as far as they go, entities are never expanded, and time
 and memory are linear in the body. `iter_entries` works in small steps, between which the caller can do something else.
-Addresses are returned as written; the caller resolves and judges them. A plain list has one address per line
-(sitemaps.org, "Text file").
-
-Sitemaps and feeds in markup: a scanner that takes what it can from any bytes, in linear time.
-
-Every pattern stops at the next `<`, so no byte is read more than a few times; a missing end is searched for only once.
-
-Modification dates of sitemaps and feeds: takes text, returns a time in UTC, or None.
-
-Reads W3C dates of every length, RFC 822 as feeds write it, and the most common mistakes in both.
+Addresses are returned as written; the caller resolves and judges them.
 """
 
 import re
@@ -120,7 +111,10 @@ def iter_entries(
 
 
 def iter_lines(source: DecodedSitemap, limits: SitemapLimits, chunk_entries: int) -> Iterator[SitemapChunk]:
-    """Read a list whose first line, comments aside, is an address; later lines that are none are passed over."""
+    """Read a list whose first line, comments aside, is an address; later lines that are none are passed over.
+
+    A plain list has one address per line (sitemaps.org, "Text file").
+    """
     data, problems = source.data, set(source.problems)
     lines = _LINE.finditer(data, 0, _TEXT_WINDOW_BYTES)
     first = next((line[0] for line in lines if not line[0].startswith(_COMMENT)), b"")
@@ -156,7 +150,11 @@ def iter_lines(source: DecodedSitemap, limits: SitemapLimits, chunk_entries: int
 
 
 class MarkupScanner:
-    """Walks the tags of one document and gathers its entries."""
+    """Walks the tags of one document and gathers its entries.
+
+    It takes what it can from any bytes. Every pattern stops at the next `<`, so no byte is read more than a few times;
+    a missing end is searched for only once.
+    """
 
     def __init__(
         self,
@@ -459,7 +457,11 @@ def _priority(text: str) -> float | None:
 
 
 def read_date(text: str) -> datetime | None:
-    """Read a date; one without a zone counts as UTC, one without a day as the first."""
+    """Read a date; one without a zone counts as UTC, one without a day as the first.
+
+    Reads W3C dates of every length, RFC 822 as feeds write it, and the most common mistakes in both. Gives a time in
+    UTC, or None.
+    """
     return _read(text.strip()) if len(text) <= _LONGEST else None
 
 

@@ -1,11 +1,8 @@
-"""The layout of one host's frontier in Redis: names of keys, and URLs as bytes.
+"""One host's frontier as bytes in Redis and in the journal: names of keys, URLs, and batches of changes.
 
-Every key of a host carries its id as hash tag, so that a cluster keeps them together, and the version of this layout.
-
-Batches on their way to a frontier outside the database, as the journal stores them.
-
-Changes enter; bytes leave, and are read back as what the scripts take. A long change becomes several batches, none of
-which keeps Redis busy for long: together they are one, because the database commits them together.
+Every key of a host carries its id as hash tag, so that a cluster keeps them together, and the version of this layout. A
+long change becomes several batches, none of which keeps Redis busy for long: together they are one, because the
+database commits them together.
 """
 
 from __future__ import annotations

@@ -3,12 +3,10 @@
 A host's mark (which life of its frontier is the right one, and how many batches it was sent) is in the database; what
 Redis has of it is in every reply. A caller that finds Redis behind brings it up to date before going on.
 
-Rebuild a host's frontier from the database, when Redis has lost it.
-
-What was visited is known from `fetches`, images from `image_urls`, what is under way from the journal. Pages that were
-found and never visited are lost: so, unless the host was exhausted, its pages are queued again, and its
-sitemaps are read again, because these are what the lost URLs were found on. It costs the site a second visit, and loses
-nothing that it links.
+A host that Redis has lost is rebuilt from the database. What was visited is known from `fetches`, images from
+`image_urls`, what is under way from the journal. Pages that were found and never visited are lost: so, unless the host
+was exhausted, its pages are queued again, and its sitemaps are read again, because these are what the lost URLs were
+found on. It costs the site a second visit, and loses nothing that it links.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 A change is committed to the database first, as rows of the journal, and applied to Redis after. If Redis does not
 answer then, the change is committed anyway: the next reader of the host applies it before anything is read.
-
-Changes to frontiers in Redis, collected in a database transaction and written there as the journal.
 """
 
 from __future__ import annotations
@@ -406,7 +404,10 @@ class RedisFrontier:
 
 
 class RedisChange:
-    """What is to happen to the frontiers of hosts; nothing of it reaches Redis before the commit."""
+    """What is to happen to the frontiers of hosts; nothing of it reaches Redis before the commit.
+
+    Changes are collected in a database transaction and written there as the journal.
+    """
 
     def __init__(
         self,

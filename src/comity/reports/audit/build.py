@@ -19,12 +19,12 @@ from comity.model.audit import (
     AuditComparison,
     AuditData,
     AuditedPage,
+    AuditedRobots,
     AuditReport,
     Bar,
     ComparedAudit,
     Finding,
     RobotsDecision,
-    RobotsFile,
     SectionCount,
 )
 from comity.model.errors import NotFound
@@ -49,7 +49,7 @@ _SIZE_LABELS: Final = ("under 10 kB", "10–50 kB", "50–100 kB", "100–500 kB
 BLOCKED: Final = "blocked by robots.txt"
 NO_ANSWER: Final = "no answer"
 
-Agents = Callable[[Sequence[RobotsFile], Sequence[str]], Sequence[AgentAccess]]
+Agents = Callable[[Sequence[AuditedRobots], Sequence[str]], Sequence[AgentAccess]]
 
 
 def report_of(data: AuditData) -> AuditReport:

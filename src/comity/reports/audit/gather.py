@@ -30,7 +30,7 @@ import zstandard
 from comity.database import audits, robots, sitemaps
 from comity.database.connection import Database
 from comity.database.frontier import lists
-from comity.model.audit import FOLLOWED, RobotsFile, SitemapFile
+from comity.model.audit import FOLLOWED, AuditedRobots, SitemapFile
 from comity.model.sitemap import SitemapState
 
 PAGES: Final = "pages"
@@ -82,12 +82,12 @@ def gather(database: Database, audit: AuditRuns, folder: Path, read_pages: ReadP
             site.find_depths(start)
             site.write_tables(made, pages)
         (made / ".spool").unlink()
-        _replace(folder / TABLES, made)
+        replace_tables(folder / TABLES, made)
     finally:
         shutil.rmtree(made, ignore_errors=True)
 
 
-def _replace(tables: Path, made: Path) -> None:
+def replace_tables(tables: Path, made: Path) -> None:
     """Put new tables in place of the old ones. Two processes that end one audit at once may both do so."""
     for attempt in range(_MOST_REPLACED):
         shutil.rmtree(tables, ignore_errors=True)
@@ -147,13 +147,13 @@ def _refused(database: Database, audit: AuditRuns) -> Iterator[dict[str, Any]]:
             return
 
 
-def robots_files(database: Database, audit: AuditRuns) -> list[RobotsFile]:
+def robots_files(database: Database, audit: AuditRuns) -> list[AuditedRobots]:
     """The robots.txt of each origin of the site that was asked for it."""
     with database.read() as connection:
         hosts = [row.domain for row in audits.hosts_of(connection, audit.list_id)]
         rows = robots.of_hosts(connection, hosts)
     return [
-        RobotsFile(
+        AuditedRobots(
             row.origin,
             row.http_status,
             bytes(row.raw).decode("utf-8", "replace") if row.raw is not None else row.robots_txt,

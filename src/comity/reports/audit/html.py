@@ -1,8 +1,8 @@
 """The report of an audit as one HTML page: it loads nothing, and works without scripts, on paper and on a phone.
 
-Everything from the site is escaped (`markup`), and a content security policy forbids what is not part of this page. The
-page has a limit: rows of findings are written until their share of `_MOST_BYTES` is used up, and each finding says how
-many it has in all.
+Everything from the site is escaped (`html_sections.Html`), and a content security policy forbids what is not part of
+this page. The page has a limit: rows of findings are written until their share of `_MOST_BYTES` is used up, and each
+finding says how many it has in all.
 """
 
 from __future__ import annotations

@@ -1,13 +1,6 @@
-"""Sections of the report of an audit, and the markup that they are built from.
+"""Sections of the report of an audit as HTML: plots, the tree of folders, robots.txt, sitemaps and evidence.
 
-The site at a glance: plots as SVG with text labels, and the tree of its folders.
-
-What robots.txt allows: agents by sections, the file with its matched lines marked, sitemaps, and the evidence.
-
-HTML built from elements: texts enter, markup leaves. Every text is escaped; only `Html` is taken as markup.
-
-Texts come from strangers. Control characters and those that reorder a line (bidirectional overrides) are written as
-escapes, so that what a reader sees is what is there; what cannot be written as UTF-8 becomes U+FFFD.
+At the end is the markup that they are built from. Every text is escaped; only `Html` is taken as markup.
 """
 
 from __future__ import annotations
@@ -19,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
-from comity.model.audit import AgentAccess, AgentRule, AuditReport, Bar, RobotsFile, SectionCount, SitemapFile
+from comity.model.audit import AgentAccess, AgentRule, AuditedRobots, AuditReport, Bar, SectionCount, SitemapFile
 from comity.model.wording import counted
 from comity.reports.audit.build import BLOCKED, NO_ANSWER
 
@@ -50,7 +43,10 @@ _LONGEST_ADDRESS: Final = 2_000
 
 
 def plots(report: AuditReport) -> Html:
-    """Status, depth, response time and size, each as bars with a common zero."""
+    """Status, depth, response time and size, each as bars with a common zero.
+
+    They are SVG with text labels.
+    """
     drawn = [
         _plot("Answers", "URLs by status", report.statuses, _status_tone),
         _plot("Depth", "pages by links from the start", report.depths, _plain),
@@ -243,7 +239,7 @@ def _line_link(file: int | None, line: int | None, rule: str | None) -> Html | N
     return element("a", text, href=f"#robots-{file}-{line}", title=rule)
 
 
-def _deciding_file(robots: Sequence[RobotsFile]) -> int | None:
+def _deciding_file(robots: Sequence[AuditedRobots]) -> int | None:
     """Which file the agents are judged by: the first that has text."""
     return next((number for number, file in enumerate(robots) if file.text is not None), None)
 
@@ -255,7 +251,7 @@ def robots_section(report: AuditReport) -> Html:
     return joined([_robots(number, file, report) for number, file in enumerate(report.robots)])
 
 
-def _robots(number: int, file: RobotsFile, report: AuditReport) -> Html:
+def _robots(number: int, file: AuditedRobots, report: AuditReport) -> Html:
     address = file.origin.rstrip("/") + "/robots.txt"
     answer = f"answered {file.status}" if file.status is not None else "no answer"
     said = "" if str(file.status) in file.reason else f"{answer} · "
@@ -295,7 +291,7 @@ def _line(file: int, number: int, text: str, why: Sequence[str]) -> Html:
     )
 
 
-def _marks(number: int, file: RobotsFile, report: AuditReport) -> _Marks:
+def _marks(number: int, file: AuditedRobots, report: AuditReport) -> _Marks:
     """What each line decided: for URLs of this audit, and for agents."""
     urls: Counter[int] = Counter()
     for decision in report.decisions:
@@ -427,7 +423,11 @@ def escaped(text: str) -> Html:
 
 
 def foreign(text: str, longest: int = _LONGEST_TEXT) -> Html:
-    """A text from the site: cut to a length, and kept from reordering what stands around it."""
+    """A text from the site: cut to a length, and kept from reordering what stands around it.
+
+    Texts come from strangers. Control characters and those that reorder a line (bidirectional overrides) are written as
+    escapes, so that what a reader sees is what is there; what cannot be written as UTF-8 becomes U+FFFD.
+    """
     return element("bdi", cut(text, longest))
 
 

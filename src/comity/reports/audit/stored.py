@@ -1,8 +1,7 @@
 """A stored audit, read from its folder alone: `StoredAudit` is the `AuditData` that rules and reports work on.
 
-Each call reads anew, a few rows at a time, so an audit of ten thousand pages takes little memory.
-
-Which stored audit a user means: by its name, its folder, or its site.
+Each call reads anew, a few rows at a time, so an audit of ten thousand pages takes little memory. `find_audit` finds
+the audit that a user means.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from comity.model.audit import (
     Alternate,
     AuditedLink,
     AuditedPage,
+    AuditedRobots,
     AuditInfo,
     Directive,
     Heading,
@@ -32,7 +32,6 @@ from comity.model.audit import (
     PageRegion,
     Resource,
     RobotsDecision,
-    RobotsFile,
     SitemapFile,
     StructuredItem,
     Warned,
@@ -110,9 +109,9 @@ class StoredAudit:
             raise _damaged(path, problem) from None
         return found
 
-    def robots(self) -> Sequence[RobotsFile]:
+    def robots(self) -> Sequence[AuditedRobots]:
         """The robots.txt of each origin that was asked."""
-        return [RobotsFile(**row) for row in self._lines("robots")]
+        return [AuditedRobots(**row) for row in self._lines("robots")]
 
     def sitemaps(self) -> Sequence[SitemapFile]:
         """The sitemaps of the site."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from comity.model.audit import AgentAccess, AgentRule, RobotsFile
+from comity.model.audit import AgentAccess, AgentRule, AuditedRobots
 from comity.model.robots import RobotsAccess
 from comity.rules.robots.access import read_status
 from comity.rules.robots.verdict import parse_robots
@@ -86,7 +86,7 @@ KNOWN_AGENTS: Final = (
 )
 
 
-def agents(robots: Sequence[RobotsFile], sections: Sequence[str]) -> tuple[AgentAccess, ...]:
+def agents(robots: Sequence[AuditedRobots], sections: Sequence[str]) -> tuple[AgentAccess, ...]:
     """What each known agent may read in each section, by the site's robots.txt: that by https where there are two.
 
     A section is a path such as "/blog/"; its start is what is decided about.

@@ -1,9 +1,4 @@
-"""Pages that stand for each other: canonical addresses and translations.
-
-Canonical addresses: pages that name another one in their place, and what became of that one.
-
-Translations (hreflang): language codes, links back, and translations that do not work.
-"""
+"""Pages that stand for each other: canonical addresses and translations."""
 
 from __future__ import annotations
 
@@ -98,7 +93,10 @@ def _is_language(code: str) -> bool:
 
 
 class Translations:
-    """Which pages name which translations."""
+    """Which pages name which translations.
+
+    By hreflang: language codes, links back, and translations that do not work.
+    """
 
     def __init__(self) -> None:
         self._by_url: dict[str, tuple[Alternate, ...]] = {}

@@ -1,12 +1,6 @@
 """What is wrong with the responses of a site, and with the links that lead to them.
 
-Answers: pages that fail, pages that cannot be reached, and redirects.
-
-Links: which pages are linked at all, and who links to what is broken, redirected or reached by http without need.
-
-Speed and structure: slow, large and deep pages, compression and caching.
-
-Security: mixed content, and headers that protect visitors (OWASP Secure Headers Project).
+Covers failures and redirects, broken and redirected links, speed, and headers that protect visitors.
 """
 
 from __future__ import annotations
@@ -179,7 +173,10 @@ def judge_unread(page: AuditedPage, found: Found) -> None:
 
 
 def judge_speed(page: AuditedPage, subject: str, found: Found) -> None:
-    """Report what makes a page slow to load."""
+    """Report what makes a page slow to load.
+
+    Slow, large and deep pages, compression and caching.
+    """
     first_byte, elapsed = page.first_byte_ms or 0.0, page.elapsed_ms or 0.0
     if first_byte > _SLOW_FIRST_BYTE_MS:
         found.add(FindingCode.SLOW_PAGE, subject, f"{first_byte / 1000:.1f} s to the first byte")
@@ -200,7 +197,10 @@ def judge_speed(page: AuditedPage, subject: str, found: Found) -> None:
 
 
 def judge_security(page: AuditedPage, subject: str, found: Found) -> None:
-    """Report what leaves the visitors of a page unprotected."""
+    """Report what leaves the visitors of a page unprotected.
+
+    Mixed content, and headers that protect visitors (OWASP Secure Headers Project).
+    """
     is_secure = subject.startswith("https:")
     resources = page.facts.insecure_resources if page.facts is not None else ()
     policies = [value.lower() for name, value in page.headers if name == "content-security-policy"]

@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from comity.model.audit import FindingCode, RobotsFile
+from comity.model.audit import AuditedRobots, FindingCode
 from comity.rules.audit.site_rows import Found, Site
 from comity.rules.robots.parse import WrittenRobots, WrittenRule, read_lines
-from comity.rules.robots.verdict import AgentRules, parse_robots
-from comity.rules.robots.verdict import RobotsFile as ParsedRobots
+from comity.rules.robots.verdict import AgentRules, RobotsFile, parse_robots
 from comity.rules.suggestions import nearest
 
 # RFC 9309 §2.5: a crawler must read at least 500 KiB, and may stop there.
@@ -46,7 +45,7 @@ class LineFault(NamedTuple):
     detail: str
 
 
-def judge_robots(site: Site, files: Sequence[RobotsFile], found: Found) -> None:
+def judge_robots(site: Site, files: Sequence[AuditedRobots], found: Found) -> None:
     """Report the robots.txt of each origin of the site; one that is the same by http and https is reported once."""
     reported: set[tuple[int | None, str | None]] = set()
     for file in sorted(files, key=lambda file: not site.info.site.startswith(file.origin)):
@@ -64,7 +63,7 @@ def judge_robots(site: Site, files: Sequence[RobotsFile], found: Found) -> None:
                 found.add(fault.code, url, f"line {fault.line}: {fault.detail}")
 
 
-def _is_only_tried(site: Site, file: RobotsFile) -> bool:
+def _is_only_tried(site: Site, file: AuditedRobots) -> bool:
     """Whether a file was asked for by https only to see whether a site that has http alone speaks TLS."""
     origin = file.origin.rstrip("/") + "/"
     if file.status is not None or not origin.startswith("https:") or site.is_secure:
@@ -75,7 +74,7 @@ def _is_only_tried(site: Site, file: RobotsFile) -> bool:
     )
 
 
-def parsed_files(files: Sequence[RobotsFile]) -> Mapping[str, ParsedRobots]:
+def parsed_files(files: Sequence[AuditedRobots]) -> Mapping[str, RobotsFile]:
     """The files that have rules, by origin."""
     return {
         file.origin.rstrip("/"): parse_robots(file.text.encode("utf-8", "replace"))

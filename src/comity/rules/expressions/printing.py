@@ -1,7 +1,4 @@
-"""Printing expressions: reading what is printed gives the same columns again.
-
-What was read from a page besides the page itself, as one number: two visits can be compared without their values.
-"""
+"""Columns and their expressions as text, which reads back as the same columns, and as a number to compare them by."""
 
 from __future__ import annotations
 
@@ -85,7 +82,10 @@ def columns_key(
     links: bool = False,
     headers: bool = False,
 ) -> int:
-    """The key of the columns of a run; 0 if it has none besides those of every page. It fits into 63 bits."""
+    """The key of the columns of a run; 0 if it has none besides those of every page. It fits into 63 bits.
+
+    By it two visits are compared without their values.
+    """
     written = (xxh3_64_intdigest(expressions.encode()) >> (_FLAGS + 1) or 1) << _FLAGS if expressions else 0
     flags = _TEXT * text | _MARKDOWN * markdown | _EXTRACTOR * has_extractor | _LINKS * links | _HEADERS * headers
     return written | flags

@@ -2,11 +2,6 @@
 
 That form is JSON's own: numbers, booleans and texts; DECIMAL, DATE and TIMESTAMP are texts in one notation each. A
 value that has no such form is None, which the caller counts; nothing raises.
-
-Numbers as people write them: takes text in any of the world's notations, returns plain digits with a point.
-
-1.299,00 € and $1,299.00 are the same amount: where a text has both marks, the last one is the decimal mark. One mark
-with three digits behind it separates thousands, because prices seldom have three decimals.
 """
 
 from __future__ import annotations
@@ -78,7 +73,12 @@ _MARKUP: Final = re.compile(
 
 
 class NumberFound(NamedTuple):
-    """A number in a text, as plain digits, and whether a currency stands beside it."""
+    """A number in a text, as plain digits, and whether a currency stands beside it.
+
+    The text may be in any of the world's notations. 1.299,00 € and $1,299.00 are the same amount: where a text has both
+    marks, the last one is the decimal mark. One mark with three digits behind it separates thousands, because prices
+    seldom have three decimals.
+    """
 
     digits: str
     has_currency: bool

@@ -1,9 +1,7 @@
 """Deadlines and posting dates: takes the page's words, returns a time in UTC, or None if they name no certain day.
 
 A deadline without an hour is the last second of its day where the job is; a posting date is the first. Of several
-dates, the last is the deadline and the first is the posting date.
-
-Time zones as postings write them: takes the words around a time, returns a tzinfo, or None if they name none.
+dates, the last is the deadline and the first is the posting date. A time zone counts as the posting writes it.
 """
 
 from __future__ import annotations

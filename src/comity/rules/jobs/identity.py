@@ -1,10 +1,7 @@
 """The identity of a posting: takes organisation, words and link; returns a hash that edits do not change.
 
-The reasons are in docs/decisions/0010-canonical-hash.md.
-
-One posting in several places: boards list it once per place under one address; takes places, returns one line.
-
-A place that says less than another ("Nairobi" beside "Nairobi, Kenya") is the same place.
+The reasons are in docs/decisions/0010-canonical-hash.md. Boards list a posting once per place under one address; its
+places are joined into one line.
 """
 
 from __future__ import annotations
@@ -235,7 +232,10 @@ def _reference(text: str) -> str:
 
 
 def joined_places(places: Iterable[str]) -> str:
-    """Places in one line, each once, as many as a field holds."""
+    """Places in one line, each once, as many as a field holds.
+
+    A place that says less than another ("Nairobi" beside "Nairobi, Kenya") is the same place.
+    """
     kept: dict[frozenset[str], str] = {}
     for place in (part.strip() for said in places for part in said.split(";")):
         words = _words(place)

@@ -2,8 +2,6 @@
 
 Nothing here raises because of what a page says: a value that cannot be understood is None, and the page's words are
 stored beside it.
-
-The language of a posting: takes its declared language or its words, returns a code of two letters.
 """
 
 from __future__ import annotations
@@ -263,7 +261,10 @@ _WEIGHTS: Final = _weights()
 
 
 def language_of(declared: str, title: str, description: str) -> str | None:
-    """The language that the page declares, else that of its folded words; None if too few of them tell."""
+    """The language that the page declares, else that of its folded words; None if too few of them tell.
+
+    It is a code of two letters.
+    """
     stated = _CODE.fullmatch(declared.strip()[:35])
     if stated:
         return stated[1].lower()

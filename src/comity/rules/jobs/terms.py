@@ -1,8 +1,6 @@
-"""Terms of a job: takes words of a posting, returns contract type, work modality and eligibility of foreigners.
+"""Terms of a job: takes words of a posting, returns contract type, modality, seniority, eligibility of foreigners.
 
 Each is None if nothing in the posting says.
-
-How senior a job is: takes title, grade field and kind of organisation; returns a level, or None if nothing says.
 """
 
 from __future__ import annotations

@@ -6,10 +6,6 @@ nothing about the requests of a later lease: those were made by a process that c
 `RobotsLaw` and `PolicyLaw` know which robots.txt and which operator policy were in force when a request started; both
 are compared with what the request's own row says. Edits take effect within moments, not at once: a request that was
 waiting for its start when a rule changed may still follow the old one.
-
-Requests against the earliest moment at which each was allowed, for people to look at.
-
-The moments follow the same rules as `audit`: a request that this shows as early is one that `audit` reports.
 """
 
 from __future__ import annotations
@@ -292,7 +288,11 @@ class TimedRequest:
 
 
 def timeline(lines: Iterable[LedgerLine]) -> list[TimedRequest]:
-    """One host's requests, in the order in which they started, each with its slot."""
+    """One host's requests, in the order in which they started, each with its slot.
+
+    For people to look at. The slots follow the same rules as `audit`: a request that this shows as early is one that
+    `audit` reports.
+    """
     found: list[TimedRequest] = []
     before: LedgerLine | None = None
     ends: list[float] = []

@@ -1,35 +1,7 @@
-r"""Verdicts on URLs by robots.txt (RFC 9309): takes bytes, returns verdicts with evidence.
+"""Verdicts on URLs by robots.txt (RFC 9309): takes bytes, returns verdicts with evidence.
 
 ``parse_robots`` reads a file once; ``RobotsFile.for_agent`` chooses and merges the groups for one product token once;
 ``AgentRules.verdict`` then answers for any number of URLs. Verdicts for one rule are one shared value.
-
-Which rule decides for a path: the longest match, found without trying every rule.
-
-Patterns are indexed once, when an agent's rules are gathered; each lookup takes a normalized path and returns the rule
-of highest rank. No regular expression is ever made from a foreign pattern.
-
-Three kinds of pattern, three lookups:
-
-* ``/path`` (also ``/path*``) is a prefix: a binary search finds the last key not after the path, and every key that
-  is a prefix of the path lies on that key's chain of shorter prefixes;
-* ``/path$`` is the whole path: a dictionary;
-* a pattern with a star inside is filed under its rarest three characters, and tried only for paths that contain them.
-
-A hostile file can still make many starred rules pass that filter. They are then tried against a sorted list of the
-path's suffixes, where a literal is found in logarithmic time however the path was built: the cost of one lookup stays
-proportional to the number of literals in the file, never to its product with the path.
-
-The normal form of paths and patterns, so that comparing characters decides a match.
-
-Equivalent percent-encodings become equal. Bytes are held as text with one character per byte, because text is searched
-faster than bytes; the result is always ASCII.
-
-RFC 9309 §2.2.2 requires bytes outside ASCII to be encoded and encoded unreserved characters to be decoded. Reserved
-characters keep the form they came in: RFC 3986 §2.2 lets ``/a%2Fb`` and ``/a/b`` name different things, and the RFC's
-own example of encoding ``://`` inside a query cannot be applied to a pattern whose ``*`` hides where the query begins.
-What RFC 3986 allows in no URL (space, quotes, controls, ``<>\^`{|}``) is encoded, as every client does before it
-sends. ``*`` and ``$`` are encoded too, because §2.2.3 gives ``%2A`` and ``%24`` as their literal forms, so neither
-stands for itself in a normalized text. A ``%`` without two digits stays.
 """
 
 import re
@@ -227,7 +199,24 @@ class StarredPattern:
 
 
 class RuleIndex:
-    """An agent's rules, arranged so that the deciding one is found quickly."""
+    """An agent's rules, arranged so that the deciding one is found quickly.
+
+    The longest match decides, and is found without trying every rule. Patterns are indexed once, when an agent's rules
+    are gathered; each lookup takes a normalized path and returns the rule of highest rank. No regular expression is
+    ever made from a foreign pattern.
+
+    Three kinds of pattern, three lookups:
+
+    * ``/path`` (also ``/path*``) is a prefix: a binary search finds the last key not after the path, and every key that
+      is a prefix of the path lies on that key's chain of shorter prefixes;
+    * ``/path$`` is the whole path: a dictionary;
+    * a pattern with a star inside is filed under its rarest three characters, and tried only for paths that contain
+      them.
+
+    A hostile file can still make many starred rules pass that filter. They are then tried against a sorted list of the
+    path's suffixes, where a literal is found in logarithmic time however the path was built: the cost of one lookup
+    stays proportional to the number of literals in the file, never to its product with the path.
+    """
 
     __slots__ = ("_exact", "_prefix_best", "_prefix_parents", "_prefixes", "_starred")
 
@@ -433,7 +422,18 @@ def _is_normalized(text: str) -> bool:
 
 
 def normalize(text: str) -> str:
-    """The normal form of a path, or of a part of a pattern without wildcards."""
+    r"""The normal form of a path, or of a part of a pattern without wildcards.
+
+    Equivalent percent-encodings become equal, so that comparing characters decides a match. Bytes are held as text with
+    one character per byte, because text is searched faster than bytes; the result is always ASCII.
+
+    RFC 9309 §2.2.2 requires bytes outside ASCII to be encoded and encoded unreserved characters to be decoded. Reserved
+    characters keep the form they came in: RFC 3986 §2.2 lets ``/a%2Fb`` and ``/a/b`` name different things, and the
+    RFC's own example of encoding ``://`` inside a query cannot be applied to a pattern whose ``*`` hides where the
+    query begins. What RFC 3986 allows in no URL (space, quotes, controls, ``<>\^`{|}``) is encoded, as every client
+    does before it sends. ``*`` and ``$`` are encoded too, because §2.2.3 gives ``%2A`` and ``%24`` as their literal
+    forms, so neither stands for itself in a normalized text. A ``%`` without two digits stays.
+    """
     return text if _is_normalized(text) else _ABNORMAL.sub(lambda match: _NORMAL_FORMS[match[0]], text)
 
 

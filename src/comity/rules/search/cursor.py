@@ -18,7 +18,7 @@ from uuid import UUID
 from comity.model.errors import BadInput
 from comity.model.search import SearchPosition, SearchSort
 
-LONGEST_CURSOR: Final = 400
+LONGEST_SEARCH_CURSOR: Final = 400
 _AGO: Final = re.compile(r"(\d{1,5}) ?([hdw])", re.IGNORECASE)
 _UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -49,7 +49,7 @@ def read_cursor(text: str, sort: SearchSort) -> SearchPosition:
 
 
 def _position(text: str) -> SearchPosition | None:
-    if len(text) > LONGEST_CURSOR or not text.isascii():
+    if len(text) > LONGEST_SEARCH_CURSOR or not text.isascii():
         return None
     try:
         values: Any = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))

@@ -1,8 +1,4 @@
-"""Parsing a search query: takes any text from the public, returns bounded terms.
-
-"in quotes" is a phrase, -word must not occur, the last word may be incomplete; every other word must occur.
-
-Text folding for search, the same for postings and queries: takes words of any language, returns folded words.
+"""The words of a search: takes a query from the public or the fields of a posting, returns folded words.
 
 Folding happens here and not in an engine, so that all engines find the same: case and accents are dropped, ß is ss, ü
 is both u and ue, and scripts without blanks between words are split into characters.
@@ -81,7 +77,10 @@ class SearchPlan:
 
 
 def read_terms(text: str) -> Terms:
-    """Parse a query's text; never fails, and returns a bounded number of terms."""
+    """Parse a query's text; never fails, and returns a bounded number of terms.
+
+    "in quotes" is a phrase, -word must not occur, the last word may be incomplete; every other word must occur.
+    """
     wanted: list[Term] = []
     unwanted: list[Term] = []
     last_word: Term | None = None

@@ -2,10 +2,6 @@
 
 A shape is a path without what counts upwards in it: numbers, digests, dates. Names stay, so that different sites are
 not mixed up. Every function here is linear in its text.
-
-Parsing queries: which parameters filter the same items, sort them, or page through them.
-
-Parameter names decide, and how often they occur, never the site.
 """
 
 from __future__ import annotations
@@ -219,7 +215,11 @@ def _repetition(segments: list[str], names: list[str], repeats: int) -> str | No
 
 
 class QueryParts(NamedTuple):
-    """A query taken apart; `ordered` is the same for every order of its parameters."""
+    """A query taken apart; `ordered` is the same for every order of its parameters.
+
+    Tells which parameters filter the same items, sort them, or page through them. Their names decide, and how often
+    they occur, never the site.
+    """
 
     parameters: list[str]
     ordered: str

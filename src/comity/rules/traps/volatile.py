@@ -1,8 +1,8 @@
 """Volatile parameters: sessions, tokens and cache busters that change on every link, recognised by behaviour.
 
 Takes fetched pages with their links; returns which parameters are folded, and which links are copies of others. A
-parameter is volatile if its value is new on every link and the page is the same with each. Names decide nothing. All
-of these must hold, so that a site whose pages are many, similar or empty is still crawled in full:
+parameter is volatile if its value is new on every link and the page is the same with each. Names decide nothing. All of
+these must hold, so that a site whose pages are many, similar or empty is still crawled in full:
 
 * URLs that differ only in the parameter returned the same page, several times and hardly ever another;
 * that page links on with the parameter, with values that were met nowhere before. A list of items names the same
@@ -11,9 +11,7 @@ of these must hold, so that a site whose pages are many, similar or empty is sti
   as a list of items also does, far more evidence is needed.
 
 A folded parameter is not removed: the first address of each page is visited as written, the others are copies of it.
-Parameters that page or sort (`rules.traps.shapes`) are never suspected. Memory is bounded.
-
-Memory with a bound: the most recent keys stay, the oldest fall out together.
+Parameters that page or sort (`rules.traps.shapes`) are never suspected. Memory is bounded (`RecentMap`).
 """
 
 from __future__ import annotations
@@ -295,7 +293,10 @@ def _is_machine_made(value: str) -> bool:
 
 
 class RecentMap(Generic[_Value]):
-    """Remembers at least the last `most` keys, at most twice as many, and what was noted with them."""
+    """Remembers at least the last `most` keys, at most twice as many, and what was noted with them.
+
+    The oldest fall out together.
+    """
 
     __slots__ = ("_most", "_new", "_old")
 

@@ -3,11 +3,6 @@
 Takes links as paths with queries, and pages as they are fetched; returns a refusal, or None to follow. Nothing is
 refused for being many: only for repeating itself, for leading nowhere new, or for returning known content. Memory is
 bounded; time is an argument.
-
-Folders of one host, and what stands against everything in them.
-
-A folder is endless if its path repeats itself, if its names come in any order, if it lies far in the future, or if the
-folders above it hold only what others hold: then relative links lead ever deeper into the same pages.
 """
 
 from __future__ import annotations
@@ -298,7 +293,11 @@ class Folder:
 
 
 class FolderTable:
-    """Remembers folders within its memory limit; a forgotten folder is examined again."""
+    """Remembers folders within its memory limit; a forgotten folder is examined again.
+
+    A folder is endless if its path repeats itself, if its names come in any order, if it lies far in the future, or if
+    the folders above it hold only what others hold: then relative links lead ever deeper into the same pages.
+    """
 
     def __init__(self, terms: TrapTerms, patterns: PatternTable, today: date) -> None:
         self._terms = terms

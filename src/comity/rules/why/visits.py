@@ -1,7 +1,4 @@
-"""Explanations of a URL's own history: what a visit resulted in, why it was seen but not queued, or never found.
-
-Times and addresses as explanations write them.
-"""
+"""Explanations of a URL's own history: what a visit resulted in, why it was seen but not queued, or never found."""
 
 from __future__ import annotations
 

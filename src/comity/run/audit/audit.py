@@ -32,7 +32,7 @@ from comity.rules.budget import WARN_AT, limit_reached, limit_warning
 from comity.rules.canonical import WebAddress, web_address
 from comity.rules.responses import without_tls
 from comity.rules.takedown import Takedowns
-from comity.run.crawl_thread import WAIT_FOR_HOSTS_S, CrawlThread, held_hosts
+from comity.run.visit_list_thread import WAIT_FOR_HOSTS_S, VisitListThread, hosts_held_elsewhere
 from comity.settings import Settings
 from comity.store.formats.parquet_reader import read_rows
 from comity.store.parts.manifest import note_path
@@ -108,7 +108,7 @@ def plan_audit(settings: Settings, site: str) -> AuditPlan:
     )
 
 
-class AuditRun(CrawlThread):
+class AuditRun(VisitListThread):
     """One run of an audit: `start`, then `wait` until it is over, then `close`."""
 
     def __init__(self, plan: AuditPlan) -> None:
@@ -224,7 +224,7 @@ class AuditRun(CrawlThread):
                 continue
             if not left:
                 return reason, summary.reason
-            held = held_hosts(summary, left)
+            held = hosts_held_elsewhere(summary, left)
             if not held or not await self._wait_for_any(state, held, gives_up_at):
                 return reason, summary.reason
             hosts = left

@@ -1,9 +1,7 @@
-"""One process of a crawl that several share: what it does, and what it reports to the process that began the crawl.
+"""One process of a crawl that several share: what it does, what it reports to the first one, and what all share.
 
-What the processes of one crawl share: its page budget, and the list of hosts it has finished.
-
-Both are open files that children inherit. Neither has a lock, so a process that is killed at any moment blocks no
-other.
+They share the page budget and the list of finished hosts. Both are open files that children inherit. Neither has a
+lock, so a process that is killed at any moment blocks no other.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 The parent does everything that comes before and after. The processes lease hosts from the same state, each different
 ones, and crawl them. One that dies is replaced: its leases are freed, and nothing that it committed is lost.
-
-Requests to stop a run, made by an operator in another process: a run looks for one every second.
 """
 
 from __future__ import annotations
@@ -31,8 +29,6 @@ from comity.walk.crawl.progress import Fault, HostSummary, Progress, RunEnd, Run
 from comity.walk.session.database_thread import DatabaseThread
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from comity.assemble import State
     from comity.run.crawl.sites import Sites
     from comity.walk.crawl.run_record import RunRecord
@@ -377,7 +373,10 @@ class SharedCrawl:
 
 
 def stop_on_request(state: State, run_id: Callable[[], UUID], stop: Callable[[], None]) -> Duty:
-    """What stops a run cleanly once an operator has asked for it."""
+    """What stops a run cleanly once an operator has asked for it.
+
+    The operator asks in another process; a run looks for such a request every second.
+    """
 
     async def look() -> None:
         with suppress(StateUnavailable):  # the run itself reports a state that does not answer

@@ -22,7 +22,7 @@ from comity.model.run import EndReason
 from comity.rules.canonical import web_address
 from comity.rules.sql.seeds import QuerySeed, SeedKind
 from comity.rules.surt import surt_key
-from comity.run.crawl_thread import WAIT_FOR_HOSTS_S, CrawlThread, held_hosts
+from comity.run.visit_list_thread import WAIT_FOR_HOSTS_S, VisitListThread, hosts_held_elsewhere
 from comity.settings import Settings
 from comity.store.pages import PageStore, PartPace
 from comity.store.parts.manifest import note_path
@@ -135,7 +135,7 @@ class StatementSummary:
         return found
 
 
-class StatementRun(CrawlThread):
+class StatementRun(VisitListThread):
     """One run of a statement: `start`, then `wait`; the state is open until `close`."""
 
     def __init__(self, plan: StatementPlan) -> None:
@@ -293,10 +293,10 @@ class StatementRun(CrawlThread):
             if hosts:
                 self.summary.ended_by = str(summary.code)
             # A host whose sitemaps were not read, because another process holds it, has nothing to visit yet.
-            left = set(hosts_to_visit(state.database, visits)) | held_hosts(summary)
+            left = set(hosts_to_visit(state.database, visits)) | hosts_held_elsewhere(summary)
             if self._is_stopping.is_set() or self._is_full() or not left:
                 break
-            held = held_hosts(summary, left)
+            held = hosts_held_elsewhere(summary, left)
             if not held or not await self._wait_for_any(state, held, gives_up_at):
                 break
             if self._is_stopping.is_set():

@@ -1,15 +1,4 @@
-"""A worker: it crawls what the table of hosts offers, until it is stopped; alone, or as one of several processes.
-
-A worker on one open state: its runs, and the upkeep between them.
-
-Upkeep is due before a run and every minute while there is nothing to crawl; priorities are computed every hour.
-
-The loop of a worker: one bounded run after another while the table offers hosts, until it is stopped.
-
-A `Shift` is the work on one open state; what happened is reported as `News`. A state that does not answer ends the
-shift; the next one is opened after a growing pause and goes on where the last one stopped. So does a disk of pages that
-was full for longer than a run waits.
-"""
+"""A worker: it crawls what the table of hosts offers, until it is stopped; alone, or as one of several processes."""
 
 from __future__ import annotations
 
@@ -324,7 +313,10 @@ class WorkerMemory:
 
 
 class WorkerShift:
-    """Runs on one open state."""
+    """Runs on one open state.
+
+    Upkeep is due before a run and every minute while there is nothing to crawl; priorities are computed every hour.
+    """
 
     def __init__(
         self,
@@ -458,7 +450,12 @@ News = RunSummary | StateLost | Idle
 
 
 class Worker:
-    """Opens shifts and lets them crawl. `clock` gives seconds that never go back, `chance` a number in 0..1."""
+    """Opens shifts and lets them crawl. `clock` gives seconds that never go back, `chance` a number in 0..1.
+
+    One bounded run follows another while the table offers hosts. What happened is reported as `News`. A state that does
+    not answer ends the shift; the next one is opened after a growing pause and goes on where the last one stopped. So
+    does a disk of pages that was full for longer than a run waits.
+    """
 
     def __init__(
         self,

@@ -1,10 +1,8 @@
-"""Parts as Parquet, which any DuckDB, Arrow or pandas opens at once. Pages enter, the bytes of the file leave.
+"""Parts and tables as Parquet, which any DuckDB, Arrow or pandas opens at once. Rows enter, the bytes of a file leave.
 
 Written here rather than by a library, since a library holds a row group's pages several times over: here a body is
 compressed as soon as a data page is full, and of a row group only the small columns wait in memory. Apache Parquet 2:
 plain values, definition levels by runs, zstd.
-
-A table as a Parquet file: rows enter one by one, and only those of one row group are held in memory.
 """
 
 from __future__ import annotations
@@ -467,7 +465,10 @@ def _type_of(column: PageColumn | StoredColumn) -> int:
 
 
 class ParquetTable:
-    """Writes one file; use it as a context."""
+    """Writes one file; use it as a context.
+
+    Rows enter one by one, and only those of one row group are held in memory.
+    """
 
     def __init__(self, path: Path, columns: Sequence[StoredColumn]) -> None:
         self._file = path.open("wb")

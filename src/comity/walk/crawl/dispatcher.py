@@ -1,12 +1,8 @@
 """The dispatcher: begins visits when a host's gate, its URLs at hand and our capacity allow it.
 
 There is no task per host or per URL that waits. Hosts that may have something to do now stand in a line; those that
-have something to do later are in a heap by time, with one timer for the earliest; a host whose visit ends joins the
-line again.
-
-Hosts ordered by the time of their next allowed request.
-
-The walk keeps one of these instead of a sleeping task per URL: hosts go in with a time, hosts that are due come out.
+have something to do later are in a heap by time (`ReadyHeap`), with one timer for the earliest; a host whose visit ends
+joins the line again.
 """
 
 from __future__ import annotations
@@ -25,8 +21,8 @@ from comity.model.gate import Reservation, SlotTimeout, Wait, WaitReason
 from comity.model.outcome import Fetched, NotModified, Outcome, Postponed, Refused, Trail
 from comity.walk.crawl.budget import RunBudget
 from comity.walk.crawl.events import Emit, HostDry, VisitEnded, WorkFailed
-from comity.walk.request import Capacity
 from comity.walk.robots.keeper import RobotsPostponed
+from comity.walk.session.capacity import Capacity
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost, Phase
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.refusals import slot_timed_out
@@ -354,7 +350,10 @@ def _resume(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any
 
 
 class ReadyHeap(Generic[_Host]):
-    """A heap of hosts, each in it once; equal times come out in the order in which they went in."""
+    """A heap of hosts, each in it once; equal times come out in the order in which they went in.
+
+    Hosts go in with the time of their next allowed request; hosts that are due come out.
+    """
 
     def __init__(self, capacity: int = 1_000_000) -> None:
         self._capacity = capacity

@@ -28,7 +28,8 @@ from comity.rules.canonical import address_of_host, web_address
 from comity.rules.sitemap_plan import has_seeded_pages
 from comity.rules.traps.watch import TrapWatch
 from comity.walk.crawl.terms import CrawlTerms
-from comity.walk.queue_again import plan_round, queue_left_out, requeue_planned, with_same, with_seen
+from comity.walk.queue_again import queue_left_out
+from comity.walk.refresh import plan_round, requeue_planned, with_same, with_seen
 from comity.walk.session.leased_host import LeasedHost
 
 _LINKS_LEAST: Final = 2_500  # remembered of each host, however many are open

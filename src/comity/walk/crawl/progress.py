@@ -1,7 +1,4 @@
-"""What a run has done so far, and how it ended: counters that a caller may read at any time.
-
-The end of a run: its reason, chosen from the ends of its hosts, and its summary.
-"""
+"""What a run has done so far, and how it ended: counters that a caller may read at any time, and the summary."""
 
 from __future__ import annotations
 
@@ -294,7 +291,10 @@ def summary_of(
     now: float,
     forgotten: Mapping[EndReason, int] | None = None,
 ) -> RunSummary:
-    """Sum a run up at its end. `forgotten` counts the ends of hosts whose lines are not kept."""
+    """Sum a run up at its end. `forgotten` counts the ends of hosts whose lines are not kept.
+
+    Its reason is chosen from the ends of its hosts.
+    """
     hosts = _joined(lines)
     left = [EndReason(line.code) for line in hosts] + [EndReason(host.code) for host in idle]
     endings = count_reasons(chain(left, Counter(forgotten or {}).elements()))

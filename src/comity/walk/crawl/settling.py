@@ -1,10 +1,6 @@
 """Collects outcomes and settles them in batches beside the event loop: at 200, at 8 MB of bodies, or after 50 ms.
 
-Calls to the frontier on the database thread, made again while the frontier does not answer.
-
-A store that is unavailable wrote nothing, so the same call is made again, after growing pauses and for a bounded time.
-The same holds for a full disk of pages, if `waits_for_space` says that space will be made. Leases are renewed in
-between, because no pause blocks the thread.
+A call to a frontier that does not answer is made again (`RetryingThread`).
 """
 
 from __future__ import annotations
@@ -187,7 +183,12 @@ class DiskFull(str):
 
 
 class RetryingThread:
-    """The database thread for calls that need the frontier; `clock` gives seconds."""
+    """The database thread for calls that need the frontier; `clock` gives seconds.
+
+    A store that is unavailable wrote nothing, so the same call is made again, after growing pauses and for a bounded
+    time. The same holds for a full disk of pages, if `waits_for_space` says that space will be made. Leases are renewed
+    in between, because no pause blocks the thread.
+    """
 
     def __init__(
         self,

@@ -1,8 +1,6 @@
-"""robots.txt as the state stores it: the cache row, the file by its digest, and a ledger note.
+"""robots.txt of one origin, as it is in force and as the state stores it: cache row, file by digest, ledger note.
 
 All three are written in one transaction, so that the ledger can say which file decided at any moment.
-
-The robots.txt of one origin as it is in force now: read, confirmed, or judged by its absence.
 """
 
 from __future__ import annotations
@@ -35,7 +33,10 @@ _FAILURES: Final = {str(kind): kind for kind in FailureKind}
 
 @dataclass(frozen=True, slots=True)
 class RobotsInForce:
-    """Decides about every URL of one origin until it expires."""
+    """Decides about every URL of one origin until it expires.
+
+    The file was read or confirmed, or its absence is judged.
+    """
 
     origin: str
     reading: RobotsReading

@@ -1,12 +1,4 @@
-"""One host while its lease is held: its phase, its gate, its limits, its URLs at hand, what a run has seen of it.
-
-The phases of a host while its lease is held, and every legal move between them: the only place that knows them.
-
-A host that is being read on or given back is a host with a task, not one in another phase: see `crawl.hosts`.
-
-    HELD ──open──▶ READY ──drain──▶ DRAINING ──close──▶ CLOSED ──release──▶ RELEASED
-    (`close` and `lose` are possible from every phase; a LOST host is released, too)
-"""
+"""One host while its lease is held: its phase, its gate, its limits, its URLs at hand, what a run has seen of it."""
 
 from __future__ import annotations
 
@@ -40,7 +32,13 @@ MAX_HOST_WAIT_S: Final = 60.0  # a host that takes no request for longer than th
 
 
 class Phase(Enum):
-    """What may be done with a host."""
+    """What may be done with a host.
+
+    A host that is being read on or given back is a host with a task, not one in another phase: see `crawl.hosts`.
+
+        HELD ──open──▶ READY ──drain──▶ DRAINING ──close──▶ CLOSED ──release──▶ RELEASED
+        (`close` and `lose` are possible from every phase; a LOST host is released, too)
+    """
 
     HELD = "held"
     """Leased. Requests may start, but no run visits it: not yet, or it was only leased on demand."""
@@ -94,7 +92,10 @@ SHUT: Final = frozenset({Phase.CLOSED, Phase.LOST, Phase.RELEASED})
 
 
 def after(phase: Phase, move: Move) -> Phase:
-    """The phase that follows."""
+    """The phase that follows.
+
+    Every legal move is in `MOVES`; no other code knows them.
+    """
     following = MOVES[phase].get(move)
     if following is None:
         raise IllegalMove(f"a host that is {phase.value} cannot {move.value}")

@@ -32,9 +32,10 @@ from comity.model.ledger import Purpose
 from comity.rules.canonical import WebAddress
 from comity.rules.takedown import Takedowns
 from comity.telemetry.loops import Loops
-from comity.walk.request import Capacity, Exchange, NotStarted, OnWait, Requests
+from comity.walk.request import Exchange, NotStarted, OnWait, Requests
 from comity.walk.robots.keeper import RobotsKeeper, RobotsPostponed, RobotsRefused, RobotsTerms
 from comity.walk.robots.record import RobotsInForce
+from comity.walk.session.capacity import Capacity
 from comity.walk.session.database_thread import DatabaseThread
 from comity.walk.session.held_hosts import HeldHosts
 from comity.walk.session.identity import Identities

@@ -16,6 +16,7 @@ from uuid import UUID
 from comity.frontier.store import FrontierChange, HostSettlement
 from comity.model.frontier import IMAGE_PRIORITY, FrontierEntry
 from comity.model.host import Lease
+from comity.model.image import RequestedImage, Sighting, StoredImage
 from comity.model.outcome import (
     Failed,
     Fetched,
@@ -25,9 +26,6 @@ from comity.model.outcome import (
     Outcome,
     RateLimited,
     Rejected,
-    RequestedImage,
-    Sighting,
-    StoredImage,
 )
 from comity.store.images import ImageFile
 

@@ -1,8 +1,7 @@
 """Settle: outcomes become rows, in one transaction for a batch. A host whose lease is lost writes nothing.
 
-Pages go to the store just before it, keyed by their visit, so that repeating is harmless.
-
-Queue links between the hosts of one site, each at its own host. It blocks, and belongs on the database thread.
+Pages go to the store just before it, keyed by their visit, so that repeating is harmless. Links to other hosts of a
+site are queued at those hosts.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.takedown import Takedowns
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink, is_full
-from comity.walk.queue_again import requeue_changed
+from comity.walk.refresh import requeue_changed
 from comity.walk.session.leased_host import Unsettled
 from comity.walk.settle.images import ImageRows, ImageTotals, files_of, write_images
 from comity.walk.settle.rows import ANSWERED, fetch_row, known_before, page_record
@@ -464,6 +463,8 @@ def queue_site_links(
     They come before the transaction that settles the page: a process that dies in between reads the page again, and
     queues nothing twice. Other processes settle these hosts and queue links there at the same time. All of them lock
     the rows of hosts in the order of ids, before anything else, so that none of them waits for another in a circle.
+
+    It blocks, and belongs on the database thread.
     """
     by_host: dict[str, list[SiteLink]] = {}
     with frontier.change() as change:

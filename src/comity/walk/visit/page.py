@@ -25,7 +25,8 @@ from comity.rules.traps.watch import PageWatch
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.admit import admit_images, admit_links, withhold_links
 from comity.walk.visit.context import VisitContext
-from comity.walk.visit.details import extracted_values, links_with_outcomes
+from comity.walk.visit.details import links_with_outcomes
+from comity.walk.visit.extracted import extracted_values
 
 _NOTHING = Extraction()
 _UNSAID: Final = ((), ())

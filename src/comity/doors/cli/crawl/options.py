@@ -1,6 +1,6 @@
-"""Options of `crawl` and `work`: what is crawled, how politely, and where pages go.
+"""Options of `crawl` and `work`: what is crawled, how politely, how pages are requested, and where they go.
 
-Options about how pages are requested: of `crawl` and `work`, and of a host's policy.
+Options about how pages are requested are also those of a host's policy.
 """
 
 from __future__ import annotations

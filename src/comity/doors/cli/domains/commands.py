@@ -1,7 +1,4 @@
-"""`comity domains …`: what is known of hosts, and what may be done to them.
-
-`comity domains backfill`: fill the table of hosts from older crawls.
-"""
+"""`comity domains …`: what is known of hosts, what may be done to them, and filling their table from older crawls."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""A comparison of schedules on a terminal, and as JSON.
-
-The plot of a simulation: delay and freshness against the budget, and intervals against rates of change.
-
-Comparisons at several budgets go in; SVG text leaves.
-"""
+"""A comparison of schedules on a terminal, as JSON, and as an SVG plot."""
 
 from __future__ import annotations
 
@@ -346,7 +341,10 @@ _ROOM: Final = 1.15  # beyond the outermost values
 
 
 def draw(sweep: Sequence[Comparison], chosen: Comparison) -> str:
-    """Draw the sweep, and the intervals of one comparison out of it."""
+    """Draw the sweep, and the intervals of one comparison out of it.
+
+    The panels have delay and freshness against the budget, and intervals against rates of change.
+    """
     plan = chosen.plan
     sheet = Sheet(_WIDTH, _HEIGHT, "Schedules compared at equal budgets")
     world = plan.world

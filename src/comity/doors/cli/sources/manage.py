@@ -1,6 +1,6 @@
 """`comity sources …`: add, list and change sources.
 
-The options of the columns of a source, declared once for every command that takes them.
+The options of the columns of a source are declared once for every command that takes them.
 """
 
 from __future__ import annotations

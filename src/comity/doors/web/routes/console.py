@@ -16,7 +16,7 @@ from comity.reports.activity import list_activity
 from comity.run.settings_in_force import settings_in_force
 
 if TYPE_CHECKING:
-    from comity.run.serve import CrawlThread
+    from comity.run.serve import ServedWorker
 
 activity_router = Router(Audience.ADMIN, prefix="/admin/activity", tags=["session"])
 settings_router = Router(Audience.ADMIN, prefix="/admin/settings", tags=["settings"])
@@ -65,7 +65,7 @@ def load_demonstration(services: Services) -> DemonstrationView:
     return DemonstrationView(is_offered=False, is_loading=True)
 
 
-def worker_of(services: WebServices) -> CrawlThread:
+def worker_of(services: WebServices) -> ServedWorker:
     """The worker of this process; `ApiError` if it has none."""
     if services.worker is None:
         raise ApiError(409, "no_worker", "this process does not crawl; comity serve does")

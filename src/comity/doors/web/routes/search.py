@@ -18,7 +18,7 @@ from comity.doors.web.services import Services
 from comity.model.errors import BadInput
 from comity.model.job import CAREER_TYPES, LEVELS, MISSION_TAGS, MODALITIES
 from comity.model.search import FACETS, MOST_HITS, MOST_SKIPPED, MOST_VALUES, SearchQuery, SearchSort
-from comity.rules.search.cursor import LONGEST_CURSOR, read_since
+from comity.rules.search.cursor import LONGEST_SEARCH_CURSOR, read_since
 from comity.rules.search.filters import checked_filter
 
 router = Router(Audience.PUBLIC, tags=["search"])
@@ -100,7 +100,7 @@ async def search(  # each filter is a parameter
         Text | None,
         Query(
             description="The `next` of the previous page, with the same query; use it instead of offset.",
-            max_length=LONGEST_CURSOR,
+            max_length=LONGEST_SEARCH_CURSOR,
         ),
     ] = None,
     full_text: Annotated[bool, Query(description="Return the whole description of each posting.")] = False,

@@ -2,8 +2,6 @@
 
 Items that are plainly there but cannot be used say nothing about openings: an API that renamed `title` has as many jobs
 as the day before. The listing then says what is missing and which hint would help.
-
-JSON Feed (jsonfeed.org, version 1 and 1.1): takes a value, returns jobs; an item needs no address of its own.
 """
 
 from __future__ import annotations
@@ -296,7 +294,7 @@ def _title_key(members: list[dict[str, object]]) -> str:
 
 
 class JsonFeedRead(NamedTuple):
-    """What a feed holds."""
+    """What a JSON Feed holds (jsonfeed.org, version 1 and 1.1); an item needs no address of its own."""
 
     jobs: list[JobFound]
     items: int

@@ -1,7 +1,4 @@
-"""Jobs by a mapping: takes a JSON response and the paths of its fields, returns jobs and the next address.
-
-Values inside a JSON response: takes a path or template and a value, returns text.
-"""
+"""Jobs by a mapping: takes a JSON response and the paths of its fields, returns jobs and the next address."""
 
 from __future__ import annotations
 

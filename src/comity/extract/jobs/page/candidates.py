@@ -1,8 +1,7 @@
 """Repeated structure: links in similar positions become items, each with its part of the page and its title.
 
-Links to one posting become one item, or one per row where the rows are its places.
-
-The title of an item: what is emphasised, what is labelled as a title, or its first line.
+Links to one posting become one item, or one per row where the rows are its places. The title is what is emphasised,
+what is labelled as a title, or the first line.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One HTML page of a source: takes its tree, returns a `Listing`. The most reliable methods are tried first.
 
-Pages that are not what was asked for: challenges, login walls, errors with status 200, and "no openings".
+Pages that are not what was asked for are recognised: challenges, login walls, errors with status 200, "no openings".
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """Jobs in lists and cards: takes groups of similar items, returns those whose words and context are about jobs.
 
-The score is a sum of shares: how many titles read like jobs, how many items have a deadline, what the heading above
-and the page itself say; headlines, events, people and navigation count against it. Bench: bench/extraction.py.
+The score is a sum of shares: how many titles read like jobs, how many items have a deadline, what the heading above and
+the page itself say; headlines, events, people and navigation count against it. Bench: bench/extraction.py.
 
-Items of a list compared column by column: the same position holds the same kind of value in each item.
-
-A little-known town stands where other items have well-known towns; a department stands where no item has a town. This
-holds in any language.
+Items of a list are compared column by column, because the same position holds the same kind of value in each, in any
+language: a little-known town stands where other items have well-known towns; a department stands where no item has a
+town.
 """
 
 from __future__ import annotations

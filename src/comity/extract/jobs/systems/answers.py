@@ -2,11 +2,6 @@
 
 Each system is a row: the form of its address, the keys of its items, and where the fields are. A row is found by
 address or, where an organisation serves the same JSON under its own name, by shape.
-
-Applicant systems that list jobs only by POST: takes an address, returns the request body that their own pages send.
-
-Workday lists jobs at /wday/cxs/TENANT/SITE/jobs, twenty at a time, and takes the offset from the body. The same figures
-are put into the address, so that every page has an address of its own.
 """
 
 from __future__ import annotations
@@ -410,7 +405,12 @@ def next_offset(value: object, row: JsonSystem, url: str) -> str:
 
 
 def post_body_for(url: str) -> bytes | None:
-    """What is posted to an address to read its list of jobs; None where it is asked for like any page."""
+    """What is posted to an address to read its list of jobs; None where it is asked for like any page.
+
+    Some systems list jobs only by POST; this is the body that their own pages send. Workday lists jobs at
+    /wday/cxs/TENANT/SITE/jobs, twenty at a time, and takes the offset from the body. The same figures are put into the
+    address, so that every page has an address of its own.
+    """
     try:
         parts = urlsplit(url)
         given = dict(parse_qsl(parts.query, max_num_fields=50))

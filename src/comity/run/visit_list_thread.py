@@ -24,7 +24,7 @@ _STOP_S: Final = 40.0
 _ASKED_AT_ONCE: Final = 10_000  # hosts in one SQL statement
 
 
-class CrawlThread:
+class VisitListThread:
     """`start`, then `wait` until it is over; `stop` ends it early. What it does is `_work`, of a subclass."""
 
     def __init__(self, settings: Settings, name: str) -> None:
@@ -131,7 +131,7 @@ class CrawlThread:
         return False
 
 
-def held_hosts(summary: RunSummary, left: Collection[str] = ()) -> set[str]:
+def hosts_held_elsewhere(summary: RunSummary, left: Collection[str] = ()) -> set[str]:
     """Hosts that other processes hold or took over, and of those that are left, also those whose turn did not come.
 
     A host that was put off, for example because it asked for that, is none of them: to wait for its lease is in vain.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from comity.model.run import EndReason
 from comity.reports.idle import IdleHost
-from comity.run.crawl_thread import held_hosts
+from comity.run.visit_list_thread import hosts_held_elsewhere
 from comity.walk.crawl.progress import HostSummary, RunSummary
 
 
@@ -28,5 +28,5 @@ def test_only_hosts_of_other_processes_and_those_whose_turn_did_not_come_are_wai
         ),
     )
     left = ("taken over", "asked to wait", "held", "put off", "later", "new")
-    assert held_hosts(found, left) == {"taken over", "held", "later", "new"}
-    assert held_hosts(found) == {"taken over", "held"}
+    assert hosts_held_elsewhere(found, left) == {"taken over", "held", "later", "new"}
+    assert hosts_held_elsewhere(found) == {"taken over", "held"}

@@ -1,0 +1,20 @@
+"""How many requests may be under way at once, over all hosts."""
+
+from __future__ import annotations
+
+
+class Capacity:
+    """A counter. The dispatcher begins nothing while it is spent; a visit under way may go on."""
+
+    __slots__ = ("free",)
+
+    def __init__(self, places: int) -> None:
+        self.free = places
+
+    def take(self) -> None:
+        """Take a place."""
+        self.free -= 1
+
+    def release(self) -> None:
+        """Free a place."""
+        self.free += 1
