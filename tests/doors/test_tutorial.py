@@ -22,7 +22,7 @@ from tests.walk.forking import ForkServer
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tutorial.md"
 FILE = re.compile(r"`(\w+\.\w+)`")
-PORT = "8000"
+PORT = "8001"
 WITHIN_S = 120
 # What differs from run to run; everything else must be as it is printed.
 MASKS = (

@@ -1,7 +1,4 @@
-"""Statements on `domains` other than those of leases: add, read and change hosts.
-
-The priority of every host, computed by the database; the same sum as `rules.priority`.
-"""
+"""Statements on `domains` other than those of leases: add, read and change hosts, and compute their priority."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def demo(context: typer.Context, as_json: JsonOption = False) -> None:
     )
     with demo_web() as sites:
         if not invocation.as_json:
-            write_line("Crawling three small sites on this machine, with 0.1 s between requests.")
+            write_line("Crawling three small sites on this machine, 0.1 s between requests or as robots.txt asks.")
         run_crawl(invocation, [read_seed(site.url) for site in sites])
     if not invocation.as_json:
         write_line("")

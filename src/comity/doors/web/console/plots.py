@@ -21,7 +21,7 @@ from comity.doors.web.console import components
 
 WIDTH: Final = 1000
 HEIGHT: Final = 100
-EMPTY: Final = "Nothing in this time."
+EMPTY: Final = "No data in this period."
 _LABELS: Final = 5
 _AT_EDGE: Final = 0.04  # of the width: a label there would be cut off
 _MOST_POINTS: Final = 1000

@@ -82,7 +82,11 @@
     if (region.contains(document.activeElement) && document.activeElement !== region) return;
     if (region.matches(":hover") && window.getSelection()?.toString()) return;
     const open = [...region.querySelectorAll("details")].map((each) => each.open);
+    const before = region.querySelector("[data-phase]")?.dataset.phase;
     region.innerHTML = html;
+    // What has ended has other buttons and figures beside this region. A text that is being typed is not lost to them.
+    const now = region.querySelector("[data-phase]")?.dataset.phase;
+    if (before && now && before !== now && !document.activeElement?.value) location.reload();
     region.querySelectorAll("details").forEach((each, index) => { each.open = open[index] ?? each.open; });
     settle(region);
   }

@@ -41,6 +41,8 @@ def _ended(row: AuditInfo) -> object:
         return components.badge("busy", "not ended")
     if row.ended_by == EndReason.STOPPED:
         return components.badge("off", "stopped")
+    if not row.pages:
+        return components.badge("bad", "no page read")
     return components.badge("good" if row.is_complete else "plain", "complete" if row.is_complete else row.ended_by)
 
 
@@ -106,7 +108,14 @@ def _list_page(request: Request, services: WebServices, form: Form, status: int 
 @view("audits")
 def audits_now(services: WebServices, _parameters: Mapping[str, str]) -> str:
     """Audits under way."""
-    return fragment("audits/running.html", running=services.audits.running())
+    return fragment("audits/running.html", running=services.audits.running(), phase="")
+
+
+@view("audit")
+def audit_now(services: WebServices, parameters: Mapping[str, str]) -> str:
+    """One audit, while it runs: its page is loaded again when it has ended."""
+    running = [each for each in services.audits.running() if each.info.audit_id == parameters.get("id")]
+    return fragment("audits/running.html", running=running, phase="running" if running else "ended")
 
 
 @router.post("")
