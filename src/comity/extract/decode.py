@@ -23,6 +23,8 @@ _LONGEST_HEADER: Final = 256
 _PROLOG_BYTES: Final = 512
 _CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([a-z0-9_.:-]+)", re.IGNORECASE | re.ASCII)
 _XML_ENCODING: Final = re.compile(rb"\s*<\?xml[^<>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9_.:-]{1,40})", re.ASCII)
+_DECLARED_BYTES: Final = 1024  # WHATWG HTML, "determining the character encoding"
+_META_UTF_8: Final = re.compile(rb"<meta\s+charset\s*=\s*[\"']?utf-8[\"'\s/>]")
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins like the next one
@@ -106,6 +108,20 @@ def utf16_without_mark(body: bytes) -> str | None:
     if _UTF16_LE.match(body):
         return "utf-16le"
     return "utf-16be" if _UTF16_BE.match(body) else None
+
+
+def is_surely_utf_8(body: bytes, content_type: str | None) -> bool:
+    """Whether an HTML page is in UTF-8 by its mark, its header, or the first that it says about itself."""
+    if body.startswith(codecs.BOM_UTF8):
+        return True
+    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return False
+    label = charset_of(content_type)
+    if label is not None:
+        return codec_of(label) == "utf-8"
+    start = body[:_DECLARED_BYTES].lower()
+    said = _META_UTF_8.search(start)
+    return said is not None and start.find(b"charset") > said.start() and b"<!--" not in start[: said.start()]
 
 
 def encoding_of(body: bytes, content_type: str | None) -> tuple[str, int]:

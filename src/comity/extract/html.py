@@ -1,26 +1,38 @@
 """Reading HTML for a crawler: takes body bytes, returns one ``HtmlPage``, whatever the markup.
 
-turbohtml builds the tree that the WHATWG rules require, in time linear in the body. Everything taken from it has a
-limit, and a page that exceeds one says so in ``limits``.
+Links and head of most pages need no tree: `scan_html` reads them from the tokens, if it was compiled
+(`_html_scan.c`). For all else, and for markup that only a tree explains, turbohtml builds the tree that the WHATWG
+rules require. Both take time linear in the body. Everything taken from a page has a limit, and a page that exceeds one
+says so in ``limits``.
 """
 
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Final
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final
 
-from turbohtml import Document, Element, Namespace
+from turbohtml import Document, Element, Namespace, parse
 
-from comity.extract.decode import MAX_BODY_BYTES, parse_html
+from comity.extract.decode import MAX_BODY_BYTES, is_surely_utf_8, parse_html
 from comity.extract.expressions import extract_columns
 from comity.extract.main_content import MainContent, page_base, read_main_content
 from comity.extract.page_facts import SaidByServer, facts_to_json, read_facts
 from comity.model.page import HtmlPage, PageLimit
 from comity.rules.canonical import query_in
 from comity.rules.user_agent import agent_token as own_token
+
+if TYPE_CHECKING:
+    from comity.extract._html_scan import Scanned
+
+try:
+    from comity.extract._html_scan import scan as _scan
+except ImportError:  # installed where there was no C compiler
+    _scan = None
 
 MAX_ELEMENTS: Final = 100_000
 MAX_LINKS: Final = 10_000
@@ -44,6 +56,8 @@ MAX_SRCSET_CHARACTERS: Final = 32 * 1024
 MAX_SRCSET_CANDIDATES: Final = 100
 _BLANKS: Final = " \t\n\f\r"
 _NO_CONTENT: Final = MainContent()
+_by_place = itemgetter(0)
+_NO_LIMITS: Final[frozenset[PageLimit]] = frozenset()
 
 
 def read_html(
@@ -111,6 +125,48 @@ def read_html(
         page_links=page_links,
         alternates=alternates,
     )
+
+
+def scan_html(body: bytes, *, content_type: str | None, agent_token: str) -> HtmlPage | None:
+    """Read a page's links, head and forms as `read_html` does, without a tree; None if that takes one.
+
+    This is quick enough for the event loop, whatever the page: a few milliseconds a megabyte.
+    """
+    if _scan is None or len(body) > MAX_BODY_BYTES or not is_surely_utf_8(body, content_type):
+        return None
+    token = own_token(agent_token)
+    start = len(BOM_UTF8) if body.startswith(BOM_UTF8) else 0
+    found = _scan(body, start, token.encode(), _attribute_text, MAX_ELEMENTS, MAX_ELEMENTS)
+    if found is None:
+        return None
+    reader = _Reader(token, None)
+    reader.read_scanned(found)
+    return HtmlPage(
+        reader.title,
+        reader.base_href,
+        tuple(reader.links),
+        reader.nofollow.intersection(reader.links) if reader.nofollow else reader.nofollow,
+        reader.canonical_href,
+        reader.next_href,
+        tuple(reader.meta_robots),
+        reader.refresh_href,
+        reader.has_password_field,
+        _UTF_8,
+        frozenset(reader.limits) if reader.limits else _NO_LIMITS,
+    )
+
+
+def _attribute_text(written: str) -> str | None:
+    """The text of an attribute with unusual character references; None if it cannot be written by itself."""
+    quote = '"' if '"' not in written else "'"
+    if quote in written:
+        return None
+    return next(parse(f"<a href={quote}{written}{quote}>", positions=False).iter_elements(("a",))).attr("href")
+
+
+def _title_text(written: str) -> str:
+    """The text of a title with character references."""
+    return next(parse(f"<title>{written}</title>", positions=False).iter_elements(("title",))).text
 
 
 def _read_facts(
@@ -209,9 +265,12 @@ class _Reader:
             elif room:
                 room -= 1
                 if tag == "meta":
-                    self._take_meta(element)
+                    # What stands in noscript is for readers whose page this one is not meant to be.
+                    is_aside = isinstance(element.parent, Element) and element.parent.tag == "noscript"
+                    said, content = element.attr("name"), element.attr("content") or ""
+                    self._take_meta(said, element.attr("http-equiv"), content, is_aside=is_aside)
                 elif tag == "link":
-                    self._take_link(element)
+                    self._take_link((element.attr("rel") or "").lower(), element.attr("href") or "")
                 else:
                     self._take(tag, element)
             else:
@@ -221,7 +280,32 @@ class _Reader:
             del hrefs[MAX_ELEMENTS:]
         self._take_hrefs(hrefs)
         if self.has_next_link:
-            self.next_href = self._first_next(document)
+            elements = document.select(_NEXT)
+            self.next_href = self._first_next((each.attr("rel"), each.attr("href")) for each in elements)
+        if nofollowed:
+            self.nofollow = frozenset(self._only_nofollowed(nofollowed, hrefs))
+
+    def read_scanned(self, found: Scanned) -> None:
+        """Take what was read without a tree; it is in document order, too."""
+        hrefs, rels, base, titles, metas, links, self.has_password_field = found
+        if base is not None:
+            self.base_href = self._address(base)
+        for title in titles:
+            if self.title is None:
+                self._take_title(_title_text(title) if "&" in title else title)
+        for name, http_equiv, content in metas:
+            self._take_meta(name, http_equiv, content or "", is_aside=False)
+        nofollowed: list[str] = []
+        nexts = [(place, rel, href) for rel, href, place in links]
+        for place, rel in rels:
+            said = rel.lower()
+            self._take_rel(said, hrefs[place], nofollowed)
+            nexts.append((place + 0.5, said, hrefs[place]))  # after the links that stand before it
+        for rel, href, _place in links:
+            self._take_link(rel.lower(), href or "")
+        self._take_hrefs(hrefs)
+        if self.has_next_link:
+            self.next_href = self._first_next((rel, href) for _place, rel, href in sorted(nexts, key=_by_place))
         if nofollowed:
             self.nofollow = frozenset(self._only_nofollowed(nofollowed, hrefs))
 
@@ -265,11 +349,11 @@ class _Reader:
         if "next" in words and href[0] != "#":
             self.has_next_link = True
 
-    def _first_next(self, document: Document) -> str | None:
-        """Of the elements that name the next page, the first in the document counts, whatever its kind."""
-        for element in document.select(_NEXT):
-            href = self._address(element.attr("href") or "")
-            if href and href[0] != "#" and "next" in (element.attr("rel") or "").lower().split():
+    def _first_next(self, elements: Iterable[tuple[str | None, str | None]]) -> str | None:
+        """Of the elements that name the next page, by rel and href, the first in the document counts."""
+        for rel, said in elements:
+            href = self._address(said or "")
+            if href and href[0] != "#" and "next" in (rel or "").lower().split():
                 return href
         return None
 
@@ -286,35 +370,29 @@ class _Reader:
             if href and href[0] != "#" and len(self.frames) < MAX_FRAMES:
                 self.frames[href] = None
         elif self.title is None and element.namespace is Namespace.HTML:
-            self.title = " ".join(element.text.split())[:MAX_TITLE_CHARACTERS] or None
+            self._take_title(element.text)
 
-    def _take_link(self, element: Element) -> None:
-        said = (element.attr("rel") or "").lower()
+    def _take_title(self, text: str) -> None:
+        self.title = " ".join(text.split())[:MAX_TITLE_CHARACTERS] or None
+
+    def _take_link(self, said: str, href: str) -> None:
         if said in _OTHER_LINKS:
             return
         rel = said.split()
         if self.canonical_href is None and "canonical" in rel:
-            self.canonical_href = self._address(element.attr("href") or "") or None
+            self.canonical_href = self._address(href) or None
         if self.next_href is None and "next" in rel:
-            self.next_href = self._address(element.attr("href") or "") or None
+            self.next_href = self._address(href) or None
 
-    def _take_meta(self, element: Element) -> None:
-        said = element.attr("name")
+    def _take_meta(self, said: str | None, http_equiv: str | None, content: str, *, is_aside: bool) -> None:
         name = said.strip().lower() if said else ""
         if name and (name == "robots" or name == self._agent_token):
             if len(self.meta_robots) < MAX_META_ROBOTS:
-                self.meta_robots.append(element.attr("content") or "")
+                self.meta_robots.append(content)
             else:
                 self.limits.add(PageLimit.META_ROBOTS)
-        elif (
-            self.refresh_href is None
-            and (announced := element.attr("http-equiv")) is not None
-            and announced.strip().lower() == "refresh"
-        ):
-            # What stands in noscript is for readers whose page this one is not meant to be.
-            is_aside = isinstance(element.parent, Element) and element.parent.tag == "noscript"
-            content = (element.attr("content") or "")[: 2 * MAX_HREF_CHARACTERS]
-            self.refresh_href = None if is_aside else self._refresh_address(content)
+        elif self.refresh_href is None and http_equiv is not None and http_equiv.strip().lower() == "refresh":
+            self.refresh_href = None if is_aside else self._refresh_address(content[: 2 * MAX_HREF_CHARACTERS])
 
     def _refresh_address(self, content: str) -> str | None:
         found = _REFRESH.match(content)

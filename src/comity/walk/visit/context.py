@@ -68,6 +68,11 @@ class VisitContext:
         """Whether the main content of pages is stored, in some form."""
         return self.reads_text or self.reads_markdown
 
+    @property
+    def reads_more(self) -> bool:
+        """Whether more is read from pages than links and head, which takes their tree."""
+        return self.reads_content or bool(self.columns) or self.details.links or self.details.facts
+
     def rules_for(self, host: LeasedHost) -> UrlRules | None:
         """The patterns in force for the URLs of a host; None if there are none, as in most runs."""
         own = host.patterns if self.uses_patterns else None

@@ -10,7 +10,7 @@ from typing import Final
 from xxhash import xxh3_128_hexdigest
 
 from comity.extract.fetched_page import FetchedPage, with_content
-from comity.extract.html import read_html
+from comity.extract.html import read_html, scan_html
 from comity.extract.html_pool import Hardship, TooHard, is_light
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import Response
@@ -135,6 +135,10 @@ async def _read(
 ) -> HtmlPage | None:
     """Read a page here if it is surely light, else in a child process; None, with evidence, if it cannot be read."""
     body = response.body
+    if not (context.reads_more or context.finds_images):
+        scanned = scan_html(body, content_type=answer.content_type, agent_token=context.agent)
+        if scanned is not None:
+            return scanned
     # On another core, a child is faster.
     only_text = context.html_pool.shares_core and not context.columns and not context.details
     only_links = only_text and not context.reads_content

@@ -1,0 +1,641 @@
+/* Read what a crawl needs from an HTML page without building its tree: links, title, base, robots and refresh metas,
+ * canonical and next links, whether there is a password field.
+ *
+ * In: the body, which is UTF-8. Out: the values as the page has them, or None for a page whose tree must be built to
+ * know them. The tokenizer follows WHATWG HTML 13.2.5. Of tree construction (13.2.6) only this much is followed: which
+ * elements contain raw text, and where SVG and MathML begin and end. Markup for which this is not enough (framesets,
+ * HTML inside SVG, SVG that is not well-formed, elements inside select that are no options) ends in None.
+ *
+ * Time is linear in the body, whatever it contains: no byte is looked at more than a few times. Nothing is read before
+ * the first byte or after the last.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <string.h>
+
+typedef unsigned char byte;
+
+#define NAME_MOST 16          /* longer names of elements and attributes are none that matter here */
+#define FOREIGN_DEPTH_MOST 64 /* deeper SVG is left to the tree */
+#define TITLES_MOST 8
+#define ODD_VALUES_MOST 200   /* values that Python decodes; more are left to the tree */
+
+enum kind {
+    OTHER, LINK_OUT, AREA, BASE, LINK, META, TITLE, INPUT, RAW_TEXT, SCRIPT, SELECT, OPTION, FOREIGN, NOSCRIPT, TEMPLATE,
+    COLUMN, UNSUITED
+};
+
+/* A value as it is written; `start` is NULL if the attribute is missing. */
+typedef struct {
+    const byte *start;
+    Py_ssize_t size;
+} Value;
+
+/* The attributes that any element of interest can have. */
+typedef struct {
+    Value href, rel, name, content, http_equiv, type;
+} Attributes;
+
+typedef struct {
+    const byte *at, *end;
+    PyObject *decode;           /* decodes a value with unusual character references */
+    PyObject *hrefs, *rels, *base, *titles, *metas, *links;
+    int has_password_field, odd_values;
+    int noscripts, is_in_select, has_template;
+    Py_ssize_t hrefs_most, others_left;
+    const byte *token;
+    Py_ssize_t token_size;
+    /* Open elements of SVG or MathML, as their names are written. */
+    Value foreign[FOREIGN_DEPTH_MOST];
+    int foreign_depth;
+} Scan;
+
+/* What a step of the scan ends in. */
+enum step { GO_ON, END_OF_PAGE, NEEDS_TREE, FAILED };
+
+static inline int is_blank(byte c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f'; }
+/* What Python's `str.strip` removes, of ASCII. */
+static inline int is_python_blank(byte c) { return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f); }
+static inline byte lower(byte c) { return (c >= 'A' && c <= 'Z') ? (byte)(c | 0x20) : c; }
+static inline int is_letter(byte c) { c = lower(c); return c >= 'a' && c <= 'z'; }
+static inline int is_digit(byte c) { return c >= '0' && c <= '9'; }
+
+/* Whether `size` bytes are this lower-case text, in either case. */
+static int equals(const byte *bytes, Py_ssize_t size, const char *text, Py_ssize_t text_size)
+{
+    if (size != text_size) return 0;
+    for (Py_ssize_t i = 0; i < size; i++)
+        if (lower(bytes[i]) != (byte)text[i]) return 0;
+    return 1;
+}
+#define IS(bytes, size, text) equals((bytes), (size), (text), (Py_ssize_t)sizeof(text) - 1)
+
+static int contains(Value value, const char *text, Py_ssize_t text_size)
+{
+    for (Py_ssize_t i = 0; i + text_size <= value.size; i++)
+        if (equals(value.start + i, text_size, text, text_size)) return 1;
+    return 0;
+}
+#define CONTAINS(value, text) contains((value), (text), (Py_ssize_t)sizeof(text) - 1)
+
+/* Whether a value may be another text than the one that is written: then Python decides what it says. */
+static int is_odd(Value value)
+{
+    for (Py_ssize_t i = 0; i < value.size; i++)
+        if (value.start[i] >= 0x80 || value.start[i] == '&') return 1;
+    return 0;
+}
+
+/* Whether a value, without blanks around it, may be this text. */
+static int may_say(Value value, const char *text, Py_ssize_t text_size)
+{
+    if (value.start == NULL) return 0;
+    const byte *start = value.start, *end = value.start + value.size;
+    while (start < end && is_python_blank(*start)) start++;
+    while (end > start && is_python_blank(end[-1])) end--;
+    return equals(start, end - start, text, text_size) || is_odd(value);
+}
+#define MAY_SAY(value, text) may_say((value), (text), (Py_ssize_t)sizeof(text) - 1)
+
+static enum kind kind_of(const byte *name, Py_ssize_t size)
+{
+    switch (lower(name[0])) {
+    case 'a':
+        if (size == 1) return LINK_OUT;
+        return IS(name, size, "area") ? AREA : OTHER;
+    case 'b': return IS(name, size, "base") ? BASE : OTHER;
+    case 'c': return IS(name, size, "col") ? COLUMN : OTHER;
+    case 'f': return IS(name, size, "frame") || IS(name, size, "frameset") ? UNSUITED : OTHER;
+    case 'h': return IS(name, size, "hr") ? OPTION : OTHER;
+    case 'i':
+        if (IS(name, size, "input")) return INPUT;
+        return IS(name, size, "iframe") ? RAW_TEXT : OTHER;
+    case 'l': return IS(name, size, "link") ? LINK : OTHER;
+    case 'm':
+        if (IS(name, size, "meta")) return META;
+        return IS(name, size, "math") ? FOREIGN : OTHER;
+    case 'n':
+        if (IS(name, size, "noscript")) return NOSCRIPT;
+        return IS(name, size, "noembed") || IS(name, size, "noframes") ? RAW_TEXT : OTHER;
+    case 'o': return IS(name, size, "option") || IS(name, size, "optgroup") ? OPTION : OTHER;
+    case 'p': return IS(name, size, "plaintext") ? UNSUITED : OTHER;
+    case 's':
+        if (IS(name, size, "script")) return SCRIPT;
+        if (IS(name, size, "style")) return RAW_TEXT;
+        if (IS(name, size, "svg")) return FOREIGN;
+        return IS(name, size, "select") ? SELECT : OTHER;
+    case 't':
+        if (IS(name, size, "title")) return TITLE;
+        if (IS(name, size, "template")) return TEMPLATE;
+        return IS(name, size, "textarea") ? RAW_TEXT : OTHER;
+    case 'x': return IS(name, size, "xmp") ? RAW_TEXT : OTHER;
+    default: return OTHER;
+    }
+}
+
+/* 13.2.6.5: start tags that end SVG and MathML, and elements inside which HTML may begin again. */
+static int leads_out_of_foreign(const byte *name, Py_ssize_t size)
+{
+    static const char *const names[] = {
+        "annotation-xml", "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed",
+        "font", "foreignobject", "frame", "frameset", "h1", "h2", "h3", "h4", "h5", "h6", "head", "hr", "html", "i", "img",
+        "li", "listing", "malignmark", "menu", "meta", "mglyph", "nobr", "ol", "p", "pre", "ruby", "s", "small", "span",
+        "strike", "strong", "sub", "sup", "table", "tt", "u", "ul", "var",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (lower(name[0]) == (byte)names[i][0] && equals(name, size, names[i], (Py_ssize_t)strlen(names[i]))) return 1;
+    return 0;
+}
+
+/* Elements of SVG and MathML whose text is read as HTML: only text is expected in them. */
+static int holds_html_text(const byte *name, Py_ssize_t size)
+{
+    return IS(name, size, "title") || IS(name, size, "desc") || IS(name, size, "mi") || IS(name, size, "mo") ||
+           IS(name, size, "mn") || IS(name, size, "ms") || IS(name, size, "mtext");
+}
+
+static void take_attribute(Attributes *attributes, const byte *name, Py_ssize_t size, Value value)
+{
+    Value *place = NULL;
+    switch (size) {
+    case 3: if (IS(name, size, "rel")) place = &attributes->rel; break;
+    case 4:
+        if (IS(name, size, "href")) place = &attributes->href;
+        else if (IS(name, size, "name")) place = &attributes->name;
+        else if (IS(name, size, "type")) place = &attributes->type;
+        break;
+    case 7: if (IS(name, size, "content")) place = &attributes->content; break;
+    case 10: if (IS(name, size, "http-equiv")) place = &attributes->http_equiv; break;
+    default: break;
+    }
+    if (place != NULL && place->start == NULL) *place = value; /* of two with one name the first counts */
+}
+
+/* Read the attributes of a tag (13.2.5.32-40) up to and including its `>`; 0 if the page ends before. */
+static int read_attributes(Scan *scan, Attributes *attributes, int *is_self_closing)
+{
+    const byte *at = scan->at, *end = scan->end;
+    *is_self_closing = 0;
+    for (;;) {
+        while (at < end && (is_blank(*at) || *at == '/')) {
+            *is_self_closing = *at == '/';
+            at++;
+        }
+        if (at == end) return 0;
+        if (*at == '>') {
+            scan->at = at + 1;
+            /* A slash counts only right before the bracket. */
+            *is_self_closing = *is_self_closing && at[-1] == '/';
+            return 1;
+        }
+        *is_self_closing = 0;
+        const byte *name = at++; /* an equals sign here begins a name */
+        while (at < end && !is_blank(*at) && *at != '/' && *at != '>' && *at != '=') at++;
+        Py_ssize_t name_size = at - name;
+        while (at < end && is_blank(*at)) at++;
+        if (at == end) return 0;
+        Value value = {name, 0};
+        if (*at == '=') {
+            at++;
+            while (at < end && is_blank(*at)) at++;
+            if (at == end) return 0;
+            if (*at == '"' || *at == '\'') {
+                const byte *close = memchr(at + 1, *at, (size_t)(end - at - 1));
+                if (close == NULL) return 0;
+                value.start = at + 1;
+                value.size = close - value.start;
+                at = close + 1;
+            } else {
+                value.start = at;
+                while (at < end && !is_blank(*at) && *at != '>') at++;
+                if (at == end) return 0;
+                value.size = at - value.start;
+            }
+        }
+        if (attributes != NULL) take_attribute(attributes, name, name_size, value);
+    }
+}
+
+/* Write the value of the character reference at `at` (13.2.5.72-80); the bytes it takes, 0 if it stands for itself, or
+ * -1 if it is none of the usual ones. */
+static Py_ssize_t read_reference(const byte *at, const byte *end, byte *out)
+{
+    const byte *first = at + 1, *next = first;
+    if (next < end && *next == '#') {
+        unsigned code = 0;
+        for (next++; next < end && is_digit(*next) && code < 1000; next++) code = code * 10 + (*next - '0');
+        if (next == end || *next != ';' || code < ' ' || code > '~') return -1;
+        *out = (byte)code;
+        return next + 1 - at;
+    }
+    while (next < end && (is_letter(*next) || is_digit(*next))) next++;
+    Py_ssize_t size = next - first;
+    if (size == 0) return 0;
+    if (next < end && *next == '=') return 0; /* 13.2.5.73: in an attribute, as in a=1&copy=2 */
+    if (next == end || *next != ';') return size <= 6 ? -1 : 0; /* the longest name that needs no semicolon has six letters */
+    if (size == 3 && memcmp(first, "amp", 3) == 0) *out = '&';
+    else if (size == 2 && memcmp(first, "lt", 2) == 0) *out = '<';
+    else if (size == 2 && memcmp(first, "gt", 2) == 0) *out = '>';
+    else if (size == 4 && memcmp(first, "quot", 4) == 0) *out = '"';
+    else if (size == 4 && memcmp(first, "apos", 4) == 0) *out = '\'';
+    else return -1;
+    return next + 1 - at;
+}
+
+/* The text of a value; NULL with an exception, or NULL without one where the tree is needed. */
+static PyObject *text_of(Scan *scan, Value value)
+{
+    int is_plain = memchr(value.start, '\r', (size_t)value.size) == NULL;
+    const byte *mark = is_plain ? memchr(value.start, '&', (size_t)value.size) : NULL;
+    if (is_plain && mark == NULL) return PyUnicode_DecodeUTF8((const char *)value.start, value.size, "replace");
+    if (is_plain) {
+        byte *text = PyMem_Malloc((size_t)value.size);
+        if (text == NULL) return PyErr_NoMemory();
+        byte *out = text;
+        const byte *at = value.start, *end = value.start + value.size;
+        while (mark != NULL) {
+            memcpy(out, at, (size_t)(mark - at));
+            out += mark - at;
+            byte decoded = '&';
+            Py_ssize_t taken = read_reference(mark, end, &decoded);
+            if (taken < 0) break;
+            *out++ = decoded;
+            at = mark + (taken == 0 ? 1 : taken);
+            mark = memchr(at, '&', (size_t)(end - at));
+        }
+        PyObject *result = NULL;
+        if (mark == NULL) {
+            memcpy(out, at, (size_t)(end - at));
+            out += end - at;
+            result = PyUnicode_DecodeUTF8((const char *)text, out - text, "replace");
+        }
+        PyMem_Free(text);
+        if (mark == NULL) return result;
+    }
+    if (++scan->odd_values > ODD_VALUES_MOST) return NULL;
+    PyObject *written = PyUnicode_DecodeUTF8((const char *)value.start, value.size, "replace");
+    if (written == NULL) return NULL;
+    PyObject *decoded = PyObject_CallOneArg(scan->decode, written);
+    Py_DECREF(written);
+    if (decoded == Py_None) { /* it cannot be decoded by itself */
+        Py_DECREF(decoded);
+        return NULL;
+    }
+    return decoded;
+}
+
+static enum step unknown(void) { return PyErr_Occurred() ? FAILED : NEEDS_TREE; }
+
+/* Append to a list what `item` is; the reference is taken over. */
+static enum step append(PyObject *list, PyObject *item)
+{
+    if (item == NULL) return unknown();
+    int failed = PyList_Append(list, item);
+    Py_DECREF(item);
+    return failed ? FAILED : GO_ON;
+}
+
+/* A text, or None for an attribute that is missing. */
+static PyObject *text_or_none(Scan *scan, Value value)
+{
+    if (value.start == NULL) return Py_NewRef(Py_None);
+    return text_of(scan, value);
+}
+
+static enum step take_link_out(Scan *scan, Attributes *attributes)
+{
+    if (attributes->href.start == NULL) return GO_ON;
+    Py_ssize_t place = PyList_GET_SIZE(scan->hrefs);
+    if (place >= scan->hrefs_most) return NEEDS_TREE;
+    enum step step = append(scan->hrefs, text_of(scan, attributes->href));
+    if (step != GO_ON || attributes->rel.size == 0) return step;
+    if (!CONTAINS(attributes->rel, "nofollow") && !CONTAINS(attributes->rel, "next") && !is_odd(attributes->rel)) return GO_ON;
+    PyObject *rel = text_of(scan, attributes->rel);
+    return rel == NULL ? unknown() : append(scan->rels, Py_BuildValue("(nN)", place, rel));
+}
+
+static enum step take_link(Scan *scan, Attributes *attributes)
+{
+    Value rel = attributes->rel;
+    if (rel.start == NULL || !(CONTAINS(rel, "canonical") || CONTAINS(rel, "next") || is_odd(rel))) return GO_ON;
+    PyObject *said = text_of(scan, rel);
+    if (said == NULL) return unknown();
+    PyObject *href = text_or_none(scan, attributes->href);
+    if (href == NULL) {
+        Py_DECREF(said);
+        return unknown();
+    }
+    return append(scan->links, Py_BuildValue("(NNn)", said, href, PyList_GET_SIZE(scan->hrefs)));
+}
+
+static enum step take_meta(Scan *scan, Attributes *attributes)
+{
+    int is_refresh = MAY_SAY(attributes->http_equiv, "refresh");
+    if (is_refresh && scan->noscripts) return NEEDS_TREE; /* what stands in noscript does not count, but what is inside? */
+    int is_robots = MAY_SAY(attributes->name, "robots") ||
+                    may_say(attributes->name, (const char *)scan->token, scan->token_size);
+    if (!is_refresh && !is_robots) return GO_ON;
+    PyObject *name = text_or_none(scan, attributes->name);
+    PyObject *http_equiv = name == NULL ? NULL : text_or_none(scan, attributes->http_equiv);
+    PyObject *content = http_equiv == NULL ? NULL : text_or_none(scan, attributes->content);
+    if (content == NULL) {
+        Py_XDECREF(name);
+        Py_XDECREF(http_equiv);
+        return unknown();
+    }
+    return append(scan->metas, Py_BuildValue("(NNN)", name, http_equiv, content));
+}
+
+/* Where the text of a raw element ends: at `</name` before a blank, a slash or a bracket; NULL if it does not. */
+static const byte *end_of_raw_text(const byte *at, const byte *end, const byte *name, Py_ssize_t size)
+{
+    while ((at = memchr(at, '<', (size_t)(end - at))) != NULL) {
+        if (end - at < size + 3) return NULL;
+        if (at[1] == '/' && (is_blank(at[size + 2]) || at[size + 2] == '/' || at[size + 2] == '>')) {
+            Py_ssize_t i = 0;
+            while (i < size && lower(at[i + 2]) == lower(name[i])) i++;
+            if (i == size) return at;
+        }
+        at++;
+    }
+    return NULL;
+}
+
+static int begins(const byte *at, const byte *end, const char *text)
+{
+    Py_ssize_t size = (Py_ssize_t)strlen(text);
+    return end - at >= size && equals(at, size, text, size);
+}
+
+/* Where a script ends (13.2.5.4, 13.2.5.15-31): what stands in `<!-- <script> </script> -->` ends nothing. */
+static const byte *end_of_script(const byte *at, const byte *end)
+{
+    enum { PLAIN, ESCAPED, DOUBLY_ESCAPED } state = PLAIN;
+    while (at < end) {
+        if (state == PLAIN) {
+            at = memchr(at, '<', (size_t)(end - at));
+            if (at == NULL) return NULL;
+        } else if (*at == '-') {
+            if (begins(at, end, "-->")) state = PLAIN;
+            at++;
+            continue;
+        } else if (*at != '<') {
+            at++;
+            continue;
+        }
+        if (state == PLAIN && begins(at, end, "<!--")) {
+            state = ESCAPED;
+            at += 2; /* the dashes may belong to the end, too */
+            continue;
+        }
+        int is_end = begins(at, end, "</script");
+        const byte *after = at + (is_end ? 8 : 7);
+        if ((is_end || (state == ESCAPED && begins(at, end, "<script"))) && after < end &&
+            (is_blank(*after) || *after == '/' || *after == '>')) {
+            if (is_end && state != DOUBLY_ESCAPED) return at;
+            state = is_end ? ESCAPED : DOUBLY_ESCAPED;
+        }
+        at++;
+    }
+    return NULL;
+}
+
+/* Go past the end tag of a raw element; what lies before is text. */
+static enum step leave_raw_text(Scan *scan, const byte *close, Py_ssize_t name_size)
+{
+    int is_self_closing;
+    if (close == NULL) return END_OF_PAGE;
+    scan->at = close + 2 + name_size;
+    return read_attributes(scan, NULL, &is_self_closing) ? GO_ON : END_OF_PAGE;
+}
+
+static enum step take_title(Scan *scan, const byte *name, Py_ssize_t name_size)
+{
+    const byte *close = end_of_raw_text(scan->at, scan->end, name, name_size);
+    if (close == NULL || PyList_GET_SIZE(scan->titles) >= TITLES_MOST) return NEEDS_TREE;
+    enum step step =
+        append(scan->titles, PyUnicode_DecodeUTF8((const char *)scan->at, close - scan->at, "replace"));
+    return step == GO_ON ? leave_raw_text(scan, close, name_size) : step;
+}
+
+static enum step take_start_tag_of_foreign(Scan *scan, const byte *name, Py_ssize_t name_size)
+{
+    int is_self_closing;
+    Attributes attributes;
+    memset(&attributes, 0, sizeof attributes);
+    if (leads_out_of_foreign(name, name_size)) return NEEDS_TREE;
+    Value around = scan->foreign[scan->foreign_depth - 1];
+    if (holds_html_text(around.start, around.size)) return NEEDS_TREE;
+    if (!read_attributes(scan, &attributes, &is_self_closing)) return END_OF_PAGE;
+    if (!is_self_closing) {
+        if (scan->foreign_depth == FOREIGN_DEPTH_MOST) return NEEDS_TREE;
+        scan->foreign[scan->foreign_depth++] = (Value){name, name_size};
+    }
+    switch (kind_of(name, name_size)) {
+    case LINK_OUT:
+    case AREA: return take_link_out(scan, &attributes);
+    case BASE:
+    case LINK:
+    case INPUT: return NEEDS_TREE;
+    default: return GO_ON;
+    }
+}
+
+static enum step take_start_tag(Scan *scan)
+{
+    const byte *name = scan->at;
+    while (scan->at < scan->end && !is_blank(*scan->at) && *scan->at != '/' && *scan->at != '>') scan->at++;
+    Py_ssize_t name_size = scan->at - name;
+    if (scan->foreign_depth) return take_start_tag_of_foreign(scan, name, name_size);
+    enum kind kind = name_size <= NAME_MOST ? kind_of(name, name_size) : OTHER;
+    if (kind == UNSUITED) return NEEDS_TREE;
+    if (kind == COLUMN && scan->has_template) return NEEDS_TREE; /* 13.2.6.4.22: it may end what a template can contain */
+    if (scan->is_in_select && kind != OPTION) return NEEDS_TREE;
+    int is_self_closing;
+    scan->has_template |= kind == TEMPLATE;
+    if (kind == OTHER || kind == OPTION || kind == COLUMN || kind == TEMPLATE)
+        return read_attributes(scan, NULL, &is_self_closing) ? GO_ON : END_OF_PAGE;
+    Attributes attributes;
+    memset(&attributes, 0, sizeof attributes);
+    if (!read_attributes(scan, &attributes, &is_self_closing)) return END_OF_PAGE;
+    switch (kind) {
+    case LINK_OUT:
+    case AREA: return take_link_out(scan, &attributes);
+    case SCRIPT: return leave_raw_text(scan, end_of_script(scan->at, scan->end), name_size);
+    case RAW_TEXT: return leave_raw_text(scan, end_of_raw_text(scan->at, scan->end, name, name_size), name_size);
+    case FOREIGN:
+        if (!is_self_closing) scan->foreign[scan->foreign_depth++] = (Value){name, name_size};
+        return GO_ON;
+    case SELECT: scan->is_in_select = 1; return GO_ON;
+    case NOSCRIPT: scan->noscripts++; return GO_ON;
+    default: break;
+    }
+    if (scan->others_left-- == 0) return NEEDS_TREE;
+    switch (kind) {
+    case TITLE: return take_title(scan, name, name_size);
+    case LINK: return take_link(scan, &attributes);
+    case META: return take_meta(scan, &attributes);
+    case INPUT:
+        if (!MAY_SAY(attributes.type, "password")) return GO_ON;
+        if (is_odd(attributes.type)) return NEEDS_TREE;
+        scan->has_password_field = 1;
+        return GO_ON;
+    case BASE:
+        if (scan->base != NULL || attributes.href.start == NULL) return GO_ON;
+        scan->base = text_of(scan, attributes.href);
+        return scan->base != NULL ? GO_ON : unknown();
+    default: return GO_ON;
+    }
+}
+
+static enum step take_end_tag(Scan *scan)
+{
+    const byte *name = scan->at;
+    while (scan->at < scan->end && !is_blank(*scan->at) && *scan->at != '/' && *scan->at != '>') scan->at++;
+    Py_ssize_t name_size = scan->at - name;
+    int is_self_closing;
+    if (!read_attributes(scan, NULL, &is_self_closing)) return END_OF_PAGE;
+    if (scan->foreign_depth) {
+        Value open = scan->foreign[scan->foreign_depth - 1];
+        if (open.size != name_size) return NEEDS_TREE;
+        for (Py_ssize_t i = 0; i < name_size; i++)
+            if (lower(open.start[i]) != lower(name[i])) return NEEDS_TREE;
+        scan->foreign_depth--;
+    } else if (scan->is_in_select) {
+        if (IS(name, name_size, "select")) scan->is_in_select = 0;
+        else if (kind_of(name, name_size) != OPTION) return NEEDS_TREE;
+    } else if (scan->noscripts && IS(name, name_size, "noscript")) {
+        scan->noscripts--;
+    }
+    return GO_ON;
+}
+
+static enum step skip_past(Scan *scan, const byte *from, char last)
+{
+    const byte *found = from < scan->end ? memchr(from, last, (size_t)(scan->end - from)) : NULL;
+    if (found == NULL) return END_OF_PAGE;
+    scan->at = found + 1;
+    return GO_ON;
+}
+
+/* Go past a comment (13.2.5.43-52) whose text begins here. */
+static enum step skip_comment(Scan *scan)
+{
+    const byte *text = scan->at;
+    if (begins(text, scan->end, ">") || begins(text, scan->end, "->")) return skip_past(scan, text, '>');
+    for (const byte *at = text; (at = memchr(at, '>', (size_t)(scan->end - at))) != NULL; at++) {
+        const byte *dashes = at - text >= 3 && at[-1] == '!' ? at - 3 : at - 2;
+        if (dashes >= text && dashes[0] == '-' && dashes[1] == '-') {
+            scan->at = at + 1;
+            return GO_ON;
+        }
+    }
+    return END_OF_PAGE;
+}
+
+/* What follows `<!`. */
+static enum step skip_declaration(Scan *scan)
+{
+    if (begins(scan->at, scan->end, "--")) {
+        scan->at += 2;
+        return skip_comment(scan);
+    }
+    if (scan->foreign_depth && scan->end - scan->at >= 7 && memcmp(scan->at, "[CDATA[", 7) == 0) {
+        for (const byte *at = scan->at + 7; (at = memchr(at, '>', (size_t)(scan->end - at))) != NULL; at++)
+            if (at - scan->at >= 9 && at[-1] == ']' && at[-2] == ']') {
+                scan->at = at + 1;
+                return GO_ON;
+            }
+        return END_OF_PAGE;
+    }
+    return skip_past(scan, scan->at, '>');
+}
+
+static enum step scan_page(Scan *scan)
+{
+    if (memchr(scan->at, '\0', (size_t)(scan->end - scan->at)) != NULL) return NEEDS_TREE;
+    for (;;) {
+        const byte *tag = memchr(scan->at, '<', (size_t)(scan->end - scan->at));
+        if (tag == NULL || scan->end - tag < 2) return END_OF_PAGE;
+        enum step step = GO_ON;
+        byte next = tag[1];
+        scan->at = tag + 1;
+        if (is_letter(next)) {
+            step = take_start_tag(scan);
+        } else if (next == '/') {
+            if (scan->end - tag < 3) return END_OF_PAGE;
+            scan->at = tag + 2;
+            if (is_letter(tag[2])) step = take_end_tag(scan);
+            else step = skip_past(scan, tag + 2, '>');
+        } else if (next == '!') {
+            scan->at = tag + 2;
+            step = skip_declaration(scan);
+        } else if (next == '?') {
+            step = skip_past(scan, tag + 2, '>');
+        }
+        if (step != GO_ON) return step;
+    }
+}
+
+PyDoc_STRVAR(scan_doc,
+"scan(body, start, token, decode, hrefs_most, others_most)\n--\n\n"
+"Read a UTF-8 page from byte `start` on; None if that takes a tree.\n\n"
+"`token` is the crawler's own, in lower case; `decode` gives the text of a value with unusual character references, or\n"
+"None. The answer is (hrefs, rels, base, titles, metas, links, has_password_field).");
+
+static PyObject *scan(PyObject *module, PyObject *args)
+{
+    Py_buffer body, token;
+    Py_ssize_t start;
+    Scan scan = {0};
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y*ny*Onn", &body, &start, &token, &scan.decode, &scan.hrefs_most, &scan.others_left))
+        return NULL;
+    PyObject *result = NULL;
+    if (start < 0 || start > body.len) {
+        PyErr_SetString(PyExc_ValueError, "start lies outside the body");
+        goto released;
+    }
+    scan.at = (const byte *)body.buf + start;
+    scan.end = (const byte *)body.buf + body.len;
+    scan.token = token.buf;
+    scan.token_size = token.len;
+    scan.hrefs = PyList_New(0);
+    scan.rels = PyList_New(0);
+    scan.titles = PyList_New(0);
+    scan.metas = PyList_New(0);
+    scan.links = PyList_New(0);
+    if (scan.hrefs && scan.rels && scan.titles && scan.metas && scan.links) {
+        enum step step = scan_page(&scan);
+        if (step == NEEDS_TREE)
+            result = Py_NewRef(Py_None);
+        else if (step == END_OF_PAGE)
+            result = Py_BuildValue("(OOOOOOO)", scan.hrefs, scan.rels, scan.base != NULL ? scan.base : Py_None,
+                                   scan.titles, scan.metas, scan.links, scan.has_password_field ? Py_True : Py_False);
+    }
+    Py_XDECREF(scan.hrefs);
+    Py_XDECREF(scan.rels);
+    Py_XDECREF(scan.base);
+    Py_XDECREF(scan.titles);
+    Py_XDECREF(scan.metas);
+    Py_XDECREF(scan.links);
+released:
+    PyBuffer_Release(&body);
+    PyBuffer_Release(&token);
+    return result;
+}
+
+static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, scan_doc}, {NULL, NULL, 0, NULL}};
+
+static PyModuleDef_Slot slots[] = {{0, NULL}};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "comity.extract._html_scan",
+    .m_doc = "Read links and head of an HTML page without building its tree.",
+    .m_size = 0,
+    .m_methods = methods,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__html_scan(void) { return PyModuleDef_Init(&definition); }

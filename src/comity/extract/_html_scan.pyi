@@ -1,0 +1,23 @@
+from collections.abc import Callable
+
+Scanned = tuple[
+    list[str],
+    list[tuple[int, str]],
+    str | None,
+    list[str],
+    list[tuple[str | None, str | None, str | None]],
+    list[tuple[str, str | None, int]],
+    bool,
+]
+"""Links as written; place and rel of those that say one; base; titles; name, http-equiv and content of metas; rel and
+href of link elements, with the number of links before them; whether there is a password field."""
+
+def scan(
+    body: bytes,
+    start: int,
+    token: bytes,
+    decode: Callable[[str], str | None],
+    hrefs_most: int,
+    others_most: int,
+    /,
+) -> Scanned | None: ...
