@@ -37,6 +37,7 @@ case "$*" in
 esac
 """
 USELESS_PYTHON = "#!/bin/sh\nexit 1\n"
+IN_C = "src/comity/extract/_html_scan.c"
 WHOLE_RUNTIME = ["venv", "install requirements.lock", "install comity"]
 
 
@@ -55,7 +56,8 @@ class Tree:
         self.programs = root / "bin"
         self.folder.mkdir()
         shutil.copy(REPOSITORY / "Makefile", self.folder)
-        for name in ("requirements.lock", "requirements-dev.lock", "pyproject.toml"):
+        (self.folder / "src/comity/extract").mkdir(parents=True)
+        for name in ("requirements.lock", "requirements-dev.lock", "pyproject.toml", "hatch_build.py", IN_C):
             (self.folder / name).write_text(f"# {name}\n")
         write_program(self.programs / "python3.11", PRETENDED_PYTHON)
 
@@ -119,7 +121,7 @@ def test_the_development_environment_serves_the_runtime_too(tree: Tree) -> None:
     assert tree.calls_of("runtime") == []
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "pyproject.toml"])
+@pytest.mark.parametrize("name", ["requirements.lock", "pyproject.toml", IN_C])
 def test_a_change_is_installed_without_starting_over(tree: Tree, name: str) -> None:
     tree.calls_of("runtime")
     path = tree.folder / name
@@ -162,10 +164,26 @@ def test_several_makes_at_once_set_up_once(tree: Tree) -> None:
     assert tree.calls_file.read_text().splitlines() == WHOLE_RUNTIME
 
 
+def test_a_python_built_with_optimizations_is_preferred(tree: Tree) -> None:
+    slow = PRETENDED_PYTHON.replace('case "$*" in', 'case "$*" in\n*--enable-optimizations*)\n    exit 1 ;;')
+    quick = PRETENDED_PYTHON.replace("echo venv", "echo quick")
+    assert slow != PRETENDED_PYTHON != quick
+    write_program(tree.programs / "python3.11", slow)
+    for name in ("python3.12", "python3.13", "python3"):
+        write_program(tree.programs / name, USELESS_PYTHON)
+    write_program(tree.programs / "of the system", quick)
+    of_the_system = f"SYSTEM_PYTHON={tree.programs / 'of the system'}"
+    assert tree.calls_of("runtime", of_the_system)[0] == "quick"
+    shutil.rmtree(tree.folder / ".venv")
+    assert tree.calls_of("runtime", "SYSTEM_PYTHON=/nowhere/python3")[0] == "venv"
+    shutil.rmtree(tree.folder / ".venv")
+    assert tree.calls_of("runtime", "PYTHON=python3.11", of_the_system)[0] == "venv"
+
+
 def test_without_a_usable_python_one_line_says_what_to_install(tree: Tree) -> None:
     for name in ("python3.11", "python3.12", "python3.13", "python3"):
         write_program(tree.programs / name, USELESS_PYTHON)
-    code, _, complaints = tree.make("crawl")
+    code, _, complaints = tree.make("crawl", "SYSTEM_PYTHON=/nowhere/python3")
     assert code != 0
     ours = [line for line in complaints.splitlines() if line.startswith("comity: ")]
     assert len(ours) == 1
