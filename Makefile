@@ -11,7 +11,6 @@ SHELL := /bin/sh
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 PYTHON ?=
-SYSTEM_PYTHON ?= /usr/bin/python3
 URL ?=
 ARGS ?=
 ONLY ?= [!_]*
@@ -131,22 +130,15 @@ define functions
 	PYTHON=$(call quoted,$(value PYTHON))
 	fail() { echo "comity: $$*" >&2; exit 1; }
 	usable() { "$$1" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
-	# Distributions build their Python with profiles, without saying so; version managers mostly do not, and a crawl then
-	# takes a fifth more CPU.
-	optimized() { "$$1" -c 'import sys, sysconfig; sys.exit(sys.base_prefix != "/usr" and "--enable-optimizations" not in sysconfig.get_config_var("CONFIG_ARGS"))' >/dev/null 2>&1; }
 	choose_python() {
 		if [ -n "$$PYTHON" ]; then
 			usable "$$PYTHON" || fail "PYTHON=$$PYTHON cannot be used: it must be Python 3.11 or newer with venv and ensurepip."
 			echo "$$PYTHON"
 			return
 		fi
-		first=
-		for candidate in python3.11 python3.12 python3.13 python3 $(call quoted,$(SYSTEM_PYTHON)); do
-			usable "$$candidate" || continue
-			if optimized "$$candidate"; then echo "$$candidate"; return; fi
-			first=$${first:-$$candidate}
+		for candidate in python3.11 python3.12 python3.13 python3; do
+			if usable "$$candidate"; then echo "$$candidate"; return; fi
 		done
-		if [ -n "$$first" ]; then echo "$$first"; return; fi
 		fail 'no Python 3.11 or newer with venv was found; install one (Debian, Ubuntu: apt install python3 python3-venv) or name it: make PYTHON=/path/to/python3'
 	}
 	lock_of() { if [ "$$1" = dev ]; then echo requirements-dev.lock; else echo requirements.lock; fi; }

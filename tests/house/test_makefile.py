@@ -164,26 +164,10 @@ def test_several_makes_at_once_set_up_once(tree: Tree) -> None:
     assert tree.calls_file.read_text().splitlines() == WHOLE_RUNTIME
 
 
-def test_a_python_built_with_optimizations_is_preferred(tree: Tree) -> None:
-    slow = PRETENDED_PYTHON.replace('case "$*" in', 'case "$*" in\n*--enable-optimizations*)\n    exit 1 ;;')
-    quick = PRETENDED_PYTHON.replace("echo venv", "echo quick")
-    assert slow != PRETENDED_PYTHON != quick
-    write_program(tree.programs / "python3.11", slow)
-    for name in ("python3.12", "python3.13", "python3"):
-        write_program(tree.programs / name, USELESS_PYTHON)
-    write_program(tree.programs / "of the system", quick)
-    of_the_system = f"SYSTEM_PYTHON={tree.programs / 'of the system'}"
-    assert tree.calls_of("runtime", of_the_system)[0] == "quick"
-    shutil.rmtree(tree.folder / ".venv")
-    assert tree.calls_of("runtime", "SYSTEM_PYTHON=/nowhere/python3")[0] == "venv"
-    shutil.rmtree(tree.folder / ".venv")
-    assert tree.calls_of("runtime", "PYTHON=python3.11", of_the_system)[0] == "venv"
-
-
 def test_without_a_usable_python_one_line_says_what_to_install(tree: Tree) -> None:
     for name in ("python3.11", "python3.12", "python3.13", "python3"):
         write_program(tree.programs / name, USELESS_PYTHON)
-    code, _, complaints = tree.make("crawl", "SYSTEM_PYTHON=/nowhere/python3")
+    code, _, complaints = tree.make("crawl")
     assert code != 0
     ours = [line for line in complaints.splitlines() if line.startswith("comity: ")]
     assert len(ours) == 1
