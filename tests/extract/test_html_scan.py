@@ -38,8 +38,8 @@ def from_tree(body: bytes, content_type: str | None = UTF_8) -> HtmlPage:
 def agrees(body: bytes) -> bool:
     """Whether a page is left to the tree, or read as the tree has it.
 
-    A link that stands in a table but in no cell is moved before the table by the HTML rules, so only the order of
-    links, and with it which of several next pages is the first, may differ in a page with such tables.
+    What stands in a table but in no cell is moved before the table by the HTML rules, so only the order of links and of
+    metas, and with it which of several next pages is the first, may differ in a page with such tables.
     """
     page = scanned(body)
     if page is None:
@@ -47,6 +47,8 @@ def agrees(body: bytes) -> bool:
     tree = from_tree(body)
     if b"<table" in body and sorted(page.links) == sorted(tree.links):
         page = page._replace(links=tree.links, next_href=tree.next_href)
+        if sorted(page.meta_robots) == sorted(tree.meta_robots):
+            page = page._replace(meta_robots=tree.meta_robots)
     return page == tree
 
 

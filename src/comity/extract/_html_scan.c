@@ -18,6 +18,7 @@ typedef unsigned char byte;
 #define NAME_MOST 16          /* longer names of elements and attributes are none that matter here */
 #define FOREIGN_DEPTH_MOST 64 /* deeper SVG is left to the tree */
 #define TITLES_MOST 8
+#define HREF_MOST 4096        /* MAX_HREF_CHARACTERS in html.py */
 #define ODD_VALUES_MOST 200   /* values that Python decodes; more are left to the tree */
 
 enum kind {
@@ -40,7 +41,7 @@ typedef struct {
     const byte *at, *end;
     PyObject *decode;           /* decodes a value with unusual character references */
     PyObject *hrefs, *rels, *base, *titles, *metas, *links;
-    int has_password_field, odd_values;
+    int has_password_field, odd_values, is_trimmed, has_anchor;
     int noscripts, is_in_select, has_template;
     Py_ssize_t hrefs_most, others_left;
     const byte *token;
@@ -302,12 +303,27 @@ static PyObject *text_or_none(Scan *scan, Value value)
     return text_of(scan, value);
 }
 
+/* Whether a text is not empty, printable ASCII, without a blank, and no longer than an address can be. */
+static int is_printable(PyObject *text)
+{
+    Py_ssize_t size = PyUnicode_GET_LENGTH(text);
+    if (size == 0 || size > HREF_MOST || !PyUnicode_IS_COMPACT_ASCII(text)) return 0;
+    const byte *at = PyUnicode_1BYTE_DATA(text);
+    for (Py_ssize_t i = 0; i < size; i++)
+        if (at[i] <= ' ' || at[i] > '~') return 0;
+    return 1;
+}
+
 static enum step take_link_out(Scan *scan, Attributes *attributes)
 {
     if (attributes->href.start == NULL) return GO_ON;
     Py_ssize_t place = PyList_GET_SIZE(scan->hrefs);
     if (place >= scan->hrefs_most) return NEEDS_TREE;
-    enum step step = append(scan->hrefs, text_of(scan, attributes->href));
+    PyObject *href = text_of(scan, attributes->href);
+    if (href == NULL) return unknown();
+    scan->is_trimmed &= is_printable(href);
+    scan->has_anchor |= PyUnicode_GET_LENGTH(href) > 0 && PyUnicode_READ_CHAR(href, 0) == '#';
+    enum step step = append(scan->hrefs, href);
     if (step != GO_ON || attributes->rel.size == 0) return step;
     if (!CONTAINS(attributes->rel, "nofollow") && !CONTAINS(attributes->rel, "next") && !is_odd(attributes->rel)) return GO_ON;
     PyObject *rel = text_of(scan, attributes->rel);
@@ -581,7 +597,8 @@ PyDoc_STRVAR(scan_doc,
 "scan(body, start, token, decode, hrefs_most, others_most)\n--\n\n"
 "Read a UTF-8 page from byte `start` on; None if that takes a tree.\n\n"
 "`token` is the crawler's own, in lower case; `decode` gives the text of a value with unusual character references, or\n"
-"None. The answer is (hrefs, rels, base, titles, metas, links, has_password_field).");
+"None. The answer is (hrefs, whether all of them are printable ASCII without blanks, whether one begins with #, rels,\n"
+"base, titles, metas, links, has_password_field).");
 
 static PyObject *scan(PyObject *module, PyObject *args)
 {
@@ -598,6 +615,7 @@ static PyObject *scan(PyObject *module, PyObject *args)
     }
     scan.at = (const byte *)body.buf + start;
     scan.end = (const byte *)body.buf + body.len;
+    scan.is_trimmed = 1;
     scan.token = token.buf;
     scan.token_size = token.len;
     scan.hrefs = PyList_New(0);
@@ -610,8 +628,10 @@ static PyObject *scan(PyObject *module, PyObject *args)
         if (step == NEEDS_TREE)
             result = Py_NewRef(Py_None);
         else if (step == END_OF_PAGE)
-            result = Py_BuildValue("(OOOOOOO)", scan.hrefs, scan.rels, scan.base != NULL ? scan.base : Py_None,
-                                   scan.titles, scan.metas, scan.links, scan.has_password_field ? Py_True : Py_False);
+            result = Py_BuildValue("(OOOOOOOOO)", scan.hrefs, scan.is_trimmed ? Py_True : Py_False,
+                                   scan.has_anchor ? Py_True : Py_False, scan.rels,
+                                   scan.base != NULL ? scan.base : Py_None, scan.titles, scan.metas, scan.links,
+                                   scan.has_password_field ? Py_True : Py_False);
     }
     Py_XDECREF(scan.hrefs);
     Py_XDECREF(scan.rels);

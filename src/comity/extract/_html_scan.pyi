@@ -2,6 +2,8 @@ from collections.abc import Callable
 
 Scanned = tuple[
     list[str],
+    bool,
+    bool,
     list[tuple[int, str]],
     str | None,
     list[str],
@@ -9,8 +11,9 @@ Scanned = tuple[
     list[tuple[str, str | None, int]],
     bool,
 ]
-"""Links as written; place and rel of those that say one; base; titles; name, http-equiv and content of metas; rel and
-href of link elements, with the number of links before them; whether there is a password field."""
+"""Links as written, whether all are printable ASCII without blanks, and whether one begins with #; place and rel of
+links; base; titles; name, http-equiv and content of metas; rel and href of link elements, with the number of links
+before them; whether there is a password field."""
 
 def scan(
     body: bytes,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
@@ -29,6 +29,7 @@ from comity.rules.user_agent import agent_token as own_token
 if TYPE_CHECKING:
     from comity.extract._html_scan import Scanned
 
+_scan: Callable[[bytes, int, bytes, Callable[[str], str | None], int, int], Scanned | None] | None
 try:
     from comity.extract._html_scan import scan as _scan
 except ImportError:  # installed where there was no C compiler
@@ -287,7 +288,7 @@ class _Reader:
 
     def read_scanned(self, found: Scanned) -> None:
         """Take what was read without a tree; it is in document order, too."""
-        hrefs, rels, base, titles, metas, links, self.has_password_field = found
+        hrefs, is_trimmed, has_anchor, rels, base, titles, metas, links, self.has_password_field = found
         if base is not None:
             self.base_href = self._address(base)
         for title in titles:
@@ -296,14 +297,18 @@ class _Reader:
         for name, http_equiv, content in metas:
             self._take_meta(name, http_equiv, content or "", is_aside=False)
         nofollowed: list[str] = []
-        nexts = [(place, rel, href) for rel, href, place in links]
+        nexts: list[tuple[float, str, str | None]] = [(place, rel, href) for rel, href, place in links]
         for place, rel in rels:
             said = rel.lower()
             self._take_rel(said, hrefs[place], nofollowed)
             nexts.append((place + 0.5, said, hrefs[place]))  # after the links that stand before it
         for rel, href, _place in links:
             self._take_link(rel.lower(), href or "")
-        self._take_hrefs(hrefs)
+        if is_trimmed:
+            self._is_trimmed = True
+            self._keep(dict.fromkeys([href for href in hrefs if href[0] != "#"] if has_anchor else hrefs))
+        else:
+            self._take_hrefs(hrefs)
         if self.has_next_link:
             self.next_href = self._first_next((rel, href) for _place, rel, href in sorted(nexts, key=_by_place))
         if nofollowed:
@@ -332,6 +337,9 @@ class _Reader:
             links = dict.fromkeys(href for href in trimmed if href and href[0] != "#")
         elif "|#" in written:
             links = dict.fromkeys([href for href in links if href[0] != "#"])
+        self._keep(links)
+
+    def _keep(self, links: dict[str, None]) -> None:
         self.links = links
         if len(links) > MAX_LINKS:
             self.limits.add(PageLimit.LINKS)
