@@ -11,8 +11,7 @@ import typer
 
 from comity.doors.cli.help_text import command, group
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, read_invocation
-from comity.doors.cli.output import Cell, counted, write_json, write_line, write_pairs
-from comity.doors.cli.progress_bars import ProgressBars
+from comity.doors.cli.output import Cell, ProgressBars, counted, write_json, write_line, write_pairs
 from comity.model.errors import BadInput, NotFound
 
 if TYPE_CHECKING:

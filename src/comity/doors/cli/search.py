@@ -362,7 +362,7 @@ def _next_attempt(found: OutboxStatus) -> str:
 
 
 def _rebuild(invocation: Invocation) -> None:
-    from comity.doors.cli.progress_bars import ProgressBars
+    from comity.doors.cli.output import ProgressBars
 
     with invocation.open_existing() as opened, ProgressBars() as bars:
         shows: dict[int, Any] = {}

@@ -13,8 +13,7 @@ import typer
 
 from comity.doors.cli.help_text import command, group
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, checked_text, read_invocation
-from comity.doors.cli.output import Cell, counted, note, visible, write_json, write_line
-from comity.doors.cli.progress_bars import ProgressBars
+from comity.doors.cli.output import Cell, ProgressBars, counted, note, visible, write_json, write_line
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:

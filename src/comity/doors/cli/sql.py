@@ -14,11 +14,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from comity.doors.cli.csv_output import check_one_format
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import EVERYWHERE, JsonOption, read_invocation
-from comity.doors.cli.output import Cell, Column, Row, counted, note, write_as_is, write_json, write_line, write_table
-from comity.doors.cli.progress_bars import ProgressBars
+from comity.doors.cli.output import (
+    Cell,
+    Column,
+    ProgressBars,
+    Row,
+    check_one_format,
+    counted,
+    note,
+    write_as_is,
+    write_json,
+    write_line,
+    write_table,
+)
 from comity.model.errors import BadInput, ComityError
 
 if TYPE_CHECKING:
