@@ -169,7 +169,7 @@ def _load_from_redis(invocation: Invocation, key: str, source: str | None, *, sk
         raise BadInput("--from-redis needs a Redis: set COMITY_SEEDS_REDIS_URL or COMITY_REDIS_URL")
     if not source.isprintable():
         raise BadInput("--from-redis: the key contains invisible characters")
-    from comity.operate.seed_set import SeedSet, load_seed_set
+    from comity.operate.seeds import SeedSet, load_seed_set
 
     with closing(SeedSet(url, key)) as seeds:
         count = len(seeds)
