@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from comity.run.failures import Failure, describe_failure
+from comity.run.remedies import Failure, describe_failure
 from comity.run.runtime import event_loop_runner, tune_gc
 from comity.run.settings_in_force import setting_variables
 from comity.settings import read_settings

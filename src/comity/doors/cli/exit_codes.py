@@ -17,7 +17,7 @@ import typer
 from comity.doors.cli.help_text import PlainHelpGroup
 from comity.doors.cli.output import visible
 from comity.model.errors import BadInput
-from comity.run.failures import Failure, describe_failure
+from comity.run.remedies import Failure, describe_failure
 from comity.run.signals import INTERRUPTED
 
 OUTPUT_CLOSED: Final = 141

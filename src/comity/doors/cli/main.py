@@ -26,7 +26,7 @@ from comity.run.signals import cancel_exit
 COMMANDS: Final = {
     "serve": "serve",
     "crawl": "crawl.command",
-    "demo": "demo",
+    "demo": "crawl.command",
     "work": "work",
     "audit": "audit.commands",
     "sql": "sql",

@@ -32,7 +32,7 @@ from comity.run.crawl.sites import (
 )
 from comity.run.crawl.supervisor import SharedCrawl, supervised
 from comity.run.crawl.view import CrawlObserver
-from comity.run.failures import describe_failure
+from comity.run.remedies import describe_failure
 from comity.settings import read_settings
 from comity.store.target import read_target
 

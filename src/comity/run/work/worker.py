@@ -38,7 +38,7 @@ from comity.walk.crawl.progress import RunSummary
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.run.child_process import ParentChannel
-    from comity.run.failures import Failure
+    from comity.run.remedies import Failure
     from comity.settings import Settings
     from comity.telemetry.logs import Log
     from comity.telemetry.meter import Meter
