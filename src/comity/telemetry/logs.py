@@ -15,7 +15,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from comity.model.wording import counted as counted
 from comity.telemetry.events import Event, Level
 
 _PASSWORD: Final = re.compile(r"(?<=://)([^/\s:@]*):[^/\s]*@")

@@ -26,15 +26,12 @@ import typer
 
 from comity.doors.schemas import iso_time
 from comity.model.errors import BadInput
-from comity.model.wording import counted
 from comity.rules.csv_rows import CsvValue, csv_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from comity.doors.schemas.base import Schema
-
-__all__ = ["Cell", "Column", "Row", "counted"]
 
 # Replacements for terminals without these characters.
 _PLAINER: Final = {

@@ -24,7 +24,6 @@ from comity.doors.cli.output import (
     CsvOption,
     Row,
     check_one_format,
-    counted,
     is_terminal,
     note,
     render_time,
@@ -35,6 +34,7 @@ from comity.doors.cli.output import (
     write_table,
 )
 from comity.model.errors import BadInput, NotFound
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from comity.rules.takedown import Takedowns

@@ -17,8 +17,9 @@ import typer
 
 from comity.doors.cli.help_text import PlainHelpCommand, command
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_number, read_invocation
-from comity.doors.cli.output import Cell, counted, json_line, note, render_time, write_json, write_line, write_pairs
+from comity.doors.cli.output import Cell, json_line, note, render_time, write_json, write_line, write_pairs
 from comity.model.errors import BadInput, SearchUnavailable
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from uuid import UUID

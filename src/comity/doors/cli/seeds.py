@@ -13,8 +13,9 @@ import typer
 
 from comity.doors.cli.help_text import command, group
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, checked_text, read_invocation
-from comity.doors.cli.output import Cell, ProgressBars, counted, note, visible, write_json, write_line
+from comity.doors.cli.output import Cell, ProgressBars, note, visible, write_json, write_line
 from comity.model.errors import BadInput
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from comity.operate.seeds import CheckedSeeds, SeedReport

@@ -22,7 +22,6 @@ from comity.doors.cli.output import (
     ProgressBars,
     Row,
     check_one_format,
-    counted,
     note,
     write_as_is,
     write_json,
@@ -30,6 +29,7 @@ from comity.doors.cli.output import (
     write_table,
 )
 from comity.model.errors import BadInput, ComityError
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from comity.doors.sql.connection import SqlConnection

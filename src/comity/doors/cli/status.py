@@ -19,7 +19,6 @@ from comity.doors.cli.output import (
     Cell,
     Column,
     Row,
-    counted,
     is_terminal,
     render_time,
     table_lines,
@@ -29,6 +28,7 @@ from comity.doors.cli.output import (
 )
 from comity.model.errors import BadInput, StateUnavailable
 from comity.model.run import sentence_of
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from comity.assemble import State

@@ -15,13 +15,13 @@ from comity.doors.cli.output import (
     Row,
     check_one_format,
     column_names,
-    counted,
     render_time,
     write_csv,
     write_json,
     write_line,
     write_table,
 )
+from comity.model.wording import counted
 
 EntriesArgument = Annotated[
     list[str],

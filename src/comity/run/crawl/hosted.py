@@ -161,7 +161,7 @@ class _Hosted:
             self.crawl.stop(detail)
 
 
-class Worker(Protocol):
+class PausableWorker(Protocol):
     """The worker of this process, which gives way to the crawls that an operator starts."""
 
     async def pause(self) -> None:
@@ -179,7 +179,7 @@ class HostedCrawls:
         self._on_fault = on_fault
         self._runs: dict[UUID, _Hosted] = {}
         self._is_closed = False
-        self.worker: Worker | None = None
+        self.worker: PausableWorker | None = None
 
     @property
     def running(self) -> int:

@@ -18,18 +18,17 @@ from comity.assemble import REREAD_EVERY_S, open_state, read_request_options
 from comity.clock import SystemClock
 from comity.model.errors import BadInput, StateUnavailable
 from comity.model.run import EndReason
+from comity.model.wording import counted
 from comity.run.crawl.view import Visit, show_no_progress, visits_of
-from comity.run.logs import log_for, wait_logger
+from comity.run.logs import StoreLog, log_for, log_host, log_run, log_settings_warnings, log_start, wait_logger
 from comity.run.observe import observed
 from comity.run.queue import QUEUE_UPKEEP, WEBHOOKS
 from comity.run.remedies import CRAWL_ADVICE
 from comity.run.signals import FORCED_EXIT, INTERRUPTED, exit_in_time, stop_on_signals
-from comity.run.work.log import StoreLog, log_host, log_run, log_settings_warnings, log_start
 from comity.run.work.policies import PolicyWork
 from comity.store.sink import is_full
 from comity.store.target import read_target, try_folder
 from comity.telemetry import events, metrics
-from comity.telemetry.logs import counted
 from comity.upkeep.rescore import rescore, rescore_run
 from comity.upkeep.wake_hosts import end_cooldowns, follow_left_out, go_deeper, lift_refusals
 from comity.walk.crawl.hooks import CrawlHooks, Duty, HostShare

@@ -22,7 +22,6 @@ from comity.doors.cli.output import (
     Row,
     check_one_format,
     column_names,
-    counted,
     note,
     render_time,
     visible,
@@ -32,6 +31,7 @@ from comity.doors.cli.output import (
     write_table,
 )
 from comity.model.host import HostStatus
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from comity.reports.backfill import BackfillReport, SourceRead

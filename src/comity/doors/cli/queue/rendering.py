@@ -13,7 +13,6 @@ from comity.doors.cli.output import (
     Column,
     Row,
     column_names,
-    counted,
     note,
     render_time,
     write_csv,
@@ -22,6 +21,7 @@ from comity.doors.cli.output import (
     write_table,
 )
 from comity.model.errors import BadInput
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from comity.doors.cli.options import Invocation

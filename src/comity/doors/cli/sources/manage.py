@@ -28,7 +28,6 @@ from comity.doors.cli.output import (
     CsvOption,
     check_one_format,
     column_names,
-    counted,
     note,
     write_csv,
     write_json,
@@ -37,6 +36,7 @@ from comity.doors.cli.output import (
 from comity.doors.cli.sources import app
 from comity.doors.cli.sources.rendering import source_document, write_import, write_source, write_sources
 from comity.model.errors import BadInput
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from comity.assemble import State

@@ -6,17 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from comity.doors.cli.output import (
-    Cell,
-    Column,
-    Row,
-    counted,
-    json_line,
-    render_time,
-    write_line,
-    write_pairs,
-    write_table,
-)
+from comity.doors.cli.output import Cell, Column, Row, json_line, render_time, write_line, write_pairs, write_table
+from comity.model.wording import counted
 from comity.telemetry import events
 from comity.telemetry.events import Level
 
