@@ -1,8 +1,8 @@
 """Fill `domains` from what older crawls left: their fetches, and the images they stored.
 
-The log is read once, in batches; every host's sums are then held against its row. A host without a row gets one, as it
-was left; a row keeps everything but counters that the evidence proves too low. Interrupted, it goes on where it
-stopped; done twice, the second time changes nothing.
+The log is read once, in batches; every host's sums are then compared with its row. A host without a row gets one, as it
+was left; a row keeps everything but counters that the evidence proves too low. An interrupted backfill continues where
+it stopped; a second one changes nothing.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def backfill(
 
 
 class _DryRun:
-    """Stands in for the database in a dry run: one connection, whose temporary tables are all that is written."""
+    """Replaces the database in a dry run: one connection, whose temporary tables are all that is written."""
 
     def __init__(self, connection: Connection, now: Callable[[Clock], datetime | None]) -> None:
         self._connection = connection

@@ -106,7 +106,7 @@ class ChildProcess:
         return code
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the process."""
         with suppress(ProcessLookupError):
             os.kill(self._process.pid, signal.SIGKILL)
 
@@ -141,7 +141,7 @@ class ParentChannel:
         os.dup2(2, 1)  # what a library prints must not mix with the messages
 
     async def connect(self) -> None:
-        """Begin to read orders."""
+        """Start to read orders."""
         loop = asyncio.get_running_loop()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(self._reader), sys.stdin)
 

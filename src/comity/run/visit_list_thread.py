@@ -41,11 +41,11 @@ class VisitListThread:
         self._failure: BaseException | None = None
 
     def start(self) -> None:
-        """Begin, or go on with what an earlier process left."""
+        """Start, or continue what an earlier process left."""
         self._thread.start()
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait for the end, at most so long."""
+        """Wait for the end, but not longer than the timeout."""
         return self._is_done.wait(timeout_s)
 
     def stop(self) -> None:
@@ -111,7 +111,7 @@ class VisitListThread:
     async def _wait_for_any(self, state: State, hosts: Collection[str], gives_up_at: float) -> bool:
         """Wait until one of these hosts can be leased, or `stop` is called; False if that takes too long.
 
-        A crawl that is started in vain would be a run of its own in the state.
+        A crawl that is started for nothing would be stored as a run.
         """
         leases = state.leases()
         self.waits_for = tuple(sorted(hosts))

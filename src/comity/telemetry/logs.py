@@ -39,7 +39,7 @@ class Log:
         return level >= self._level
 
     def emit(self, event: Event, message: str, level: Level | None = None, **fields: Any) -> None:
-        """Tell an event, if it matters enough."""
+        """Log an event, unless its level is too low."""
         wanted = event.level if level is None else level
         if wanted < self._level:
             return

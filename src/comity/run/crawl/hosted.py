@@ -162,13 +162,13 @@ class _Hosted:
 
 
 class PausableWorker(Protocol):
-    """The worker of this process, which gives way to the crawls that an operator starts."""
+    """The worker of this process, which pauses for the crawls that an operator starts."""
 
     async def pause(self) -> None:
         """Release every host, and take none until `resume`."""
 
     def resume(self) -> None:
-        """Go on."""
+        """Continue."""
 
 
 class HostedCrawls:
