@@ -44,7 +44,7 @@ _Ranked = tuple[bytes, int | None]
 
 @dataclass(frozen=True, slots=True)
 class SeedReport:
-    """What became of a list of seeds; `taken_down` names the hosts and URLs that were left out."""
+    """The result of adding a list of seeds; `taken_down` names the hosts and URLs that were left out."""
 
     hosts_given: int = 0
     hosts_new: int = 0
@@ -91,7 +91,7 @@ def add_seed_batches(
 ) -> SeedReport:
     """The same for a list that is too long to hold in memory; still one transaction.
 
-    A host that stands in two batches is counted in both, and is new in the first only.
+    A host in two batches is counted in both, but is new only in the first.
     """
     now = clock.now()
     chosen_weights = weights or PriorityWeights()

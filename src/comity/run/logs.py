@@ -115,7 +115,7 @@ class StoreLog:
         self._full_at: float | None = None  # since when pages wait for disk space
 
     def check_frontier(self, state: State) -> None:
-        """Raise for a frontier that can never work, before a host is leased in vain; log one that does not answer."""
+        """Raise if the frontier can never work, before a host is leased for nothing; log if it does not answer."""
         try:
             state.frontier.prepare_hosts(())
             is_blank = state.frontier.is_blank()

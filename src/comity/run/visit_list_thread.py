@@ -132,9 +132,9 @@ class VisitListThread:
 
 
 def hosts_held_elsewhere(summary: RunSummary, left: Collection[str] = ()) -> set[str]:
-    """Hosts that other processes hold or took over, and of those that are left, also those whose turn did not come.
+    """Hosts that other processes hold or took over, and those of the rest that were not started.
 
-    A host that was put off, for example because it asked for that, is none of them: to wait for its lease is in vain.
+    A host that was postponed, for example at its own request, is not among them: waiting for its lease is no use.
     """
     why = {each.host: each.code for each in summary.idle} | {line.host: line.code for line in summary.hosts}
     held = {host for host, code in why.items() if code in (EndReason.HELD_ELSEWHERE, EndReason.LEASE_LOST)}

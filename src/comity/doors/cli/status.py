@@ -317,7 +317,7 @@ def _pace(part: Throughput) -> str:
 
 
 def as_text(lines: Iterable[Sequence[Cell]], height: int) -> Any:
-    """The lines for a screen of so many lines; the last line says how many are left out."""
+    """The lines that fit a screen of this height; the last one says how many are left out."""
     from rich.text import Text
 
     rows = list(lines)

@@ -205,7 +205,7 @@ class AuditRun(VisitListThread):
         write_info(self.folder, self.info, AuditRuns(visits.list_id, tuple(self._run_ids)))
 
     async def _crawl_until_done(self, state: State, visits: VisitList) -> tuple[EndReason, str]:
-        """Crawl the site until it is done, a budget is spent or `stop` is called; gives how it ended."""
+        """Crawl the site until it is done, a budget is spent or `stop` is called; returns how it ended."""
         hosts = {self.plan.start.host} | set(hosts_to_visit(state.database, visits))
         gives_up_at = monotonic() + WAIT_FOR_HOSTS_S
         for _round in range(_MOST_ROUNDS):

@@ -115,7 +115,7 @@ _AMOUNTS: Final = frozenset({"max_pages", "max_minutes", "max_depth"})
 def limits_of(order: CrawlOrder, settings: Settings) -> frozenset[str]:
     """The choices by which a crawl visits less than a worker with the settings of the server would.
 
-    Where there are any, workers leave its hosts alone, during the crawl and after it: they would go on past the limits.
+    Where there are any, workers leave its hosts alone, during the crawl and after it: they would exceed the limits.
     """
     limits = {"under"} if order.under else set()
     for name, chosen in order.choices.items():

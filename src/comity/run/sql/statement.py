@@ -181,7 +181,7 @@ class StatementRun(VisitListThread):
         note_path(part).unlink(missing_ok=True)
 
     def elapsed_ms(self, urls: Sequence[str]) -> dict[str, int]:
-        """How long the last visits of URLs took, each given once; the state knows those of dead processes."""
+        """How long the last visits of URLs took, each returned once; the state knows those of dead processes."""
         found = {url: took for url in urls if (took := self._elapsed_ms.pop(url, None)) is not None}
         if len(found) < len(urls) and self._state is not None:
             keys = {web_address(url).key: url for url in urls if url not in found}
@@ -325,7 +325,7 @@ class StatementRun(VisitListThread):
         return summary
 
     def _paced(self, open_store: Callable[[], PageSink]) -> PageSink:
-        """A store whose parts come while the crawl goes on."""
+        """A store that writes its parts while the crawl runs."""
         store = open_store()
         if isinstance(store, PageStore):
             store.pace(PartPace(_PART_BYTES, self._plan.batch_size, _PART_AGE_S))

@@ -265,7 +265,7 @@ def _piece_name(piece: Path | None) -> str:
 
 
 def _place(after: str | None, names: list[str]) -> tuple[int, int]:
-    """Where a search goes on; at the beginning where the part is gone."""
+    """Where a search continues: at the beginning if its part is gone."""
     name, _, offset = (after or "").rpartition(":")
     if after is None or name not in names or not offset.isascii() or not offset.isdecimal() or len(offset) > 12:
         return 0, 0

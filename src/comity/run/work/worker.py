@@ -159,7 +159,7 @@ class WorkerProcess:
         self.finish()
 
     def finish(self) -> None:
-        """The same without a limit of time: other parts of the process go on."""
+        """The same without a time limit, since other parts of the process continue."""
         self._worker.stop()
         if self._policies is not None:
             self._policies.stop()
@@ -355,7 +355,7 @@ class WorkerShift:
             self._running.stop()
 
     async def crawl(self, minutes: float) -> RunSummary:
-        """One run, of at most so many minutes."""
+        """One run, at most this long."""
         settings = self._state.settings.model_copy(update={"max_minutes": minutes})
         leases = self._state.leases()
         state = replace(self._state, settings=settings)
@@ -414,11 +414,11 @@ class Shift(Protocol):
         ...
 
     async def crawl(self, minutes: float) -> RunSummary:
-        """Crawl for so many minutes at most."""
+        """Crawl, at most for this many minutes."""
         ...
 
     def stop(self) -> None:
-        """Stop the run under way, if there is one."""
+        """Stop the current run, if there is one."""
         ...
 
 
@@ -477,7 +477,7 @@ class Worker:
         self._is_idle = False
 
     def stop(self) -> None:
-        """Finish what is under way and begin nothing more."""
+        """Finish what is in flight and start nothing more."""
         self._stopped.set()
         if self._shift is not None:
             self._shift.stop()

@@ -281,7 +281,7 @@ async def _watch(run: AuditRun, *, quiet: bool) -> None:
 
 
 async def _show(run: AuditRun) -> None:
-    """Show the progress of the crawl under way; an audit that goes on elsewhere has several, one after another."""
+    """Show the progress of the current crawl; an audit may make several crawls, one after another."""
     from comity.clock import SystemClock
     from comity.doors.cli.crawl.progress import ProgressLine, show_line
 
