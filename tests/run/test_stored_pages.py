@@ -13,7 +13,7 @@ import pytest
 from comity.model.errors import BadInput, NotFound
 from comity.run.stored_pages import client
 from comity.run.stored_pages.client import StoredPages, TooMuch
-from comity.run.stored_pages.questions import answer
+from comity.run.stored_pages.worker import answer
 from tests.store.light import nothing, page
 from tests.store.samples import FOLDER, store_all
 

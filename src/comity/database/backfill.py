@@ -1,9 +1,9 @@
 """Statements of a backfill: sum the log of older crawls by host, compare that with `domains`, raise its counters.
 
-The sums wait in work tables of their own, beside a note of how far the reading has come, so that an interrupted
-backfill goes on where it stopped. They are no part of the schema: made when a backfill begins, dropped when it is done;
-a dry run has temporary ones, which no other session sees. The log (`fetches` and `provenance`) is read in ranges of row
-numbers, or of names: however long it is, a statement looks at a bounded part of it.
+The sums are kept in work tables, with a note of how far the reading has come, so that an interrupted backfill continues
+where it stopped. They are not part of the schema: a backfill makes them when it begins and drops them when it is done;
+a dry run uses temporary ones, which no other session sees. The log (`fetches` and `provenance`) is read in ranges of
+row numbers, or of names, so a statement reads a bounded part of it however long it is.
 """
 
 from __future__ import annotations
@@ -127,9 +127,9 @@ spellings: Final = _KEPT.tables["backfill_spellings"]
 def begin(
     connection: Connection, token: str, notes: Mapping[str, Any], *, anew: bool, temporary: bool
 ) -> dict[str, Any] | None:
-    """Take a backfill over, and give its notes; or make the tables for a new one, with these notes, and give None.
+    """Take over an interrupted backfill and return its notes; or make the tables for a new one and return None.
 
-    One that stopped is gone on with if it began under the same `terms`; any other process finds the token changed.
+    An interrupted backfill is continued if it began with the same `terms`; its old process finds the token changed.
     """
     if not temporary:
         if connection.dialect.name == "postgresql":
@@ -145,7 +145,7 @@ def begin(
 
 
 def note(connection: Connection, token: str, notes: Mapping[str, Any]) -> bool:
-    """Write down how far we are; False, and nothing may be written, if another backfill took over or ended this one."""
+    """Store how far we are; False, and nothing may be written, if another backfill took over or ended this one."""
     if not inspect(connection).has_table(run.name):
         return False
     return connection.execute(update(run).where(run.c.token == token).values(notes=dict(notes))).rowcount == 1
@@ -157,7 +157,7 @@ def end(connection: Connection, *, temporary: bool) -> None:
 
 
 def undecided_after(connection: Connection, after: str, limit: int) -> Sequence[Row[Any]]:
-    """Hosts with sums that nothing was decided about yet, in the order of their names."""
+    """Hosts with sums that are not yet compared, ordered by name."""
     return connection.execute(
         select(staged).where(staged.c.result.is_(None), staged.c.host > after).order_by(staged.c.host).limit(limit)
     ).all()
@@ -166,7 +166,7 @@ def undecided_after(connection: Connection, after: str, limit: int) -> Sequence[
 def rows_of(
     connection: Connection, hosts: Collection[str], now: datetime | None, *, keep_still: bool
 ) -> dict[str, Any]:
-    """What the table says of hosts, locked until the transaction ends; rows that another process holds are missing."""
+    """The rows of hosts, locked until the transaction ends; rows that another process has locked are missing."""
     leased = func.coalesce(domains.c.claim_expires_at > instant(connection, now), False)
     columns: list[ColumnElement[Any]] = [
         domains.c[name] for name in ("id", "domain", "status", "claimed_by", "last_crawled_at", *COUNTERS)
@@ -201,7 +201,7 @@ def insert_hosts(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> s
 
 
 def raise_counters(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Set the counters, rates and times of rows that are kept still; nothing else of them is touched."""
+    """Set the counters, rates and times of rows that are locked; their other columns stay."""
     if rows:
         values: dict[str, Any] = {name: bindparam(f"new_{name}") for name in rows[0] if name != "id"}
         statement = update(domains).where(domains.c.id == bindparam("host_id"))
@@ -229,7 +229,7 @@ def score_hosts(connection: Connection, hosts: Collection[str], weights: Priorit
 
 
 def decide(connection: Connection, results: Mapping[str, tuple[str, str | None]]) -> None:
-    """Write down what became of hosts, with a remark."""
+    """Store the result for hosts, with a remark."""
     if results:
         statement = update(staged).where(staged.c.host == bindparam("name"))
         connection.execute(
@@ -366,7 +366,7 @@ def image_hosts_after(connection: Connection, after: str | None, limit: int | No
 
 
 def add_spellings(connection: Connection, kind: str, pairs: Iterable[tuple[str, str]]) -> None:
-    """Remember that a table calls a host so; kinds are `provenance` and `domains`."""
+    """Store how a table spells a host; kinds are `provenance` and `domains`."""
     rows = [{"kind": kind, "spelling": spelling, "host": host} for spelling, host in pairs]
     if rows:
         known = insert_into(connection, spellings).on_conflict_do_nothing(index_elements=["kind", "spelling"])
@@ -404,7 +404,7 @@ def set_images(connection: Connection, counted: Sequence[Any]) -> None:
 
 
 def forget_spellings(connection: Connection, kind: str) -> None:
-    """Forget how a table calls its hosts: it is looked at anew."""
+    """Forget how a table spells its hosts, so that it is read again."""
     connection.execute(delete(spellings).where(spellings.c.kind == kind))
 
 
@@ -430,13 +430,13 @@ def hosts_read(connection: Connection) -> Any:
 
 
 def results(connection: Connection) -> dict[str | None, int]:
-    """How many hosts came to what; None stands for those that were being written to all the time."""
+    """The number of hosts by result; None stands for hosts that were locked by other processes throughout."""
     counted = select(staged.c.result, func.count()).group_by(staged.c.result)
     return {row[0]: row[1] for row in connection.execute(counted)}
 
 
 def hosts_with(connection: Connection, result: str | None, limit: int) -> Sequence[Any]:
-    """Some of the hosts that came to one result, with the remark on each."""
+    """Some of the hosts with one result, with the remark on each."""
     which = staged.c.result.is_(None) if result is None else staged.c.result == result
     return connection.execute(
         select(staged.c.host, staged.c.detail).where(which).order_by(staged.c.host).limit(limit)

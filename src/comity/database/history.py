@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, func, select, text
 
 from comity.database.queue.tables import bots, crawl_jobs, webhooks
 from comity.database.sources.tables import crawl_logs, sources
-from comity.database.status_queries import FetchTimes
+from comity.database.status_queries import OUT_OF_ORDER, FetchTimes
 from comity.database.tables import fetches
 from comity.model.bot import BotStatus
 from comity.model.queue import JobStatus
 from comity.model.source import SourceStatus
 
-_OUT_OF_ORDER: Final = timedelta(minutes=2)  # by which a row may be older than those that were written with it
 _MOST_READ: Final = 2_000  # rows of an hour
 _STRETCHES: Final = 10  # of neighbouring rows, of which a larger hour is read
 _MOST_RUNS: Final = 50_000
@@ -38,8 +37,8 @@ class FetchHour(NamedTuple):
 
 def fetches_between(connection: Connection, times: FetchTimes, start: datetime, end: datetime) -> FetchHour:
     """The fetches of a stretch of time. Of very many, ten stretches of neighbouring rows stand for all."""
-    first = times.mark(start - _OUT_OF_ORDER).number
-    last = times.mark(end + _OUT_OF_ORDER).number
+    first = times.mark(start - OUT_OF_ORDER).number
+    last = times.mark(end + OUT_OF_ORDER).number
     rows = last - first
     if rows <= _MOST_READ:
         return _added_up(_read(connection, first, last, start, end), 1.0, is_exact=True)
@@ -114,7 +113,7 @@ def quarantined_bots(connection: Connection) -> int:
 
 
 def size_bytes(connection: Connection) -> int | None:
-    """The size of the database, where the server tells it; a file's size is the file system's to tell."""
+    """The size of the database as its server reports it; None for a file."""
     if connection.dialect.name != "postgresql":
         return None
     return int(connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one())

@@ -22,7 +22,7 @@ _LONGEST_S: Final = 10  # a look at the state is not worth more of a server's ti
 MOST_COUNTED: Final = 100_000  # rows that are added up one by one
 SAMPLED_ROWS: Final = 20_000
 # A page may have been fetched this much earlier than those whose rows were written with it.
-_OUT_OF_ORDER: Final = timedelta(minutes=2)
+OUT_OF_ORDER: Final = timedelta(minutes=2)
 
 
 class Estimate(NamedTuple):
@@ -221,7 +221,7 @@ def fetched_since(connection: Connection, since: datetime) -> tuple[list[FetchCo
     Of more than can be counted at once, the last ones are, and the others are taken to be like them.
     """
     times = FetchTimes(connection)
-    mark = times.mark(since - _OUT_OF_ORDER)
+    mark = times.mark(since - OUT_OF_ORDER)
     first = max(mark.number, mark.last - MOST_COUNTED)
     is_exact = first == mark.number
     statement = (

@@ -11,8 +11,6 @@ from uuid import UUID
 
 from comity.model.gate import DoorProfile
 
-LOCK_TTL_S: Final = 600
-MAX_RETRIES: Final = 3
 RETRY_BACKOFF_MINUTES: Final = 5
 LARGEST_PULL: Final = 100
 LONGEST_ERROR: Final = 4000

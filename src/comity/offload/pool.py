@@ -257,7 +257,7 @@ class Owner(Protocol):
     """Hears what becomes of a child."""
 
     def answered(self, child: ChildHandle, *, resident_bytes: int, is_spent: bool) -> bool:
-        """A request was answered; tells whether the child goes on."""
+        """A request was answered; returns whether the child continues."""
 
     def failed(self, child: ChildHandle, failure: Failure, detail: str) -> None:
         """The child took too long, died or made no sense."""
@@ -451,7 +451,7 @@ class ChildHandle:
         return self._owner.answered(self, resident_bytes=resident_bytes, is_spent=kind == OUT_OF_MEMORY)
 
     def _release(self, request: Request) -> None:
-        """Make a slot free again; the memory of a large body is given back to the system."""
+        """Make a slot free again; the memory of a large body is returned to the system."""
         size = len(request.body)
         if size > _KEPT_SLOT_BYTES and hasattr(mmap, "MADV_REMOVE"):
             self._memory.madvise(mmap.MADV_REMOVE, request.slot * self._slot_bytes, self._slot_bytes)

@@ -1,8 +1,8 @@
 """Fill `domains` from what older crawls left: their fetches, and the images they stored.
 
-The log is read once, in batches; every host's sums are then held against its row. A host without a row gets one, as it
-was left; a row keeps everything but counters that the evidence proves too low. Interrupted, it goes on where it
-stopped; done twice, the second time changes nothing.
+The log is read once, in batches; every host's sums are then compared with its row. A host without a row gets one, as it
+was left; a row keeps everything but counters that the evidence proves too low. An interrupted backfill continues where
+it stopped; a second one changes nothing.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def backfill(
     refresh_after: timedelta = REFRESH_AFTER,
     bars: Bars | None = None,
 ) -> BackfillReport:
-    """Fill the table of hosts and give the validation report.
+    """Fill the table of hosts and return the validation report.
 
     A dry run writes nothing. With `anew`, what an interrupted backfill had read is forgotten. `bars` makes a bar for a
     title and a total, and is called with how much is done.
@@ -65,7 +65,7 @@ def backfill(
 
 
 class _DryRun:
-    """Stands in for the database in a dry run: one connection, whose temporary tables are all that is written."""
+    """Replaces the database in a dry run: one connection, whose temporary tables are all that is written."""
 
     def __init__(self, connection: Connection, now: Callable[[Clock], datetime | None]) -> None:
         self._connection = connection
@@ -85,7 +85,7 @@ class _DryRun:
 
 
 class _Backfill:
-    """One backfill under way. `notes` say how far it is; they are stored with every step."""
+    """A backfill in progress. `notes` say how far it is; they are stored with every step."""
 
     def __init__(
         self,
@@ -405,7 +405,7 @@ def add_group(sums: dict[str, dict[str, Any]], host: str, parent: str | None, gr
 
 
 def skip_rows(skipped: dict[str, list[Any]], error: BadAddress, rows: int) -> None:
-    """Count rows that name no host; reasons that quote the address could be many, and only so many are kept apart."""
+    """Count rows that name no host; there could be many reasons that quote the address, so only some are kept apart."""
     is_full = error.reason not in skipped and len(skipped) >= _REASONS_KEPT
     line = skipped.setdefault(_OTHER_REASONS if is_full else error.reason, [0, error.text])
     line[0] += rows
@@ -436,6 +436,6 @@ def host_of_name(text: str, collapse: bool) -> CanonicalHost | BadAddress:
 
 
 def canonical_name(text: str, collapse: bool) -> str | None:
-    """The name that today's rules give to a host; None if it is none."""
+    """The name of a host by today's rules; None if it is not a host."""
     found = host_of_name(text, collapse)
     return None if isinstance(found, BadAddress) else found.authority

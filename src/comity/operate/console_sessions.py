@@ -78,7 +78,7 @@ class ConsoleSessions:
             console.end_session(connection, _digest(name))
 
     def end_all(self, user: str) -> int:
-        """End every session of a user; gives how many there were."""
+        """End every session of a user; returns how many there were."""
         self._known.clear()
         with self._database.write() as connection:
             return console.end_sessions(connection, user)

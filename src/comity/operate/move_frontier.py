@@ -1,7 +1,8 @@
 """Move the URLs of a state from its own tables to Redis, or back, while nothing is crawled.
 
 Each step is one transaction: some URLs of a host become a change of the other store and leave the tables; on the way
-back these are whole hosts. So each URL is in one place at any moment, and a move that was cut off goes on where it was.
+back these are whole hosts. So each URL is in exactly one store at any moment, and an interrupted move continues where
+it stopped.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _HOSTS: Final = 100
 def move_frontier(
     database: Database, clock: Clock, to: FrontierStore, on_moved: Callable[[int], None] | None = None
 ) -> int:
-    """Bring every URL to another store; gives how many. `HostBusy` while a host is leased."""
+    """Move every URL to another store; returns how many. Raises `HostBusy` while a host is leased."""
     moved = 0
     while some := _move_some(database, clock, to):
         moved += some
@@ -60,7 +61,7 @@ def _move_some(database: Database, clock: Clock, to: FrontierStore) -> int:
 def move_frontier_back(
     database: Database, clock: Clock, store: RedisFrontier, on_moved: Callable[[int], None] | None = None
 ) -> int:
-    """Bring every URL from Redis into the tables; gives how many. `HostBusy` while a host is leased."""
+    """Move every URL from Redis into the tables; returns how many. Raises `HostBusy` while a host is leased."""
     moved = 0
     while True:
         with database.read() as connection:
@@ -78,7 +79,7 @@ def move_frontier_back(
 
 
 def _move_some_back(database: Database, clock: Clock, store: RedisFrontier, waiting: Sequence[UUID]) -> dict[UUID, int]:
-    """Whole hosts in one transaction, as many as are not too much for it; gives how many URLs came of each."""
+    """Move whole hosts in one bounded transaction; returns the number of URLs of each."""
     came: dict[UUID, int] = {}
     with SqlFrontier(database).change() as change:
         _refuse_if_held(change.connection, database, clock)

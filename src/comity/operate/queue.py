@@ -1,6 +1,6 @@
 """What an operator may do in the crawl service: policies, lists of them, and jobs, one by one or in bulk.
 
-Whatever is given is checked before anything is written, and refused in one line. A bulk action reports on every item.
+All input is checked before anything is written, and refused in one line. A bulk action reports on every item.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class JobAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BulkItem:
-    """What became of one item; `reason` says why it was not changed."""
+    """The result for one item; `reason` says why it was not changed."""
 
     id: UUID
     changed: bool
@@ -321,7 +321,7 @@ class PolicyImportTerms:
 
 @dataclass(frozen=True, slots=True)
 class PolicyImportRow:
-    """What became of one row of a list; `field` and `reason` say why it was refused, or what differs."""
+    """The result for one row of a list; `field` and `reason` say why it was refused, or what differs."""
 
     row: int
     line: int | None

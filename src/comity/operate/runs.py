@@ -18,7 +18,7 @@ from comity.rules.seed_list import SiteHosts, read_seed
 def request_stop(database: Database, clock: Clock, run_id: UUID) -> RunListed:
     """Ask a run to stop cleanly; its process looks for it every second. `HostBusy` if it cannot be stopped this way.
 
-    Workers leave its hosts alone from then on: a crawl that a person stopped goes on when a person continues it.
+    Workers leave its hosts alone from then on: a crawl that a person stopped is continued only by a person.
     """
     run = find_run(database, run_id)
     if run.status != "running":

@@ -1,6 +1,6 @@
 """What an operator may do with sources: add, edit, approve, pause, resume, delete, run, and try out.
 
-Whatever is given is checked before anything is written, and refused in one line.
+All input is checked before anything is written, and refused in one line.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def columns_of_new_source(checked: Mapping[str, Any], now: datetime, *, approved
 
 
 def insert_source(connection: Connection, values: dict[str, Any]) -> Source | None:
-    """Add a source, or begin a deleted one anew; None if there is one with that address."""
+    """Add a source, or restore a deleted one from the start; None if the address is already a source."""
     row = sources_table.add(connection, values)
     if row is None:
         known = sources_table.with_address(connection, values["careers_url"])
@@ -203,7 +203,7 @@ def delete_source(database: Database, clock: Clock, source_id: UUID) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class BulkItem:
-    """What became of one source of a bulk action."""
+    """The result of a bulk action for one source."""
 
     id: UUID
     is_done: bool
@@ -224,7 +224,7 @@ def act_on_sources(database: Database, clock: Clock, action: str, ids: Iterable[
 
 
 def ignored_settings(database: Database, source: Source) -> list[str]:
-    """What a source or the policy of its host asks for in vain, in sentences."""
+    """The settings of a source or of its host's policy that have no effect, as sentences."""
     found: list[str] = []
     address = resolve_link(source.careers_url, source.careers_url)
     policy = get_policy(database, address.host) if address is not None else None

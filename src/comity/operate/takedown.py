@@ -135,7 +135,7 @@ def _unblock_sources(connection: Connection, still: Takedowns) -> None:
 
 
 def _close_postings(connection: Connection, entry: TakedownEntry) -> int:
-    """Close postings that lead to what is taken down; gives how many."""
+    """Close postings that lead to what is taken down; returns how many."""
     covered, closed = Takedowns.of([entry.text]), 0
     last: UUID | None = None
     while rows := postings_table.linking_to(connection, entry.host, last, BATCH_URLS):
@@ -177,7 +177,7 @@ def _covered_urls(
 
 
 def _move(change: FrontierChange, keys: dict[UUID, list[int]], before: int, after: int) -> int:
-    """Bring URLs to another state; gives how many."""
+    """Move URLs to another state; returns how many."""
     return sum(change.change_state(host_id, each, before, after) for host_id, each in keys.items() if each)
 
 

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from comity.run.failures import Failure, describe_failure
+from comity.run.remedies import Failure, describe_failure
 from comity.run.runtime import event_loop_runner, tune_gc
 from comity.run.settings_in_force import setting_variables
 from comity.settings import read_settings
@@ -106,7 +106,7 @@ class ChildProcess:
         return code
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the process."""
         with suppress(ProcessLookupError):
             os.kill(self._process.pid, signal.SIGKILL)
 
@@ -141,7 +141,7 @@ class ParentChannel:
         os.dup2(2, 1)  # what a library prints must not mix with the messages
 
     async def connect(self) -> None:
-        """Begin to read orders."""
+        """Start to read orders."""
         loop = asyncio.get_running_loop()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(self._reader), sys.stdin)
 

@@ -1,16 +1,18 @@
-"""Remedies as commands and options: for errors, for `comity why`, for hosts that were not crawled.
+"""Errors and advice in the words of the command line, and a failure as a value that a parent process can report.
 
-The rooms below name an action or a remedy by its code, because only a front door knows commands and options.
+The rooms below name an action or a remedy by its code, because only this room and the doors know commands and options.
 """
 
 from __future__ import annotations
 
+import os
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from comity.model.errors import ComityError, RemedyCode
+from comity.model.errors import ComityError, RemedyCode, StateUnavailable
 from comity.model.wording import Action, CrawlAdvice, Named, Worded, Words
 
 if TYPE_CHECKING:
@@ -110,7 +112,53 @@ def in_words(text: Words) -> str:
 
 
 def worded(value: Value) -> Value:
-    """A value whose fields are such sentences, with their text instead."""
+    """A copy of a value, with the text of every sentence among its fields."""
     texts = {each.name: getattr(value, each.name) for each in fields(value)}
     changes: dict[str, Any] = {name: in_words(text) for name, text in texts.items() if isinstance(text, Worded)}
     return replace(value, **changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failed command: a stable code, one sentence, and the exit code."""
+
+    code: str
+    message: str
+    exit_code: int = 1
+    details: str = ""
+    """The traceback, if COMITY_TRACEBACK asks for it."""
+
+
+class ChildFailed(ComityError):
+    """A child process failed; the failure is reported as if it had happened here."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def describe_failure(error: BaseException) -> Failure:
+    """Turn any exception into a failure."""
+    if isinstance(error, ChildFailed):
+        return error.failure
+    if isinstance(error, ComityError):
+        return Failure(error.code, in_full(error), error.exit_code)
+    if isinstance(error, OSError):
+        return Failure("system_error", _system_sentence(error))
+    wants_traceback = bool(os.environ.get("COMITY_TRACEBACK"))
+    details = "".join(traceback.format_exception(error)).rstrip("\n") if wants_traceback else ""
+    from_driver = getattr(error, "orig", None)  # SQLAlchemy wraps the error of the driver
+    if from_driver is not None:
+        return Failure(StateUnavailable.code, f"the state cannot be used: {_first_line(from_driver)}", details=details)
+    advice = "" if wants_traceback else "; COMITY_TRACEBACK=1 shows where"
+    message = f"unexpected {type(error).__name__}: {_first_line(error)}{advice}"
+    return Failure("unexpected", message, details=details)
+
+
+def _system_sentence(error: OSError) -> str:
+    what = error.strerror or str(error)
+    return f"{error.filename}: {what}" if error.filename is not None else what
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or ["no details"])[0]

@@ -66,7 +66,7 @@ class ServedWorker:
         self._finish: Callable[[], Any] = lambda: None
 
     def start(self) -> None:
-        """Begin to crawl."""
+        """Start to crawl."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -90,7 +90,7 @@ class ServedWorker:
             await asyncio.sleep(_LOOK_S)
 
     def resume(self) -> None:
-        """Go on, if no other pause lasts."""
+        """Continue, unless another pause is in force."""
         with self._lock:
             self._pauses -= 1
             if not self._pauses:

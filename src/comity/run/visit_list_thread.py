@@ -41,11 +41,11 @@ class VisitListThread:
         self._failure: BaseException | None = None
 
     def start(self) -> None:
-        """Begin, or go on with what an earlier process left."""
+        """Start, or continue what an earlier process left."""
         self._thread.start()
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait for the end, at most so long."""
+        """Wait for the end, but not longer than the timeout."""
         return self._is_done.wait(timeout_s)
 
     def stop(self) -> None:
@@ -111,7 +111,7 @@ class VisitListThread:
     async def _wait_for_any(self, state: State, hosts: Collection[str], gives_up_at: float) -> bool:
         """Wait until one of these hosts can be leased, or `stop` is called; False if that takes too long.
 
-        A crawl that is started in vain would be a run of its own in the state.
+        A crawl that is started for nothing would be stored as a run.
         """
         leases = state.leases()
         self.waits_for = tuple(sorted(hosts))
@@ -132,9 +132,9 @@ class VisitListThread:
 
 
 def hosts_held_elsewhere(summary: RunSummary, left: Collection[str] = ()) -> set[str]:
-    """Hosts that other processes hold or took over, and of those that are left, also those whose turn did not come.
+    """Hosts that other processes hold or took over, and those of the rest that were not started.
 
-    A host that was put off, for example because it asked for that, is none of them: to wait for its lease is in vain.
+    A host that was postponed, for example at its own request, is not among them: waiting for its lease is no use.
     """
     why = {each.host: each.code for each in summary.idle} | {line.host: line.code for line in summary.hosts}
     held = {host for host, code in why.items() if code in (EndReason.HELD_ELSEWHERE, EndReason.LEASE_LOST)}

@@ -224,7 +224,7 @@ class Schedule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """What every contender is given."""
+    """What every contender gets."""
 
     world: World
     visits_per_day: float

@@ -30,8 +30,9 @@ from comity.model.search import (
     SearchPosition,
     SearchQuery,
     SearchSort,
+    card_of,
+    document_from,
 )
-from comity.rules.search.card import card_of, document_from
 from comity.rules.search.cursor import read_cursor, write_cursor
 from comity.rules.search.highlight import hit_of
 from comity.rules.search.terms import SearchPlan, Term, fields_of, name_key, plan_of
@@ -276,7 +277,7 @@ _LONGEST_MESSAGE: Final = 300
 
 
 class MeiliLink:
-    """One Meilisearch, asked anew for every request: no connection is left behind in any thread."""
+    """The connection to one Meilisearch, opened for each request, so that no thread leaves one open."""
 
     def __init__(self, url: str, key: str | None = None, *, timeout_s: float = _TIMEOUT_S, task_s: float = _TASK_S):
         parts = urlsplit(url)
@@ -294,7 +295,7 @@ class MeiliLink:
         self._task_s = task_s
 
     def ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        """Send a request; gives the JSON of its answer, or says in words why there is none."""
+        """Send a request; returns the JSON of its answer, or raises an error that says why there is none."""
         status, content = self._send(method, path, body)
         try:
             answer = json.loads(content) if content else {}

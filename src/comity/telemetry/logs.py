@@ -15,7 +15,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from comity.model.wording import counted as counted
 from comity.telemetry.events import Event, Level
 
 _PASSWORD: Final = re.compile(r"(?<=://)([^/\s:@]*):[^/\s]*@")
@@ -40,7 +39,7 @@ class Log:
         return level >= self._level
 
     def emit(self, event: Event, message: str, level: Level | None = None, **fields: Any) -> None:
-        """Tell an event, if it matters enough."""
+        """Log an event, unless its level is too low."""
         wanted = event.level if level is None else level
         if wanted < self._level:
             return

@@ -124,7 +124,7 @@ def merge_readings(readings: Iterable[MeterReading]) -> MeterReading:
 
 
 def counters_only(reading: MeterReading) -> MeterReading:
-    """What stays of a process that is gone: what it counted. What it had under way is no more."""
+    """What is kept of a process that has ended: its counters and histograms, but not its gauges."""
     numbers = {name: values for name, values in reading.numbers.items() if BY_NAME[name].kind is MetricKind.COUNTER}
     return MeterReading(numbers, reading.histograms)
 

@@ -81,7 +81,7 @@ async def serving(address: Address, paths: Mapping[str, Answer]) -> AsyncIterato
 
 
 class _Server:
-    """Answers connections, so many at a time. One that sends no request makes room for a newer one."""
+    """Answers a limited number of connections at a time. One that sends no request is closed for a newer one."""
 
     def __init__(self, paths: Mapping[str, Answer]) -> None:
         self._paths = paths

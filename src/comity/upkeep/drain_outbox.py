@@ -36,7 +36,7 @@ _LAST_RETRY_S: Final = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """What one pass came to."""
+    """The result of one pass."""
 
     indexed: int = 0  # postings that the engine took
     removed: int = 0  # postings that it was to forget: gone, or taken down
@@ -53,7 +53,7 @@ class Drained:
 
 
 def retry_after_s(attempts: int) -> float:
-    """How long to wait after so many failures: ten seconds, doubled each time, an hour at most."""
+    """How long to wait after a number of failures: ten seconds, doubled each time, at most an hour."""
     return min(_LAST_RETRY_S, _FIRST_RETRY_S * 2.0 ** min(attempts, 20))
 
 
@@ -67,7 +67,7 @@ class OutboxDrain:
         self._batch = batch
 
     def drain(self, most: int | None = None, on_batch: Callable[[int], None] = lambda _rows: None) -> Drained:
-        """Tell everything that is due, or at most so many rows; ends early when the engine cannot be reached."""
+        """Send everything that is due, or a limited number of rows; stops early if the engine cannot be reached."""
         result, rows_left = Drained(), most
         while rows_left is None or rows_left > 0:
             with self._database.write() as connection:
@@ -85,7 +85,7 @@ class OutboxDrain:
         return result
 
     def rebuild(self, on_batch: Callable[[int, int], None] = lambda _done, _total: None) -> Drained:
-        """Fill the engine anew from all postings; if it ends half-way, any later pass goes on."""
+        """Rebuild the index from all postings; if this is interrupted, a later pass continues."""
         self._engine.ensure()
         with self._database.write() as connection:
             total = search_outbox.queue_all(connection)
@@ -128,7 +128,7 @@ class OutboxDrain:
                     await awaited.wait()
 
     def _index(self, rows: Sequence[Any]) -> Drained:
-        """Tell one batch; if the engine refuses it, each posting by itself, so that one does not hold up the others."""
+        """Send one batch; if the engine refuses it, send each posting alone, so that one does not block the others."""
         by_posting: dict[UUID, list[Any]] = {}
         for row in rows:
             by_posting.setdefault(row.posting_id, []).append(row)

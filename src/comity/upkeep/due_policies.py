@@ -28,7 +28,7 @@ class _Batch(NamedTuple):
 def make_due_jobs(
     database: Database, clock: Clock, *, collapse_subdomains: bool = False, most_batches: int = _MOST_BATCHES
 ) -> int:
-    """Make the jobs of policies that are due, in so many transactions at most; gives how many."""
+    """Make the jobs of policies that are due, in a limited number of transactions; returns how many."""
     with database.read() as connection:  # most often there are none: no need to take the write lock
         is_any_hostless = jobs.are_hostless(connection)
         is_any_due = policies.is_any_due(connection, time_of(connection, database, clock))

@@ -46,7 +46,7 @@ class DueTerms:
 
 @dataclass(slots=True)
 class PassReport:
-    """What one pass over the due sources came to."""
+    """The result of one pass over the due sources."""
 
     reports: list[SourceReport] = field(default_factory=list)
     skipped: list[SourceSkipped] = field(default_factory=list)
@@ -71,7 +71,7 @@ class _Pass:
 
 
 class DueSources:
-    """Runs what is due: once, or for good."""
+    """Runs what is due: once, or until stopped."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class DueSources:
         self._broken: set[UUID] = set()
 
     def stop(self) -> None:
-        """Begin nothing more; what is under way may end."""
+        """Start no more runs; those in progress may finish."""
         self._stopping.set()
 
     @property
@@ -112,7 +112,7 @@ class DueSources:
                 continue
 
     async def run_due(self, most: int | None) -> PassReport:
-        """Run what is due now: at most so many sources, or without a number all of them."""
+        """Run what is due now: all sources, or a limited number of them."""
         work = _Pass(most)
         try:
             while True:
@@ -140,7 +140,7 @@ class DueSources:
                 work.running[asyncio.create_task(self._runner.run(chosen, due_only=True))] = (chosen, host)
 
     async def _find_due(self, work: _Pass) -> bool:
-        """Find more that is due; gives whether there was any."""
+        """Find more sources that are due; returns whether there were any."""
         room = self._terms.limit if work.most is None else min(self._terms.limit, work.most - work.taken)
         if work.is_exhausted or room <= 0 or len(work.pending) >= _MOST_PENDING:
             return False
@@ -248,7 +248,7 @@ class SourcePool:
 
     @property
     def waiting(self) -> int:
-        """How many requested runs wait for their turn."""
+        """How many requested runs are queued."""
         return len(self._asked) - len(self._begun)
 
     def has_begun(self, source_id: UUID) -> bool:
@@ -256,7 +256,7 @@ class SourcePool:
         return source_id in self._begun
 
     async def run(self, source_id: UUID, *, due_only: bool = False) -> Result:
-        """Run a source when it is its turn, and wait for the end."""
+        """Queue a source, run it, and wait for the end."""
         async with self._turns:
             self._in_flight += 1
             try:
@@ -276,7 +276,7 @@ class SourcePool:
         return True
 
     async def ask_for_due(self, limit: int) -> int:
-        """Have what is due run, those of different hosts first; gives how many that are."""
+        """Queue the sources that are due, those of different hosts first; returns how many."""
         room = min(limit, MOST_WAITING - len(self._asked))
         if room <= 0:
             return 0
@@ -295,7 +295,7 @@ class SourcePool:
         return asked
 
     async def close(self, within_s: float = STOP_WITHIN_S) -> None:
-        """Begin nothing more; what is under way may end within some seconds, and is due again otherwise."""
+        """Start no more runs; those in progress may finish within some seconds, and are due again otherwise."""
         self._is_closed = True
         for source_id, task in list(self._asked.items()):
             if source_id not in self._begun:

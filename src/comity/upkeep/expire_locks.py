@@ -26,7 +26,7 @@ _MOST_BATCHES: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What one pass came to."""
+    """The result of one pass."""
 
     made: int = 0
     expired: int = 0
@@ -37,7 +37,7 @@ class Swept:
 
 
 class QueueSweeper:
-    """Keeps the queue in order: once, or for good."""
+    """Sweeps the queue: once, or until stopped."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class QueueSweeper:
                 continue
 
     def sweep(self) -> Swept:
-        """One pass; a state without policies and jobs costs one look."""
+        """Make one pass; a state without policies and jobs costs one query."""
         with self._database.read() as connection:
             if not jobs.are_any(connection):
                 return Swept()

@@ -29,7 +29,7 @@ async def reread_robots(
     among: Collection[str] | None = None,
     frontier: FrontierStore | None = None,
 ) -> list[str]:
-    """Read the expired robots.txt of closed hosts again, a bounded number of them; gives the hosts that were woken."""
+    """Read the expired robots.txt of a bounded number of closed hosts again; returns the hosts that were woken."""
     woken = []
     for row in await asyncio.to_thread(_due, database, clock, among):
         try:

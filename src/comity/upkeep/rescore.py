@@ -22,7 +22,7 @@ def rescore(
 ) -> int:
     """Score all hosts in short transactions, so that no worker waits long; returns how many there are.
 
-    A score that is newer than `older_than_s` stands: of workers that come every hour, the first does the work.
+    A score newer than `older_than_s` is kept, so of several workers that do this every hour only the first works.
     """
     last: UUID | None = None
     while True:

@@ -1,4 +1,4 @@
-"""Call webhooks: claim the deliveries that are due, post each to its URL, and write down what came of it.
+"""Call webhooks: claim the deliveries that are due, post each to its URL, and store the result.
 
 Any number of processes may send for one state. A claim lasts longer than an attempt can take, so two processes never
 make one call at the same time; a call whose process died is made again when the claim runs out. Receivers therefore get
@@ -54,7 +54,7 @@ OpenFetcher = Callable[[], AbstractAsyncContextManager[Fetcher]]
 
 @dataclass(slots=True)
 class Sent:
-    """What one pass came to, by attempts."""
+    """The result of one pass, by attempts."""
 
     delivered: int = 0
     failed: int = 0
@@ -63,7 +63,7 @@ class Sent:
 
 
 class WebhookSender:
-    """Makes the calls of webhooks: once, or for good. Opens a fetcher only when there is something to send."""
+    """Makes the calls of webhooks: once, or until stopped. Opens a fetcher only when there is something to send."""
 
     def __init__(self, database: Database, clock: Clock, open_fetcher: OpenFetcher, *, every_s: float = 2.0) -> None:
         self._database = database
@@ -78,7 +78,7 @@ class WebhookSender:
         on_trouble: Callable[[str], None] = lambda _sentence: None,
         on_sent: Callable[[Sent], None] = lambda _sent: None,
     ) -> None:
-        """Send every few seconds until stopped; what each pass came to is given to `on_sent`."""
+        """Send every few seconds until stopped; `on_sent` gets the result of each pass."""
         while not stopping.is_set():
             try:
                 sent = await self.send_due(stopping)
@@ -94,7 +94,7 @@ class WebhookSender:
                 continue
 
     async def send_due(self, stopping: asyncio.Event | None = None, *, batches: int = _MOST_BATCHES) -> Sent:
-        """Make the calls that are due, in so many batches at most; a state without any costs one look."""
+        """Make the calls that are due, in a limited number of batches; a state without any costs one query."""
         sent = Sent()
         await asyncio.to_thread(self._forget_old)
         if not await asyncio.to_thread(self._is_any_due):

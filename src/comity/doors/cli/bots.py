@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from comity.doors.cli.csv_output import CsvOption, check_one_format, column_names, write_csv
 from comity.doors.cli.help_text import command, group
 from comity.doors.cli.options import JsonOption, StateOption, name_options_in_errors, read_invocation
 from comity.doors.cli.output import (
     Cell,
     Column,
+    CsvOption,
     Row,
+    check_one_format,
+    column_names,
     note,
     render_time,
     write_as_is,
+    write_csv,
     write_json,
     write_line,
     write_pairs,

@@ -11,9 +11,9 @@ import typer
 
 from comity.doors.cli.help_text import command, group
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, read_invocation
-from comity.doors.cli.output import Cell, counted, write_json, write_line, write_pairs
-from comity.doors.cli.progress_bars import ProgressBars
+from comity.doors.cli.output import Cell, ProgressBars, write_json, write_line, write_pairs
 from comity.model.errors import BadInput, NotFound
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from comity.operate.schema import SchemaAge

@@ -17,7 +17,7 @@ import typer
 from comity.doors.cli.help_text import PlainHelpGroup
 from comity.doors.cli.output import visible
 from comity.model.errors import BadInput
-from comity.run.failures import Failure, describe_failure
+from comity.run.remedies import Failure, describe_failure
 from comity.run.signals import INTERRUPTED
 
 OUTPUT_CLOSED: Final = 141
@@ -26,7 +26,7 @@ _USAGE_ERROR: Final = typer.BadParameter.__mro__[1]
 _ANY_TYPER_ERROR: Final = typer.BadParameter.__mro__[2]
 
 
-class Interrupted(Exception):
+class UserInterrupt(Exception):
     """The user pressed Ctrl-C."""
 
 
@@ -42,7 +42,7 @@ class RootGroup(PlainHelpGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            raise Interrupted from None
+            raise UserInterrupt from None
         except BrokenPipeError:
             raise OutputClosed from None
 
@@ -52,7 +52,7 @@ def exit_code_of(error: BaseException, *, as_json: bool) -> int:
     if isinstance(error, OutputClosed | BrokenPipeError):
         _stop_writing()
         return OUTPUT_CLOSED
-    if isinstance(error, Interrupted | KeyboardInterrupt) or isinstance(error.__context__, KeyboardInterrupt):
+    if isinstance(error, UserInterrupt | KeyboardInterrupt) or isinstance(error.__context__, KeyboardInterrupt):
         _write_error("interrupted", "interrupted", as_json)
         return INTERRUPTED
     if isinstance(error, typer.Abort):

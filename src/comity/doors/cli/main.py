@@ -26,9 +26,9 @@ from comity.run.signals import cancel_exit
 COMMANDS: Final = {
     "serve": "serve",
     "crawl": "crawl.command",
-    "demo": "demo",
+    "demo": "crawl.command",
     "work": "work",
-    "audit": "audit",
+    "audit": "audit.commands",
     "sql": "sql",
     "status": "status",
     "pages": "pages",
@@ -37,8 +37,8 @@ COMMANDS: Final = {
     "verify-politeness": "verify_politeness",
     "enqueue": "seeds",
     "seeds": "seeds",
-    "domains": "domains",
-    "recalculate-priorities": "domains",
+    "domains": "domains.commands",
+    "recalculate-priorities": "domains.commands",
     "policy": "policy",
     "takedown": "takedown",
     "sources": "sources",
@@ -49,10 +49,10 @@ COMMANDS: Final = {
     "bots": "bots",
     "db": "db",
     "simulate": "simulate.command",
-    "domain-status": "domains",
-    "domain-info": "domains",
-    "domain-reset": "domains",
-    "top-domains": "domains",
+    "domain-status": "domains.commands",
+    "domain-info": "domains.commands",
+    "domain-reset": "domains.commands",
+    "top-domains": "domains.commands",
 }
 ORDER: Final = tuple(COMMANDS)
 _FIRST_STEPS: Final = (

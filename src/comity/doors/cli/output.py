@@ -1,7 +1,9 @@
-"""The output of a command: tables and lines for people, one JSON document for programs.
+"""The output of a command: tables and lines for people, one JSON document or CSV for programs, and progress bars.
 
 A terminal gets colour, and tables that fit the window. A pipe or a file gets plain text with one line per row, so that
-`grep` and `cut` see whole host names, unless COLUMNS sets a width.
+`grep` and `cut` see whole host names, unless COLUMNS sets a width. CSV (RFC 4180, UTF-8) has the names of the JSON
+fields in its first line, even if no row follows. Progress bars appear on stderr, only on a terminal, and only for work
+that takes a while.
 """
 
 from __future__ import annotations
@@ -12,16 +14,24 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from datetime import UTC, date, datetime
-from typing import Any, Final, NamedTuple
+from decimal import Decimal
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Self
 from unicodedata import combining, east_asian_width
 
-from comity.doors.schemas import iso_time
-from comity.model.wording import counted
+import typer
 
-__all__ = ["Cell", "Column", "Row", "counted"]
+from comity.doors.schemas import iso_time
+from comity.model.errors import BadInput
+from comity.rules.csv_rows import CsvValue, csv_line
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from comity.doors.schemas.base import Schema
 
 # Replacements for terminals without these characters.
 _PLAINER: Final = {
@@ -44,6 +54,7 @@ _SHORTEST_OTHER: Final = 16  # a time to the minute stays on one line
 _LEAST_ROOM: Final = 20
 _WORDS: Final = re.compile(r" *[^ ]+ *| +")
 _BREAKS_AFTER: Final = frozenset("/-_.,:;?&=+·")
+CsvOption = Annotated[bool, typer.Option("--csv", help="Print CSV, with the column names in the first line.")]
 
 
 def visible(text: str) -> str:
@@ -382,3 +393,95 @@ def _aligned(cells: Sequence[Cell], columns: Sequence[Column], widths: Sequence[
         else:
             line += [cell, Cell(filler + gap if gap else "")]
     return line
+
+
+def check_one_format(*, as_csv: bool, as_json: bool) -> None:
+    """Raise `BadInput` if both formats are requested."""
+    if as_csv and as_json:
+        raise BadInput("--csv and --json cannot be combined")
+
+
+def column_names(schema: type[Schema]) -> tuple[str, ...]:
+    """The columns of a listing: the fields of its schema, in their order."""
+    return tuple(field.serialization_alias or name for name, field in schema.model_fields.items())
+
+
+def write_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows to stdout as they come, in UTF-8 whatever the encoding of the terminal."""
+    sys.stdout.flush()
+    stream = getattr(sys.stdout, "buffer", None)
+    for line in (csv_line(columns), *(csv_line([_csv_value(row.get(name)) for name in columns]) for row in rows)):
+        if stream is None:  # a caller replaced stdout by a stream of text
+            sys.stdout.write(line)
+        else:
+            stream.write(line.encode("utf-8", "replace"))
+    (sys.stdout if stream is None else stream).flush()
+
+
+def _csv_value(value: Any) -> CsvValue:
+    """A cell; lists and objects are written as JSON."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str):
+        return str(value)  # of an enumeration, its value
+    if isinstance(value, datetime):
+        return iso_time(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, Mapping | list | tuple):
+        return json.dumps(value, default=str, ensure_ascii=False)
+    return str(value)
+
+
+class ProgressBars:
+    """The bars of one command. A bar appears with its first report; a quick command shows none."""
+
+    def __init__(self) -> None:
+        self._progress: Progress | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Remove all bars: their work has ended, and a prompt may follow."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
+
+    def bar(self, title: str, total: int | None) -> Callable[[int], None]:
+        """A function that takes how much is done; `total` is None if the end is unknown."""
+        if sys.stderr is None or not sys.stderr.isatty():
+            return _show_nothing
+        task: tuple[Progress, TaskID] | None = None
+
+        def show(done: int) -> None:
+            nonlocal task
+            if task is None and total is not None and done >= total:
+                return  # done before it could be shown
+            progress = self._started()
+            if task is None or task[0] is not progress:
+                task = (progress, progress.add_task(title, total=total))
+            progress.update(task[1], completed=done, description=title if total is not None else f"{title} {done:,}")
+
+        return show
+
+    def _started(self) -> Progress:
+        if self._progress is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+            columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+            self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._progress.start()
+        return self._progress
+
+
+def _show_nothing(_done: int) -> None:
+    """Show nothing: stderr is not a terminal."""

@@ -16,23 +16,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from comity.doors.cli.csv_output import CsvOption, check_one_format, write_csv
 from comity.doors.cli.help_text import command, group
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_number, read_invocation
 from comity.doors.cli.output import (
     Cell,
     Column,
+    CsvOption,
     Row,
-    counted,
+    check_one_format,
     is_terminal,
     note,
     render_time,
     write_as_is,
+    write_csv,
     write_json,
     write_line,
     write_table,
 )
 from comity.model.errors import BadInput, NotFound
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from comity.rules.takedown import Takedowns

@@ -17,8 +17,9 @@ import typer
 
 from comity.doors.cli.help_text import PlainHelpCommand, command
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_number, read_invocation
-from comity.doors.cli.output import Cell, counted, json_line, note, render_time, write_json, write_line, write_pairs
+from comity.doors.cli.output import Cell, json_line, note, render_time, write_json, write_line, write_pairs
 from comity.model.errors import BadInput, SearchUnavailable
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -362,7 +363,7 @@ def _next_attempt(found: OutboxStatus) -> str:
 
 
 def _rebuild(invocation: Invocation) -> None:
-    from comity.doors.cli.progress_bars import ProgressBars
+    from comity.doors.cli.output import ProgressBars
 
     with invocation.open_existing() as opened, ProgressBars() as bars:
         shows: dict[int, Any] = {}

@@ -13,9 +13,9 @@ import typer
 
 from comity.doors.cli.help_text import command, group
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, checked_text, read_invocation
-from comity.doors.cli.output import Cell, counted, note, visible, write_json, write_line
-from comity.doors.cli.progress_bars import ProgressBars
+from comity.doors.cli.output import Cell, ProgressBars, note, visible, write_json, write_line
 from comity.model.errors import BadInput
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from comity.operate.seeds import CheckedSeeds, SeedReport
@@ -170,7 +170,7 @@ def _load_from_redis(invocation: Invocation, key: str, source: str | None, *, sk
         raise BadInput("--from-redis needs a Redis: set COMITY_SEEDS_REDIS_URL or COMITY_REDIS_URL")
     if not source.isprintable():
         raise BadInput("--from-redis: the key contains invisible characters")
-    from comity.operate.seed_set import SeedSet, load_seed_set
+    from comity.operate.seeds import SeedSet, load_seed_set
 
     with closing(SeedSet(url, key)) as seeds:
         count = len(seeds)

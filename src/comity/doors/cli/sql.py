@@ -14,12 +14,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from comity.doors.cli.csv_output import check_one_format
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import EVERYWHERE, JsonOption, read_invocation
-from comity.doors.cli.output import Cell, Column, Row, counted, note, write_as_is, write_json, write_line, write_table
-from comity.doors.cli.progress_bars import ProgressBars
+from comity.doors.cli.output import (
+    Cell,
+    Column,
+    ProgressBars,
+    Row,
+    check_one_format,
+    note,
+    write_as_is,
+    write_json,
+    write_line,
+    write_table,
+)
 from comity.model.errors import BadInput, ComityError
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from comity.doors.sql.connection import SqlConnection

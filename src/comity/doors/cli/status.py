@@ -19,7 +19,6 @@ from comity.doors.cli.output import (
     Cell,
     Column,
     Row,
-    counted,
     is_terminal,
     render_time,
     table_lines,
@@ -29,6 +28,7 @@ from comity.doors.cli.output import (
 )
 from comity.model.errors import BadInput, StateUnavailable
 from comity.model.run import sentence_of
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -317,7 +317,7 @@ def _pace(part: Throughput) -> str:
 
 
 def as_text(lines: Iterable[Sequence[Cell]], height: int) -> Any:
-    """The lines for a screen of so many lines; the last line says how many are left out."""
+    """The lines that fit a screen of this height; the last one says how many are left out."""
     from rich.text import Text
 
     rows = list(lines)

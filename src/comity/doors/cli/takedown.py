@@ -6,10 +6,22 @@ from typing import Annotated
 
 import typer
 
-from comity.doors.cli.csv_output import CsvOption, check_one_format, column_names, write_csv
 from comity.doors.cli.help_text import command, group
 from comity.doors.cli.options import JsonOption, StateOption, checked_text, read_invocation
-from comity.doors.cli.output import Cell, Column, Row, counted, render_time, write_json, write_line, write_table
+from comity.doors.cli.output import (
+    Cell,
+    Column,
+    CsvOption,
+    Row,
+    check_one_format,
+    column_names,
+    render_time,
+    write_csv,
+    write_json,
+    write_line,
+    write_table,
+)
+from comity.model.wording import counted
 
 EntriesArgument = Annotated[
     list[str],

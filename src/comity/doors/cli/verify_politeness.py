@@ -10,8 +10,9 @@ import typer
 
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, read_invocation
-from comity.doors.cli.output import Cell, Column, Row, counted, write_json, write_line, write_table
+from comity.doors.cli.output import Cell, Column, Row, write_json, write_line, write_table
 from comity.model.errors import BadInput, ComityError
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from comity.reports.politeness import Anchor, HostAudit

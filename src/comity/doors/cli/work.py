@@ -45,7 +45,7 @@ from comity.doors.cli.options import (
 from comity.model.errors import BadInput, ComityError
 
 if TYPE_CHECKING:
-    from comity.run.failures import Failure
+    from comity.run.remedies import Failure
     from comity.run.work.worker import WorkLimits
 
 _MOST_PROCESSES: Final = 64
@@ -158,8 +158,8 @@ def _run(invocation: Invocation, limits: WorkLimits, *, json_lines: bool) -> int
     from comity.doors.cli.crawl.json_events import JsonEvents
     from comity.doors.cli.crawl.progress import show_progress
     from comity.run.crawl.view import show_no_progress
-    from comity.run.failures import describe_failure
     from comity.run.logs import log_for
+    from comity.run.remedies import describe_failure
     from comity.run.work.supervisor import run_workers
     from comity.run.work.worker import WorkObserver
     from comity.telemetry import events

@@ -106,7 +106,7 @@ def audit(
 ) -> Audit:
     """Audit a site and wait for the end: at most 200 pages and 60 minutes, unless other limits are set.
 
-    An audit that was stopped goes on. What cannot be used is a `BadInput` at once; an audit that could read no page has
+    An audit that was stopped is continued. Wrong input raises `BadInput` at once; an audit that could read no page has
     no findings, and its `info.sentence` and `advice` say why.
     """
     settings = settings_for(

@@ -28,7 +28,7 @@ class ExtractorFailed(ComityError):
 
 
 class SinkFailed(ComityError):
-    """A sink raised; the run ended, and the pages it was given are visited again by the next one."""
+    """A sink raised an error; the run ended, and the next run visits the sink's pages again."""
 
     code = "sink_failed"
 

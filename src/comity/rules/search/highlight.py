@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from comity.model.search import Marked, Piece, SearchDocument, SearchHit
-from comity.rules.search.terms import SIGNS, Run, Terms, spelling_variants
+from comity.rules.search.terms import SIGNS, Run, SearchTerms, spelling_variants
 
 SNIPPET_LENGTH: Final = 220
 _BEFORE: Final = 60  # how much of a description stands before what matched
@@ -24,7 +24,7 @@ _WORD: Final = re.compile(
 Span = tuple[int, int]
 
 
-def hit_of(document: SearchDocument, terms: Terms) -> SearchHit:
+def hit_of(document: SearchDocument, terms: SearchTerms) -> SearchHit:
     """A posting that was found, with the matches marked in it."""
     marker = Marker(terms)
     return SearchHit(
@@ -39,7 +39,7 @@ def hit_of(document: SearchDocument, terms: Terms) -> SearchHit:
 class Marker:
     """Marks the terms of one query in any number of texts."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: SearchTerms) -> None:
         self._by_first: dict[str, list[Run]] = {}
         self._prefixes: list[Run] = []
         for term in terms.wanted:

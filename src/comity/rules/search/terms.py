@@ -49,7 +49,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class SearchTerms:
     """What must occur, and what must not."""
 
     wanted: tuple[Term, ...] = ()
@@ -60,7 +60,7 @@ class Terms:
 class SearchPlan:
     """A query as an engine answers it: its values comparable, its sort settled."""
 
-    terms: Terms
+    terms: SearchTerms
     values: tuple[tuple[str, tuple[str, ...]], ...]  # the filters that ask for something, by name
     source_id: tuple[UUID, ...]
     international_eligible: bool | None
@@ -76,7 +76,7 @@ class SearchPlan:
         return dict(self.values).get("mission_tags", ())
 
 
-def read_terms(text: str) -> Terms:
+def read_terms(text: str) -> SearchTerms:
     """Parse a query's text; never fails, and returns a bounded number of terms.
 
     "in quotes" is a phrase, -word must not occur, the last word may be incomplete; every other word must occur.
@@ -97,7 +97,7 @@ def read_terms(text: str) -> Terms:
             break
     if last_word is not None and all(len(run[-1]) >= SHORTEST_PREFIX for run in last_word.runs):
         wanted[-1] = Term(last_word.runs, is_prefix=True)
-    return Terms(tuple(dict.fromkeys(wanted)), tuple(dict.fromkeys(unwanted)))
+    return SearchTerms(tuple(dict.fromkeys(wanted)), tuple(dict.fromkeys(unwanted)))
 
 
 def plan_of(query: SearchQuery) -> SearchPlan:

@@ -1,7 +1,7 @@
 """Runs one audit on a thread of its own: a site enters, the folder of the audit and its `AuditInfo` leave (S2).
 
-An audit is a crawl of a list of visits of its own. Stopped or killed, the same command goes on where it was; ended by
-itself or by a budget, the next one of the same site is a new audit.
+An audit crawls a visit list of its own. If it was stopped or killed, the same command continues it; if it was done or
+its budget was spent, the next audit of the same site is a new one.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class AuditPlan:
 
     @property
     def name(self) -> str:
-        """What tells this audit from others of the same state."""
+        """The name of this audit, unique in its state."""
         written = self.start.url if self.names_scheme else self.start.url.partition("://")[2]
         return written if len(written) <= _LONGEST_NAME else f"{written[:200]}…{self.start.key:x}"
 
@@ -205,7 +205,7 @@ class AuditRun(VisitListThread):
         write_info(self.folder, self.info, AuditRuns(visits.list_id, tuple(self._run_ids)))
 
     async def _crawl_until_done(self, state: State, visits: VisitList) -> tuple[EndReason, str]:
-        """Crawl the site until it is done, a budget is spent or `stop` is called; gives how it ended."""
+        """Crawl the site until it is done, a budget is spent or `stop` is called; returns how it ended."""
         hosts = {self.plan.start.host} | set(hosts_to_visit(state.database, visits))
         gives_up_at = monotonic() + WAIT_FOR_HOSTS_S
         for _round in range(_MOST_ROUNDS):
@@ -264,7 +264,7 @@ class AuditRun(VisitListThread):
                 file.write(json.dumps({"url": url, "sitemap": sitemap, **named}, ensure_ascii=False) + "\n")
 
     def _follow_start(self, state: State, visits: VisitList) -> str | None:
-        """The host that the start redirected to, if it is another: then that is the site which is audited."""
+        """The host that the start page redirects to, if it is another one; then that site is audited."""
         if self._moved_to is not None:
             return None
         address = self._other_site(state)
@@ -375,7 +375,7 @@ def read_stored(folder: Path, names: Sequence[str]) -> Iterator[tuple[Any, ...]]
 
 
 def _sentence(reason: EndReason, plan: AuditPlan) -> str | None:
-    """S2's error for a budget that is spent: the page limit or the time limit."""
+    """The error of S2 for a budget that is spent: the page limit or the time limit."""
     if reason is EndReason.PAGE_LIMIT:
         return limit_reached(BudgetReason.PAGE_LIMIT, plan.max_pages).sentence
     if reason is EndReason.TIME_LIMIT:

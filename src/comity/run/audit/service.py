@@ -36,7 +36,7 @@ class TooManyAudits(ComityError):
 
 @dataclass(frozen=True, slots=True)
 class RunningAudit:
-    """An audit under way."""
+    """An audit in progress."""
 
     info: AuditInfo
     pages: int
@@ -60,7 +60,7 @@ class AuditService:
         return Path(self._settings.audits)
 
     def start(self, site: str, *, max_pages: int | None = None, max_minutes: float | None = None) -> AuditInfo:
-        """Begin an audit of a site, or go on with one that was stopped; blocks until it has begun.
+        """Start an audit of a site, or continue one that was stopped; blocks until it has started.
 
         Raises `TooManyAudits` while as many run as may, and `BadInput` if that site is being audited.
         """
@@ -103,7 +103,7 @@ class AuditService:
         return StoredAudit(folder)
 
     def report(self, audit_id: str) -> Path:
-        """The report of an audit as an HTML file beside its tables; written anew if the audit or Comity changed."""
+        """The report of an audit as an HTML file beside its tables; rewritten if the audit or Comity changed."""
         stored = self.stored(audit_id)
         path = stored.folder / REPORT
         is_old = not path.exists() or path.stat().st_mtime < (stored.folder / INFO).stat().st_mtime
@@ -112,7 +112,7 @@ class AuditService:
         return path
 
     def running(self) -> list[RunningAudit]:
-        """Audits under way."""
+        """The audits in progress."""
         with self._lock:
             self._forget_ended()
             runs = list(self._runs.items())

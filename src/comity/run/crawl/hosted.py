@@ -32,7 +32,7 @@ from comity.run.crawl.sites import (
 )
 from comity.run.crawl.supervisor import SharedCrawl, supervised
 from comity.run.crawl.view import CrawlObserver
-from comity.run.failures import describe_failure
+from comity.run.remedies import describe_failure
 from comity.settings import read_settings
 from comity.store.target import read_target
 
@@ -115,7 +115,7 @@ _AMOUNTS: Final = frozenset({"max_pages", "max_minutes", "max_depth"})
 def limits_of(order: CrawlOrder, settings: Settings) -> frozenset[str]:
     """The choices by which a crawl visits less than a worker with the settings of the server would.
 
-    Where there are any, workers leave its hosts alone, during the crawl and after it: they would go on past the limits.
+    Where there are any, workers leave its hosts alone, during the crawl and after it: they would exceed the limits.
     """
     limits = {"under"} if order.under else set()
     for name, chosen in order.choices.items():
@@ -161,14 +161,14 @@ class _Hosted:
             self.crawl.stop(detail)
 
 
-class Worker(Protocol):
-    """The worker of this process, which gives way to the crawls that an operator starts."""
+class PausableWorker(Protocol):
+    """The worker of this process, which pauses for the crawls that an operator starts."""
 
     async def pause(self) -> None:
         """Release every host, and take none until `resume`."""
 
     def resume(self) -> None:
-        """Go on."""
+        """Continue."""
 
 
 class HostedCrawls:
@@ -179,7 +179,7 @@ class HostedCrawls:
         self._on_fault = on_fault
         self._runs: dict[UUID, _Hosted] = {}
         self._is_closed = False
-        self.worker: Worker | None = None
+        self.worker: PausableWorker | None = None
 
     @property
     def running(self) -> int:

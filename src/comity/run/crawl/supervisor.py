@@ -22,7 +22,7 @@ from comity.rules.budget import check, limit_reached
 from comity.run.child_process import ChildProcess
 from comity.run.crawl.child import COUNTED, FinishedHosts, PageBudget
 from comity.run.crawl.view import CrawlObserver, HostWait, Visit
-from comity.run.failures import ChildFailed
+from comity.run.remedies import ChildFailed
 from comity.run.signals import INTERRUPTED, stop_on_signals
 from comity.walk.crawl.hooks import Duty
 from comity.walk.crawl.progress import Fault, HostSummary, Progress, RunEnd, RunSummary, later

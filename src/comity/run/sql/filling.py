@@ -58,7 +58,7 @@ def fill(plan: StatementPlan, filling: Filling) -> StatementSummary:
 
 
 def stop_crawls(database: str, target: tuple[str, ...]) -> int:
-    """Stop the statements of this process that fill a table; gives how many. Each keeps what came, and can resume.
+    """Stop the statements of this process that fill a table; returns how many. Each can be resumed.
 
     DuckDB opens a file in one process at a time, so that no other process can fill it.
     """

@@ -1,7 +1,7 @@
 """Runs one CRAWL statement on a thread of its own: URLs enter, Parquet parts and a summary leave.
 
-The statement is a list of visits in the state. Killed and issued again, it goes on where it was; ended, the next one of
-the same words starts afresh.
+The statement is a visit list in the state. If it was killed, the same statement continues it; once it has ended, the
+same statement starts again from the beginning.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class StatementRun(VisitListThread):
         self.summary = StatementSummary()
 
     def end(self) -> None:
-        """Everything that came is in its table: the next statement of the same words starts afresh."""
+        """Everything fetched is in its table, so the same statement starts again from the beginning."""
         if self._state is None:
             return
         for visits in self._opened if self._plan.is_forgotten else self._visited:
@@ -181,7 +181,7 @@ class StatementRun(VisitListThread):
         note_path(part).unlink(missing_ok=True)
 
     def elapsed_ms(self, urls: Sequence[str]) -> dict[str, int]:
-        """How long the last visits of URLs took, each given once; the state knows those of dead processes."""
+        """How long the last visits of URLs took, each returned once; the state knows those of dead processes."""
         found = {url: took for url in urls if (took := self._elapsed_ms.pop(url, None)) is not None}
         if len(found) < len(urls) and self._state is not None:
             keys = {web_address(url).key: url for url in urls if url not in found}
@@ -283,7 +283,7 @@ class StatementRun(VisitListThread):
             self.summary.left += len(left)
 
     async def _crawl_until_done(self, state: State, visits: VisitList, hosts: set[str]) -> set[str]:
-        """Crawl hosts, also those that others hold now; gives the hosts that are left."""
+        """Crawl hosts, including those that other processes hold now; returns the hosts that are left."""
         if self._is_full():  # a killed process reached the limit: only what it left is saved
             hosts = set()
         gives_up_at = monotonic() + WAIT_FOR_HOSTS_S
@@ -325,7 +325,7 @@ class StatementRun(VisitListThread):
         return summary
 
     def _paced(self, open_store: Callable[[], PageSink]) -> PageSink:
-        """A store whose parts come while the crawl goes on."""
+        """A store that writes its parts while the crawl runs."""
         store = open_store()
         if isinstance(store, PageStore):
             store.pace(PartPace(_PART_BYTES, self._plan.batch_size, _PART_AGE_S))

@@ -46,7 +46,7 @@ class PolicyWork:
         self._is_stopped = False
 
     def stop(self) -> None:
-        """Take no more jobs; those under way are finished."""
+        """Take no more jobs; those in progress are finished."""
         self._is_stopped = True
         if self._worker is not None:
             self._worker.stop()

@@ -17,11 +17,10 @@ from comity.frontier.store import FrontierUnavailable
 from comity.model.errors import BadInput, StateUnavailable
 from comity.run.child_process import ChildProcess
 from comity.run.crawl.view import Visit
-from comity.run.logs import log_for, log_level
+from comity.run.logs import StoreLog, log_for, log_level
 from comity.run.observe import served
 from comity.run.runtime import event_loop_runner
 from comity.run.signals import FORCED_EXIT, INTERRUPTED, stop_on_signals
-from comity.run.work.log import StoreLog
 from comity.run.work.worker import STOPPING, WorkerProcess, WorkLimits, WorkObserver
 from comity.store.target import read_target, try_folder
 from comity.telemetry import events, metrics

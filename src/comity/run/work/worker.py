@@ -18,18 +18,17 @@ from comity.assemble import REREAD_EVERY_S, open_state, read_request_options
 from comity.clock import SystemClock
 from comity.model.errors import BadInput, StateUnavailable
 from comity.model.run import EndReason
+from comity.model.wording import counted
 from comity.run.crawl.view import Visit, show_no_progress, visits_of
-from comity.run.logs import log_for, wait_logger
+from comity.run.logs import StoreLog, log_for, log_host, log_run, log_settings_warnings, log_start, wait_logger
 from comity.run.observe import observed
 from comity.run.queue import QUEUE_UPKEEP, WEBHOOKS
 from comity.run.remedies import CRAWL_ADVICE
 from comity.run.signals import FORCED_EXIT, INTERRUPTED, exit_in_time, stop_on_signals
-from comity.run.work.log import StoreLog, log_host, log_run, log_settings_warnings, log_start
 from comity.run.work.policies import PolicyWork
 from comity.store.sink import is_full
 from comity.store.target import read_target, try_folder
 from comity.telemetry import events, metrics
-from comity.telemetry.logs import counted
 from comity.upkeep.rescore import rescore, rescore_run
 from comity.upkeep.wake_hosts import end_cooldowns, follow_left_out, go_deeper, lift_refusals
 from comity.walk.crawl.hooks import CrawlHooks, Duty, HostShare
@@ -38,7 +37,7 @@ from comity.walk.crawl.progress import RunSummary
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.run.child_process import ParentChannel
-    from comity.run.failures import Failure
+    from comity.run.remedies import Failure
     from comity.settings import Settings
     from comity.telemetry.logs import Log
     from comity.telemetry.meter import Meter
@@ -160,7 +159,7 @@ class WorkerProcess:
         self.finish()
 
     def finish(self) -> None:
-        """The same without a limit of time: other parts of the process go on."""
+        """The same without a time limit, since other parts of the process continue."""
         self._worker.stop()
         if self._policies is not None:
             self._policies.stop()
@@ -356,7 +355,7 @@ class WorkerShift:
             self._running.stop()
 
     async def crawl(self, minutes: float) -> RunSummary:
-        """One run, of at most so many minutes."""
+        """One run, at most this long."""
         settings = self._state.settings.model_copy(update={"max_minutes": minutes})
         leases = self._state.leases()
         state = replace(self._state, settings=settings)
@@ -415,11 +414,11 @@ class Shift(Protocol):
         ...
 
     async def crawl(self, minutes: float) -> RunSummary:
-        """Crawl for so many minutes at most."""
+        """Crawl, at most for this many minutes."""
         ...
 
     def stop(self) -> None:
-        """Stop the run under way, if there is one."""
+        """Stop the current run, if there is one."""
         ...
 
 
@@ -478,7 +477,7 @@ class Worker:
         self._is_idle = False
 
     def stop(self) -> None:
-        """Finish what is under way and begin nothing more."""
+        """Finish what is in flight and start nothing more."""
         self._stopped.set()
         if self._shift is not None:
             self._shift.stop()

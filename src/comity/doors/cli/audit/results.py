@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from comity.doors.cli.crawl.rendering import render_bytes
-from comity.doors.cli.output import Cell, Column, Row, counted, note, write_json, write_line, write_pairs, write_table
+from comity.doors.cli.output import Cell, Column, Row, note, write_json, write_line, write_pairs, write_table
 from comity.model.audit import Severity
 from comity.model.errors import ComityError
 from comity.model.run import EndReason
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from comity.model.audit import AuditComparison, AuditInfo, AuditReport, FindingChange

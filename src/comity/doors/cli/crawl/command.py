@@ -1,7 +1,9 @@
-"""`comity crawl`: crawl whole sites."""
+"""`comity crawl`: crawl whole sites. `comity demo`: crawl three small sites that this machine serves itself."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from collections.abc import Callable
 from datetime import datetime
@@ -48,7 +50,7 @@ from comity.doors.cli.options import (
     takes,
     warn_missing_contact,
 )
-from comity.doors.cli.output import note, write_json
+from comity.doors.cli.output import note, write_as_is, write_json, write_line
 from comity.model.errors import BadInput
 from comity.run.signals import INTERRUPTED
 
@@ -77,6 +79,7 @@ def register(root: typer.Typer) -> None:
     command(root, "crawl", examples=_EXAMPLES, panel="Crawl")(
         takes(scope=SCOPE_OPTIONS, stored=STORED_OPTIONS, requests=CRAWL)(crawl)
     )
+    command(root, "demo", panel="Crawl")(demo)
 
 
 def crawl(
@@ -265,3 +268,30 @@ def _places(settings: Settings) -> dict[str, Any]:
 
     state = settings.where if "://" not in settings.where else "the shared database"
     return {"state": state, "pages": settings.pages, "pages_are_parts": read_target(settings.pages).is_folder}
+
+
+def demo(context: typer.Context, as_json: JsonOption = False) -> None:
+    """Crawl three small sites on this machine, to see what a crawl looks like."""
+    from comity.rules.seed_list import read_seed
+    from comity.run.demo_web import demo_web
+
+    folder = Path("comity-data/demo")
+    shutil.rmtree(folder, ignore_errors=True)
+    invocation = read_invocation(
+        context,
+        str(folder / "state.db"),
+        as_json,
+        pages=str(folder / "pages"),
+        delay_s=0.1,
+        allow_networks=("127.0.0.0/8",),
+    )
+    with demo_web() as sites:
+        if not invocation.as_json:
+            write_line("Crawling three small sites on this machine, 0.1 s between requests or as robots.txt asks.")
+        run_crawl(invocation, [read_seed(site.url) for site in sites])
+    if not invocation.as_json:
+        write_line("")
+        write_line("Next, try:")
+        program = os.path.relpath(sys.argv[0]) if os.sep in sys.argv[0] else "comity"
+        for example in ("domains list", "verify-politeness", f"why {sites[1].url}private/diary"):
+            write_as_is(f"  {program} --state {folder}/state.db {example}")

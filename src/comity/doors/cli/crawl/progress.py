@@ -11,7 +11,8 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from comity.doors.cli.crawl.rendering import render_bytes
-from comity.doors.cli.output import counted, width_of
+from comity.doors.cli.output import width_of
+from comity.model.wording import counted
 from comity.rules.budget import BudgetLeft, render_seconds, rendered, seconds_for, steadied, time_left
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from comity.doors.cli.output import Cell, Column, Row, counted, render_time, visible, write_line, write_table
+from comity.doors.cli.output import Cell, Column, Row, render_time, visible, write_line, write_table
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from comity.reports.idle import IdleHost

@@ -1,4 +1,7 @@
-"""`comity domains …`: what is known of hosts, what may be done to them, and filling their table from older crawls."""
+"""`comity domains …` and `comity recalculate-priorities`: what is known of hosts, and what may be done to them.
+
+Older scripts use other names for some of these commands; each is the same command.
+"""
 
 from __future__ import annotations
 
@@ -8,29 +11,33 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from comity.doors.cli.csv_output import CsvOption, check_one_format, column_names, write_csv
-from comity.doors.cli.domains import app
 from comity.doors.cli.domains.rendering import host_document, line_document, status_cell, write_host, write_hosts
-from comity.doors.cli.help_text import command
+from comity.doors.cli.help_text import command, group
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_number, checked_text, read_invocation
 from comity.doors.cli.output import (
     Cell,
     Column,
+    CsvOption,
+    ProgressBars,
     Row,
-    counted,
+    check_one_format,
+    column_names,
     note,
     render_time,
     visible,
+    write_csv,
     write_json,
     write_line,
     write_table,
 )
-from comity.doors.cli.progress_bars import ProgressBars
 from comity.model.host import HostStatus
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from comity.reports.backfill import BackfillReport, SourceRead
     from comity.reports.hosts import HostLine
+
+app = group("List hosts, show what is known about them, and reset them.")
 
 _STATUSES: Final = ", ".join(list(HostStatus)[:-1]) + " or " + list(HostStatus)[-1]
 _WAITS: Final = frozenset({HostStatus.PENDING, HostStatus.ACTIVE})
@@ -44,6 +51,22 @@ _WHY: Final = {
     "taken_down": "is taken down by {}",
     "busy": "was being written to; run this again",
 }
+
+
+def register(root: typer.Typer) -> None:
+    """Add the commands of this file."""
+    root.add_typer(app, name="domains", rich_help_panel="Hosts")
+
+    examples = ("comity recalculate-priorities",)
+    command(root, "recalculate-priorities", examples=examples, panel="Hosts")(recalculate_priorities)
+    for old, example, new, function in (
+        ("domain-status", "domain-status --status blocked", "domains list", list_domains),
+        ("domain-info", "domain-info example.com", "domains info", show_domain),
+        ("domain-reset", 'domain-reset example.com --reason "manual review"', "domains reset", reset_domain),
+        ("top-domains", "top-domains --limit 5", "domains top", top_domains),
+    ):
+        short_help = f"The same as `comity {new}`."
+        command(root, old, examples=(f"comity {example}",), panel="Older names", short_help=short_help)(function)
 
 
 @command(

@@ -6,18 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from comity.doors.cli.output import (
-    Cell,
-    Column,
-    Row,
-    counted,
-    render_time,
-    visible,
-    write_line,
-    write_pairs,
-    write_table,
-)
+from comity.doors.cli.output import Cell, Column, Row, render_time, visible, write_line, write_pairs, write_table
 from comity.model.host import HostStatus
+from comity.model.wording import counted
 from comity.rules.politeness.policy import reaches
 from comity.rules.request_options import mask_proxy
 

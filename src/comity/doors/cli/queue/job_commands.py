@@ -7,7 +7,6 @@ from uuid import UUID
 
 import typer
 
-from comity.doors.cli.csv_output import CsvOption, check_one_format
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import (
     JsonOption,
@@ -17,9 +16,18 @@ from comity.doors.cli.options import (
     name_options_in_errors,
     read_invocation,
 )
+from comity.doors.cli.output import CsvOption, check_one_format
 from comity.doors.cli.queue import jobs as app
-from comity.doors.cli.queue.listing import MOST_LISTED, note_more, write_report, write_rows
-from comity.doors.cli.queue.rendering import export_rows, write_exact, write_job, write_jobs
+from comity.doors.cli.queue.rendering import (
+    MOST_LISTED,
+    export_rows,
+    note_more,
+    write_exact,
+    write_job,
+    write_jobs,
+    write_report,
+    write_rows,
+)
 from comity.model.errors import BadInput
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="The id of a job.")]

@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from comity.doors.cli.csv_output import CsvOption, check_one_format
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import JsonOption, StateOption, check_number, name_options_in_errors, read_invocation
-from comity.doors.cli.output import Cell, write_line
+from comity.doors.cli.output import Cell, CsvOption, check_one_format, write_line
 from comity.doors.cli.queue import policies as app
-from comity.doors.cli.queue.listing import MOST_LISTED, note_more, write_report, write_rows
 from comity.doors.cli.queue.rendering import (
+    MOST_LISTED,
     export_rows,
+    note_more,
     write_exact,
-    write_import,
     write_policies,
     write_policy,
     write_prices,
+    write_report,
+    write_rows,
 )
+from comity.doors.cli.sources.rendering import write_import
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -310,7 +312,7 @@ def import_file(
 
         write_exact(PolicyImportView.model_validate(report))
     else:
-        write_import(report)
+        write_import(report, "POLICY", [row.url for row in report.rows])
     if report.refused and not skip_bad:
         raise typer.Exit(BadInput.exit_code)
 

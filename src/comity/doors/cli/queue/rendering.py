@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from comity.doors.cli.output import Cell, Column, Row, counted, render_time, write_line, write_pairs, write_table
+import typer
+
+from comity.doors.cli.output import (
+    Cell,
+    Column,
+    Row,
+    column_names,
+    note,
+    render_time,
+    write_csv,
+    write_line,
+    write_pairs,
+    write_table,
+)
 from comity.model.errors import BadInput
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from comity.doors.cli.options import Invocation
     from comity.doors.schemas.base import Schema
-    from comity.operate.queue import BulkReport, PolicyImport
-    from comity.reports.queue import (
-        CrawlJob,
-        CrawlPolicy,
-        CrawlResult,
-        JobMove,
-        LateSubmission,
-        PricePoint,
-        QueueStats,
-    )
+    from comity.operate.queue import BulkReport
+    from comity.reports.queue import CrawlJob, CrawlPolicy, CrawlResult, JobMove, LateSubmission, PricePoint, QueueStats
 
 STYLES: Final = {
     "pending": "cyan",
@@ -34,14 +40,7 @@ STYLES: Final = {
     "revoked": "dim",
 }
 _LONGEST_IN_A_LIST: Final = 200
-_RESULTS: Final = {
-    "added": "green",
-    "updated": "green",
-    "would_add": "green",
-    "would_update": "green",
-    "already_there": "dim",
-    "refused": "red",
-}
+MOST_LISTED = 10_000
 
 
 def write_exact(value: Any) -> None:
@@ -296,32 +295,6 @@ def write_prices(points: Sequence[PricePoint]) -> None:
     write_table(columns, rows)
 
 
-def write_import(report: PolicyImport) -> None:
-    """What became of each row of a list, and a summary."""
-    columns = (Column("ROW", is_number=True), Column("LINE", is_number=True), Column("RESULT"), Column("POLICY"))
-    rows = [
-        Row(
-            (
-                f"{row.row:,}",
-                "-" if row.line is None else f"{row.line:,}",
-                Cell(row.result.replace("_", " "), _RESULTS[row.result]),
-                row.url or "-",
-            ),
-            below=": ".join(filter(None, (row.field, row.reason))) or None,
-        )
-        for row in report.rows
-    ]
-    write_table(columns, rows)
-    if report.ignored_columns:
-        write_line(Cell(f"Ignored columns: {', '.join(report.ignored_columns)}.", "dim"))
-    counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in report.counts.items())
-    write_line(Cell(f"{counted(len(report.rows), 'row')}: {counts}.", "bold"))
-    if report.is_dry_run:
-        write_line("This was a dry run: nothing was changed.")
-    elif not report.is_written:
-        write_line("Nothing was changed: correct the refused rows, or skip them with --skip-bad.")
-
-
 def write_bulk(report: BulkReport, one: str, many: str) -> None:
     """What a bulk action changed, and why the rest was not."""
     for item in report.items:
@@ -429,3 +402,43 @@ def duration(seconds: float) -> str:
     units = ((whole // 86_400, "d"), (whole // 3600 % 24, "h"), (whole // 60 % 60, "min"), (whole % 60, "s"))
     shown = [f"{number} {unit}" for number, unit in units if number][:2]
     return " ".join(shown) or "0 s"
+
+
+def write_rows(
+    invocation: Invocation,
+    schema: type[Schema],
+    rows: Sequence[Any],
+    write: Callable[[Any], None],
+    *,
+    as_csv: bool,
+    nothing: str,
+    remedy: str = "",
+) -> None:
+    """Write rows as JSON, as CSV or as a table; without any, say so."""
+    if invocation.as_json:
+        write_exact(schema.list_of(rows))
+    elif as_csv:
+        write_csv(column_names(schema), (each.model_dump() for each in schema.list_of(rows)))
+    elif rows:
+        write(rows)
+    else:
+        write_line(nothing, Cell(f"  {remedy}" if remedy else "", "dim"))
+
+
+def note_more(invocation: Invocation, page: Any, limit: int, export: str = "") -> None:
+    """Say that a page is not all there is; JSON is for programs, which ask for as many as they want."""
+    if page.cursor is not None and not invocation.as_json:
+        elsewhere = f", or {export}" if export else ""
+        note(f"only the first {limit:,} are listed; use --limit to list more{elsewhere}")
+
+
+def write_report(invocation: Invocation, report: BulkReport, one: str, many: str, missing: str | None = None) -> None:
+    """Write what a bulk action did; ends with 1 if the reason for every item is `missing`: there is no such thing."""
+    if invocation.as_json:
+        from comity.doors.schemas.queue import BulkReport as BulkView
+
+        write_exact(BulkView.model_validate(report))
+    else:
+        write_bulk(report, one, many)
+    if missing is not None and all(item.reason == missing for item in report.items):
+        raise typer.Exit(1)

@@ -6,13 +6,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from comity.doors.cli.csv_output import CsvOption, check_one_format
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import JsonOption, StateOption, check_number, name_options_in_errors, read_invocation
-from comity.doors.cli.output import Cell, render_time, write_line, write_pairs
+from comity.doors.cli.output import Cell, CsvOption, check_one_format, render_time, write_line, write_pairs
 from comity.doors.cli.queue import results as app
-from comity.doors.cli.queue.listing import MOST_LISTED, note_more, write_rows
-from comity.doors.cli.queue.rendering import export_rows, price, stock, write_exact, write_late, write_results
+from comity.doors.cli.queue.rendering import (
+    MOST_LISTED,
+    export_rows,
+    note_more,
+    price,
+    stock,
+    write_exact,
+    write_late,
+    write_results,
+    write_rows,
+)
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:

@@ -10,24 +10,26 @@ from uuid import UUID
 import typer
 
 from comity.doors.cli.crawl.options import AllowNetworkOption
-from comity.doors.cli.csv_output import CsvOption, check_one_format, column_names, write_csv
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import JsonOption, StateOption, check_number, name_options_in_errors, read_invocation
 from comity.doors.cli.output import (
     Cell,
     Column,
+    CsvOption,
     Row,
+    check_one_format,
+    column_names,
     note,
     render_time,
     write_as_is,
+    write_csv,
     write_json,
     write_line,
     write_pairs,
     write_table,
 )
 from comity.doors.cli.queue import webhooks as app
-from comity.doors.cli.queue.listing import MOST_LISTED, note_more, write_rows
-from comity.doors.cli.queue.rendering import write_exact
+from comity.doors.cli.queue.rendering import MOST_LISTED, note_more, write_exact, write_rows
 from comity.model.errors import BadInput, ComityError
 
 if TYPE_CHECKING:

@@ -112,7 +112,7 @@ def schedule(
 
 
 def _run(plan: SimulationPlan, factors: tuple[float, ...]) -> list[Comparison]:
-    from comity.doors.cli.progress_bars import ProgressBars
+    from comity.doors.cli.output import ProgressBars
     from comity.schedule.simulate import Schedule, sweep
 
     done = 0

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from comity.doors.cli.csv_output import CsvOption, check_one_format, column_names, write_csv
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import (
     Invocation,
@@ -24,10 +23,20 @@ from comity.doors.cli.options import (
     takes,
     used,
 )
-from comity.doors.cli.output import Cell, counted, note, write_json, write_line
+from comity.doors.cli.output import (
+    Cell,
+    CsvOption,
+    check_one_format,
+    column_names,
+    note,
+    write_csv,
+    write_json,
+    write_line,
+)
 from comity.doors.cli.sources import app
 from comity.doors.cli.sources.rendering import source_document, write_import, write_source, write_sources
 from comity.model.errors import BadInput
+from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -190,7 +199,7 @@ def _add_list(invocation: Invocation, file: str, terms: ImportTerms) -> None:
 
         write_json(SourceImportView.model_validate(report).document())
     else:
-        write_import(report)
+        write_import(report, "SOURCE", [row.careers_url for row in report.rows])
     if report.refused and not terms.skip_bad:
         raise typer.Exit(BadInput.exit_code)
 

@@ -6,23 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from comity.doors.cli.output import (
-    Cell,
-    Column,
-    Row,
-    counted,
-    json_line,
-    render_time,
-    write_line,
-    write_pairs,
-    write_table,
-)
+from comity.doors.cli.output import Cell, Column, Row, json_line, render_time, write_line, write_pairs, write_table
+from comity.model.wording import counted
 from comity.telemetry import events
 from comity.telemetry.events import Level
 
 if TYPE_CHECKING:
     from comity.model.source import Source, SourceReport, SourceSkipped
-    from comity.model.source_import import SourceImport
+    from comity.model.source_import import ImportedRow, SourceImport
+    from comity.operate.queue import PolicyImport, PolicyImportRow
     from comity.operate.sources import Simulation
     from comity.reports.sources import LoggedRun
     from comity.telemetry.logs import Log
@@ -96,20 +88,21 @@ _RESULTS = {
 }
 
 
-def write_import(report: SourceImport) -> None:
-    """Write what became of each row of a list, and a summary."""
-    columns = (Column("ROW", is_number=True), Column("LINE", is_number=True), Column("RESULT"), Column("SOURCE"))
+def write_import(report: SourceImport | PolicyImport, heading: str, urls: Sequence[str]) -> None:
+    """Write the result of each row of an imported list, a source or a policy by its URL, and a summary."""
+    imported: Sequence[ImportedRow | PolicyImportRow] = report.rows
+    columns = (Column("ROW", is_number=True), Column("LINE", is_number=True), Column("RESULT"), Column(heading))
     rows = [
         Row(
             (
                 f"{row.row:,}",
                 "-" if row.line is None else f"{row.line:,}",
                 Cell(row.result.replace("_", " "), _RESULTS[row.result]),
-                row.careers_url or "-",
+                url or "-",
             ),
             below=": ".join(filter(None, (row.field, row.reason))) or None,
         )
-        for row in report.rows
+        for row, url in zip(imported, urls, strict=True)
     ]
     write_table(columns, rows)
     if report.ignored_columns:

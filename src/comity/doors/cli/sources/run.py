@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from comity.doors.cli.csv_output import CsvOption, check_one_format, column_names, write_csv
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import (
     JsonOption,
@@ -17,7 +16,18 @@ from comity.doors.cli.options import (
     used,
     warn_missing_contact,
 )
-from comity.doors.cli.output import Cell, note, render_time, write_json, write_line, write_pairs
+from comity.doors.cli.output import (
+    Cell,
+    CsvOption,
+    check_one_format,
+    column_names,
+    note,
+    render_time,
+    write_csv,
+    write_json,
+    write_line,
+    write_pairs,
+)
 from comity.doors.cli.sources import app
 from comity.doors.cli.sources.manage import (
     MOST_LISTED,
