@@ -57,7 +57,7 @@ test: dev ## Linters, types, import rules, and every test (choose some: ARGS="-k
 	measured() {
 		code=0
 		run .venv/bin/pytest --lane alone $(ARGS) || code=$$?
-		[ $$code -ge 2 ] || run .venv/bin/pytest --lane roomy --processes $$((cores + 1)) $(ARGS) || code=$$?
+		[ $$code -ge 2 ] || run .venv/bin/pytest --lane roomy --processes $$((cores + 2)) $(ARGS) || code=$$?
 		return $$code
 	}
 	measured >"$$log" 2>&1 & measuring=$$!

@@ -33,6 +33,12 @@ WHOLE: Final = (
 )
 MOST_AT_ONCE: Final = 40
 """So many tests of another file at most: a long file shall not keep one process busy while the others have ended."""
+# Tests of these wait for half a minute without doing anything. They come first: others run meanwhile.
+WAITING: Final = (
+    "tests/walk/test_hung_stores.py",
+    "tests/machines/test_cut_off.py",
+    "tests/walk/test_hostile_crawl.py",
+)
 # Tests of these folders take milliseconds each. They come last, so that the processes end at the same time.
 QUICK: Final = ("tests/rules/", "tests/extract/", "tests/house/")
 SILENCE_S: Final = 1800.0  # without a report for so long, something hangs
@@ -58,7 +64,7 @@ def units(items: Sequence[pytest.Item], root: Path, most: int = MOST_AT_ONCE) ->
         every = list(group)
         step = len(every) if name in WHOLE else most
         found += [(name, every[start : start + step]) for start in range(0, len(every), step)]
-    found.sort(key=lambda pair: (pair[0] not in WHOLE, pair[0].startswith(QUICK)))
+    found.sort(key=lambda pair: (pair[0] not in WAITING, pair[0] not in WHOLE, pair[0].startswith(QUICK)))
     return [Unit(group) for _, group in found]
 
 
