@@ -44,8 +44,6 @@ test: dev ## Linters, types, import rules, and every test (choose some: ARGS="-k
 	.venv/bin/ruff format --check .
 	checked=$$(mktemp)
 	{ nice -n 10 .venv/bin/lint-imports && nice -n 10 .venv/bin/mypy; } >"$$checked" 2>&1 & checking=$$!
-	# Compile the tests once for all workers; what is wrong shows below.
-	[ -d tests/rules/__pycache__ ] || .venv/bin/pytest --collect-only -qq >/dev/null 2>&1 || true
 	cores=$$(getconf _NPROCESSORS_ONLN)
 	log=$$(mktemp)
 	export COMITY_TEST_FAILURES=$$(mktemp)

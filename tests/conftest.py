@@ -138,7 +138,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     """Run the tests in several processes, if that was asked for."""
     option = session.config.option
-    if option.processes == 1 or session.testsfailed or option.collectonly or option.usepdb or option.numprocesses:
+    is_whole = option.processes == 1 or option.collectonly or option.usepdb or getattr(option, "numprocesses", None)
+    if is_whole or session.testsfailed:
         return None
     # Tests outside the crowd take seconds each: shared out one by one, the processes end at the same time.
     forked.run(session, option.processes, forked.MOST_AT_ONCE if option.lane == "crowd" else 1)
