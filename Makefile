@@ -37,8 +37,8 @@ crawl: runtime ## Crawl a site, URL=https://…; without URL, a demonstration on
 
 # Three things at once: types and import rules; most tests, side by side at low priority; and, with the first claim on the
 # cores, one by one the tests that measure time (`alone`), then those that wait for processes (`roomy`). `--lane` and
-# `--processes` are in tests/conftest.py. A test that fails in this crowd is repeated three times by itself: it has passed only if it passes
-# each time.
+# `--processes` are in tests/conftest.py. A test that fails in this crowd is repeated three times by itself: it has passed
+# only if it passes each time.
 test: dev ## Linters, types, import rules, and every test (choose some: ARGS="-k robots"; at full size: COMITY_TEST_LONG=1)
 	@.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
