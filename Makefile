@@ -36,16 +36,14 @@ crawl: runtime ## Crawl a site, URL=https://…; without URL, a demonstration on
 	@exec .venv/bin/comity $(if $(value URL),crawl $(call quoted,$(value URL)),demo) $(ARGS)
 
 # Three things at once: types and import rules; most tests, side by side at low priority; and, with the first claim on the
-# cores, one by one the tests that measure time (`alone`), then those that wait for processes (`roomy`). `--lane` is in
-# tests/conftest.py. A test that fails in this crowd is repeated three times by itself: it has passed only if it passes
-# each time.
+# cores, one by one the tests that measure time (`alone`), then those that wait for processes (`roomy`). `--lane` and
+# `--processes` are in tests/conftest.py. A test that fails in this crowd is repeated three times by itself: it has passed
+# only if it passes each time.
 test: dev ## Linters, types, import rules, and every test (choose some: ARGS="-k robots"; at full size: COMITY_TEST_LONG=1)
 	@.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	checked=$$(mktemp)
 	{ nice -n 10 .venv/bin/lint-imports && nice -n 10 .venv/bin/mypy; } >"$$checked" 2>&1 & checking=$$!
-	# Compile the tests once for all workers; what is wrong shows below.
-	[ -d tests/rules/__pycache__ ] || .venv/bin/pytest --collect-only -qq >/dev/null 2>&1 || true
 	cores=$$(getconf _NPROCESSORS_ONLN)
 	log=$$(mktemp)
 	export COMITY_TEST_FAILURES=$$(mktemp)
@@ -57,12 +55,12 @@ test: dev ## Linters, types, import rules, and every test (choose some: ARGS="-k
 	measured() {
 		code=0
 		run .venv/bin/pytest --lane alone $(ARGS) || code=$$?
-		[ $$code -ge 2 ] || run .venv/bin/pytest --lane roomy -n $$((cores + 1)) --dist worksteal $(ARGS) || code=$$?
+		[ $$code -ge 2 ] || run .venv/bin/pytest --lane roomy --processes $$((cores + 2)) $(ARGS) || code=$$?
 		return $$code
 	}
 	measured >"$$log" 2>&1 & measuring=$$!
 	failed=0
-	run nice -n 10 .venv/bin/pytest --lane crowd -n $$((cores + 1)) --dist worksteal $(ARGS) || failed=$$?
+	run nice -n 10 .venv/bin/pytest --lane crowd --processes $$((cores + 1)) $(ARGS) || failed=$$?
 	beside=0
 	wait $$measuring || beside=$$?
 	cat "$$log"

@@ -18,6 +18,7 @@ import hypothesis
 import pytest
 import redis
 
+from tests import forked
 from tests.database.compiled import share_compiled_statements
 from tests.database.states import (  # noqa: F401  # fixtures are found by name
     database,
@@ -47,17 +48,15 @@ share_compiled_statements()
 # COMITY_TEST_LONG=1 runs every size and every example in full, with other examples each time. A short run has the same
 # examples every time: what it says depends on the code alone. Neither limits how long an example takes to make.
 SLOW_IS_FINE = [hypothesis.HealthCheck.too_slow]
-hypothesis.settings.register_profile("short", deadline=None, derandomize=True, suppress_health_check=SLOW_IS_FINE)
+hypothesis.settings.register_profile(
+    "short", deadline=None, max_examples=30, derandomize=True, suppress_health_check=SLOW_IS_FINE
+)
 hypothesis.settings.register_profile("long", deadline=None, max_examples=1000, suppress_health_check=SLOW_IS_FINE)
 hypothesis.settings.load_profile("long" if LONG else "short")
 
 # Tests that measure gaps, stalls and pauses, or keep every core busy: what else runs on the machine would show in them.
 ALONE = (
     "tests/walk/test_hard_pages.py",
-    "tests/walk/test_hostile_crawl.py",
-    "tests/walk/test_manners.py",
-    "tests/walk/test_many_hands.py",
-    "tests/walk/test_sources_due.py",
     "tests/walk/test_suspended.py",
     "tests/machines/test_killed_in_turn.py",
     "tests/machines/test_many_workers.py",
@@ -68,13 +67,17 @@ ROOMY = (
     "tests/doors/test_why.py",
     "tests/queue/test_many_bots.py",
     "tests/walk/test_endings.py",
+    "tests/walk/test_hostile_crawl.py",
     "tests/walk/test_hung_stores.py",
     "tests/walk/test_killed.py",
     "tests/walk/test_lost_leases.py",
+    "tests/walk/test_manners.py",
+    "tests/walk/test_many_hands.py",
     "tests/walk/test_many_hosts.py",
     "tests/walk/test_processes.py",
     "tests/walk/test_redis_crawl.py",
     "tests/walk/test_signals.py",
+    "tests/walk/test_sources_due.py",
     "tests/walk/test_two_crawls.py",
     "tests/walk/test_watched_work.py",
     "tests/walk/test_whole_site.py",
@@ -89,6 +92,7 @@ LANES = {"alone": ALONE, "roomy": ROOMY}
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Run the tests of one lane: the Makefile runs several lanes at once."""
     parser.addoption("--lane", choices=[*LANES, "crowd"], help="only tests marked so; crowd: those with neither mark")
+    parser.addoption("--processes", type=int, default=1, help="run in so many processes, forked after the collection")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -128,6 +132,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     others = [item for item in items if wanted != _lane_of(item)]
     items[:] = [item for item in items if wanted == _lane_of(item)]
     config.hook.pytest_deselected(items=others)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Run the tests in several processes, if that was asked for."""
+    option = session.config.option
+    is_whole = option.processes == 1 or option.collectonly or option.usepdb or getattr(option, "numprocesses", None)
+    if is_whole or session.testsfailed:
+        return None
+    # Tests outside the crowd take seconds each: shared out one by one, the processes end at the same time.
+    forked.run(session, option.processes, forked.MOST_AT_ONCE if option.lane == "crowd" else 1)
+    return True
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

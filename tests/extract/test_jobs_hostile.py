@@ -143,7 +143,7 @@ def test_a_hostile_body_is_read_in_bounded_time(body: bytes) -> None:
     assert len(listing.jobs) <= MOST_JOBS
 
 
-@settings(max_examples=sized(100, 1000), deadline=None)
+@settings(max_examples=sized(30, 1000), deadline=None)
 @given(
     st.binary(max_size=400),
     st.sampled_from([None, "text/html", "application/json", "text/xml", "text/html; charset=x"]),
@@ -152,7 +152,7 @@ def test_any_octets_give_a_listing(body: bytes, content_type: str | None) -> Non
     assert isinstance(read(body, content_type=content_type), Listing)
 
 
-@settings(max_examples=sized(100, 1000), deadline=None)
+@settings(max_examples=sized(30, 1000), deadline=None)
 @given(JSON, st.sampled_from([*SYSTEMS, "https://example.org/x"]))
 def test_any_json_gives_a_listing(value: object, url: str) -> None:
     body = json.dumps(value).encode()
@@ -160,14 +160,14 @@ def test_any_json_gives_a_listing(value: object, url: str) -> None:
     assert isinstance(read(b'<script type="application/ld+json">' + body + b"</script>", url), Listing)
 
 
-@settings(max_examples=sized(100, 1000), deadline=None)
+@settings(max_examples=sized(30, 1000), deadline=None)
 @given(MARKUP)
 def test_any_markup_gives_a_listing_whose_addresses_are_whole(pieces: list[str]) -> None:
     listing = read("".join(pieces).encode())
     assert all(job.title and job.apply_url.startswith(("http://", "https://")) for job in listing.jobs)
 
 
-@settings(max_examples=sized(100, 1000), deadline=None)
+@settings(max_examples=sized(30, 1000), deadline=None)
 @given(st.data())
 def test_a_damaged_page_gives_a_listing(data: st.DataObject) -> None:
     page = data.draw(st.sampled_from(PAGES))
@@ -182,14 +182,14 @@ def test_a_damaged_page_gives_a_listing(data: st.DataObject) -> None:
     assert listing.next_url is None or listing.next_url != page.url
 
 
-@settings(max_examples=sized(100, 1000), deadline=None)
+@settings(max_examples=sized(30, 1000), deadline=None)
 @given(st.text(max_size=60) | JSON.map(json.dumps))
 def test_any_text_is_a_hint_or_a_sentence_on_why_not(text: str) -> None:
     hint = parse_hint(text)
     assert not isinstance(hint, HintProblem) or hint.message
 
 
-@settings(max_examples=sized(100, 1000), deadline=None)
+@settings(max_examples=sized(30, 1000), deadline=None)
 @given(JSON)
 def test_what_is_json_is_read_as_such(value: object) -> None:
     text = json.dumps(value)

@@ -367,4 +367,4 @@ class OneHost(RuleBasedStateMachine):
 
 
 TestOneHost = OneHost.TestCase
-TestOneHost.settings = settings(max_examples=sized(100, 300), stateful_step_count=40, deadline=None)
+TestOneHost.settings = settings(max_examples=sized(30, 300), stateful_step_count=40, deadline=None)

@@ -278,7 +278,7 @@ plans = st.lists(
 )
 
 
-@settings(max_examples=sized(100, 1000), deadline=None)
+@settings(max_examples=sized(30, 1000), deadline=None)
 @given(plans, st.sampled_from([0.0, 0.3, 1.0, 2.5]), st.integers(1, 3))
 def test_whatever_comes_and_goes_no_slot_leaks_and_no_start_is_early(
     plan: list[tuple[float, float, float | None, float | None]], delay_s: float, concurrency: int

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import httpx
 import pytest
 
 from comity.integrations.httpx import AsyncComityTransport, ComityTransport, GrantDenied, GrantTimeout
 from comity.reports.politeness import verify_politeness
+from comity.rules.queue.slots import WINDOW_S
 from tests.doors.web.served import Served
 from tests.integrations.conftest import DELAY_S
 from tests.walk.site import Answer, Web, page
@@ -27,6 +29,27 @@ def test_a_client_is_polite(server: Served, web: Web) -> None:
     assert min(site.gaps()) >= DELAY_S
     (audit,) = verify_politeness(server.state.database)
     assert (audit.requests, audit.violations, audit.remarks) == (5, (), ())
+
+
+def test_the_delay_counts_from_when_a_request_reached_the_host(server: Served, web: Web) -> None:
+    """A connection that takes long, as on a busy machine, does not bring the next request closer."""
+    site = web.site(PAGES, robots=ROBOTS)
+    transport = ComityTransport(server.url, inner=_SlowAtFirst())
+    with httpx.Client(transport=transport, timeout=60) as client:
+        assert [client.get(site.url(f"/{number}")).status_code for number in range(2)] == [200] * 2
+    assert min(site.gaps()) >= DELAY_S
+
+
+class _SlowAtFirst(httpx.HTTPTransport):
+    """Takes half of a window until it connects for the first time."""
+
+    is_first = True
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if self.is_first:
+            self.is_first = False
+            time.sleep(WINDOW_S / 2)
+        return super().handle_request(request)
 
 
 def test_an_asynchronous_client_is_polite_with_many_tasks(server: Served, web: Web) -> None:

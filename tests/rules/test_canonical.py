@@ -491,7 +491,7 @@ BASES = (
 written = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
 
 
-@settings(deadline=None, max_examples=sized(1000, 20_000))
+@settings(deadline=None, max_examples=sized(200, 20_000))
 @given(written, st.sampled_from(BASES) | written)
 @example("../../../../x", "http://h/a/b/")
 @example("./../a%20b?c=%C3%A9#d", BASES[-1])
@@ -576,7 +576,7 @@ def _outcome(text: str, collapse: bool) -> object:
         return str(error)
 
 
-@settings(max_examples=sized(300, 20_000))
+@settings(max_examples=sized(60, 20_000))
 @given(
     st.sampled_from(["http://", "https://", "HTTPS://", "ftp://", ""]),
     st.one_of(st.sampled_from(_WRITTEN_HOSTS), st.text("abwW01.:-_@", min_size=1, max_size=12)),

@@ -132,7 +132,7 @@ def test_a_row_that_cannot_be_read_keeps_its_reason(text: str, kind: SourceForma
 
 
 @given(st.binary(max_size=400), st.sampled_from(SourceFormat))
-@settings(max_examples=sized(100, 1000), deadline=None)
+@settings(max_examples=sized(30, 1000), deadline=None)
 def test_any_bytes_are_rows_or_a_sentence(content: bytes, kind: SourceFormat) -> None:
     for head in (b"", b"url,name\n", b"url\tname\n", b"["):
         try:
@@ -143,7 +143,7 @@ def test_any_bytes_are_rows_or_a_sentence(content: bytes, kind: SourceFormat) ->
 
 
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=5))
-@settings(max_examples=sized(100, 1000), deadline=None)
+@settings(max_examples=sized(30, 1000), deadline=None)
 def test_what_a_csv_writer_writes_is_read_back(names: list[str]) -> None:
     import csv
     import io

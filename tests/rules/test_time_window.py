@@ -109,7 +109,7 @@ def test_the_start_is_inside_and_the_end_is_not() -> None:
     assert [is_open(window, at, UTC) for at in instants] == [False, True, True, False]
 
 
-@settings(max_examples=sized(100, 1000), deadline=None)
+@settings(max_examples=sized(30, 1000), deadline=None)
 @given(
     st.integers(0, 1439),
     st.integers(1, 1439),

@@ -172,7 +172,7 @@ def reference(pattern: str, path: str) -> bool:
 _SEGMENTS = st.lists(st.sampled_from(["a", "b", "ab", "a.b", "*", "a*", "**", ""]), max_size=4)
 
 
-@settings(max_examples=sized(100, 1000), deadline=None)
+@settings(max_examples=sized(30, 1000), deadline=None)
 @given(
     _SEGMENTS, st.lists(st.sampled_from(["a", "b", "ab", "a.b", "ba"]), max_size=5), st.sampled_from(["", "/", "?a"])
 )
@@ -183,7 +183,7 @@ def test_globs_mean_what_the_reference_says(pattern: list[str], path: list[str],
         assert matches(glob, target) is reference(glob, target)
 
 
-@settings(max_examples=sized(100, 1000), deadline=None)
+@settings(max_examples=sized(30, 1000), deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_is_a_pattern_or_says_why_not(text: str) -> None:
     try:

@@ -98,7 +98,7 @@ def test_nothing_that_is_typed_is_an_error_or_slow(filled: SearchEngine) -> None
 
 
 @given(TEXTS, st.sampled_from(SearchSort))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=sized(25, 60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_both_databases_give_the_same_answer_to_anything(
     embedded: DatabaseSearch, shared: DatabaseSearch, text: str, sort: SearchSort
 ) -> None:
@@ -112,7 +112,7 @@ def test_both_databases_give_the_same_answer_to_anything(
 
 
 @given(st.text(max_size=600))
-@settings(max_examples=sized(100, 1000), deadline=None)
+@settings(max_examples=sized(30, 1000), deadline=None)
 def test_terms_are_bounded_and_hold_only_folded_words(text: str) -> None:
     terms = read_terms(text)
     every = [word for term in (*terms.wanted, *terms.unwanted) for run in term.runs for word in run]
@@ -124,7 +124,7 @@ def test_terms_are_bounded_and_hold_only_folded_words(text: str) -> None:
 
 
 @given(st.text(max_size=400), TEXTS)
-@settings(max_examples=sized(100, 1000), deadline=None)
+@settings(max_examples=sized(30, 1000), deadline=None)
 def test_marking_changes_no_text(text: str, query: str) -> None:
     marker = Marker(read_terms(query))
     assert plain(marker.marked(text)) == text
@@ -134,7 +134,7 @@ def test_marking_changes_no_text(text: str, query: str) -> None:
 
 
 @given(st.text(alphabet=st.characters(categories=["L", "N", "Zs"]), min_size=1, max_size=40))
-@settings(max_examples=sized(100, 1000), deadline=None)
+@settings(max_examples=sized(30, 1000), deadline=None)
 def test_a_text_is_found_by_its_own_words(text: str) -> None:
     kept = f" {indexed(text)} "
     for term in read_terms(text).wanted:

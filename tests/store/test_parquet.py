@@ -19,6 +19,7 @@ from comity.store.formats import parquet
 from comity.store.formats.columns import NAMES
 from comity.store.formats.parquet import ParquetPart
 from comity.store.parts.part import write_part
+from tests.sizes import sized
 from tests.store.light import RUN, nothing, page
 
 TEXT = st.none() | st.text(max_size=40)
@@ -63,7 +64,7 @@ def by_duckdb(path: Path) -> list[tuple[Any, ...]]:
         return connection.execute(f"SELECT * REPLACE (epoch_us(crawl_time) AS crawl_time) FROM '{path}'").fetchall()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=sized(25, 60), deadline=None)
 @given(records=RECORDS)
 def test_every_value_comes_back_by_two_readers(
     tmp_path_factory: pytest.TempPathFactory, records: list[PageRecord]

@@ -15,6 +15,7 @@ from comity.database.sources import rows as sources_table
 from comity.model.job import JobFound, JobPosting, ListingKind
 from comity.model.source import Counts, PageRead, Reading, RunStatus, RunVerdict, Source
 from comity.walk.sources.settle import FinishedRun, Planned, SourceSettling
+from tests.sizes import sized
 from tests.walk.sourcing import Office, office
 
 # A step: which source, what it lists (posting, words) on which page, and whether the listing was whole.
@@ -76,7 +77,7 @@ def settle(bureau: Office, source: Source, shown: Sequence[tuple[int, int, int]]
 
 
 @given(STEPS)
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=sized(15, 30), deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_is_open_is_what_somebody_lists_and_search_was_told(
     steps: list[tuple[int, list[tuple[int, int, int]], bool]],
 ) -> None:

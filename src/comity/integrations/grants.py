@@ -73,14 +73,19 @@ class Grant:
         rule = f" ({self.rule})" if self.rule and self.rule not in (self.message or "") else ""
         return f"Comity denies {self.url}: {self.message or self.reason}{rule}"
 
-    def report(self, started_at: float, status: int | None, latency_s: float | None, retry_after: str | None) -> Any:
-        """The report on a request that started at a time of the monotonic clock; `retry_after` as the header says."""
+    def report(self, answered_at: float, status: int | None, latency_s: float | None, retry_after: str | None) -> Any:
+        """The report on a request that ended at a time of the monotonic clock; `retry_after` as the header says.
+
+        When the request reached the host is known only roughly: connecting and sending take time, on a busy machine a
+        lot. The latest possible time is reported, so that the next request to the host is a whole delay away: that of
+        the answer, or the end of the window if that came first.
+        """
         return {
             "grant_id": self.grant_id,
             "status": status,
             "latency": latency_s,
             "retry_after": seconds_to_wait(retry_after),
-            "started_at": started_at + self.clock_offset_s,
+            "started_at": min(answered_at, self.closes_at + MARGIN_S) + self.clock_offset_s,
         }
 
 

@@ -55,8 +55,8 @@ class _Reporting:
     def _report(self, grant: Grant, started_at: float, response: httpx.Response | None) -> None:
         status = None if response is None else response.status_code
         retry_after = None if response is None else response.headers.get("retry-after")
-        latency_s = time.monotonic() - started_at
-        self._grants.end(grant, grant.report(started_at, status, latency_s, retry_after))
+        answered_at = time.monotonic()
+        self._grants.end(grant, grant.report(answered_at, status, answered_at - started_at, retry_after))
 
 
 class ComityTransport(_Reporting, httpx.BaseTransport):

@@ -37,7 +37,7 @@ class ComityMiddleware:
         name = settings.get("COMITY_CLIENT_ID") or f"scrapy-{settings.get('BOT_NAME', 'bot')}"
         agent = settings.get("USER_AGENT") if settings.getbool("COMITY_OWN_ROBOTS") else None
         self._grants = Grants(GrantClient(settings["COMITY_URL"], settings.get("COMITY_KEY"), name, agent))
-        self._started: WeakKeyDictionary[Any, tuple[Grant, float]] = WeakKeyDictionary()
+        self._started: WeakKeyDictionary[Any, Grant] = WeakKeyDictionary()
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> Self:
@@ -66,9 +66,8 @@ class ComityMiddleware:
             early_s = grant.opens_at - time.monotonic()
             if early_s > 0:
                 await maybe_deferred_to_future(deferLater(reactor, early_s))
-            now = time.monotonic()
-            if now <= grant.closes_at:
-                self._started[request] = (grant, now)
+            if time.monotonic() <= grant.closes_at:
+                self._started[request] = grant
                 self._stats.inc_value("comity/granted")
                 return None
             self._stats.inc_value("comity/missed_windows")
@@ -102,10 +101,10 @@ class ComityMiddleware:
         return maybe_deferred_to_future(answered)
 
     def _report(self, request: Any, status: int | None, retry_after: str | None) -> None:
-        grant, started_at = self._started.pop(request, (None, 0.0))
+        grant = self._started.pop(request, None)
         if grant is not None:
             latency_s = request.meta.get("download_latency")
-            self._grants.end(grant, grant.report(started_at, status, latency_s, retry_after))
+            self._grants.end(grant, grant.report(time.monotonic(), status, latency_s, retry_after))
 
     def _returned(self, request: Any, busy: HostBusy) -> Any:
         returns = request.meta.get("comity_returns", 0) + 1

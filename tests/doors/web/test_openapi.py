@@ -18,7 +18,7 @@ from comity.upkeep.due_policies import make_due_jobs
 from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, WITH_TOKEN, Served, served
 from tests.sizes import sized
 
-EXAMPLES = sized(8, 100)
+EXAMPLES = sized(4, 100)
 WITH_KEY: dict[str, str] = {}
 POLICIES: list[str] = []
 JOBS: list[str] = []

@@ -198,7 +198,7 @@ def test_what_may_be_a_selector_is_told_apart_by_its_beginning() -> None:
 
 
 @given(st.text(max_size=80) | st.text("'\"()[]|.,->*:\n #ogcsxpathmetaASFROMINT09", max_size=80))
-@settings(max_examples=sized(300, 20_000), deadline=None)
+@settings(max_examples=sized(60, 20_000), deadline=None)
 def test_no_text_crashes_the_parser(text: str) -> None:
     for read in (parse_columns, parse_expression):
         found = read(text)
@@ -247,7 +247,7 @@ columns = st.lists(
 
 
 @given(columns)
-@settings(max_examples=sized(150, 5_000), deadline=None)
+@settings(max_examples=sized(40, 5_000), deadline=None)
 def test_what_is_printed_is_read_as_the_same(said: tuple[ExtractColumn, ...]) -> None:
     assert parse_columns(print_columns(said)) == said
 

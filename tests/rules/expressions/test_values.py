@@ -123,7 +123,7 @@ every_type = [
 
 
 @given(json_values, st.sampled_from(every_type))
-@settings(max_examples=sized(300, 20_000), deadline=None)
+@settings(max_examples=sized(60, 20_000), deadline=None)
 def test_nothing_raises_and_decimals_fit(value: object, kind: ColumnType) -> None:
     stored = converted(value, kind)
     if kind.name is TypeName.DECIMAL and stored is not None:
@@ -133,7 +133,7 @@ def test_nothing_raises_and_decimals_fit(value: object, kind: ColumnType) -> Non
 
 
 @given(st.text(max_size=200) | st.text("0123456789.,' -−€$%kr¥⁹", max_size=60))
-@settings(max_examples=sized(300, 20_000), deadline=None)
+@settings(max_examples=sized(60, 20_000), deadline=None)
 def test_every_price_is_a_plain_number(text: str) -> None:
     for amount in (parse_price(text), only_number(text)):
         if amount is not None:

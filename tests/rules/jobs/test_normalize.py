@@ -146,7 +146,7 @@ FOUND = st.builds(
 )
 
 
-@settings(max_examples=sized(100, 1000), deadline=None)
+@settings(max_examples=sized(30, 1000), deadline=None)
 @given(
     FOUND,
     st.text(max_size=20),
@@ -169,7 +169,7 @@ def test_whatever_a_page_says_is_normalized(
     posting.apply_url.encode()
 
 
-@settings(max_examples=sized(100, 1000), deadline=None)
+@settings(max_examples=sized(30, 1000), deadline=None)
 @given(FOUND)
 def test_what_is_normalized_stays_as_it_is(found: JobFound) -> None:
     once = normalized(found)

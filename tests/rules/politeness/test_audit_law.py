@@ -336,7 +336,7 @@ def test_a_file_beyond_the_limit_is_named_by_what_is_read_of_it() -> None:
     assert [SCRIPT.Robots(stored).allows("x", path) for path in ("/a", "/b")] == [False, True]
 
 
-@settings(max_examples=sized(100, 1000), deadline=None)
+@settings(max_examples=sized(30, 1000), deadline=None)
 @given(RULES, PATTERNS)
 def test_the_script_reads_robots_txt_as_comity_does(rules: list[tuple[bool, list[str]]], path: list[str]) -> None:
     """Two readings of RFC 9309 that know nothing of each other."""

@@ -87,7 +87,7 @@ def test_nearly_right_files_do_not_raise_either(body: bytes, max_bytes: int, tar
         assert verdict.line_number is not None
 
 
-@settings(max_examples=sized(100, 1000))
+@settings(max_examples=sized(30, 1000))
 @given(rules, st.lists(paths, min_size=1, max_size=6))
 def test_the_index_agrees_with_trying_every_rule(group: list[tuple[bool, str]], asked: list[str]) -> None:
     group = spelled(group)
@@ -95,7 +95,7 @@ def test_the_index_agrees_with_trying_every_rule(group: list[tuple[bool, str]], 
     assert [found.verdict(path).allowed for path in asked] == [plain_verdict(group, path) for path in asked]
 
 
-@settings(max_examples=sized(100, 1000))
+@settings(max_examples=sized(30, 1000))
 @given(rules, paths)
 def test_the_named_rule_matches_and_is_the_longest(group: list[tuple[bool, str]], path: str) -> None:
     group = spelled(group)
@@ -109,7 +109,7 @@ def test_the_named_rule_matches_and_is_the_longest(group: list[tuple[bool, str]]
         assert len(pattern) == max(map(len, matching))
 
 
-@settings(max_examples=sized(100, 1000))
+@settings(max_examples=sized(30, 1000))
 @given(st.lists(patterns, min_size=1, max_size=40), paths)
 @example(["/*ab*b$"], "/xab")
 @example(["/*aba*aba"], "/ababa")
