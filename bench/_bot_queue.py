@@ -3,12 +3,12 @@
     python bench/queue.py [--rate 200] [--seconds 20] [--hosts 1000] [--jobs 100000] [--crowded 900000] [--no-fsync]
 
 Asked: does a pull keep rows locked for less than 5 ms, and is a submit done in less than 10 ms, at the 95th percentile?
-And does it stay so with 1,000,000 waiting jobs of which 90 % belong to one host that may not be asked now (`--crowded`), so that no pull
-reads past them? If not, a statement or an index of the queue is wrong.
+And does it stay so with 1,000,000 waiting jobs of which 90 % belong to one host that may not be asked now
+(`--crowded`), so that no pull reads past them? If not, a statement or an index of the queue is wrong.
 
 Half of the requests are pulls of one job, the other half submit what was pulled, each with a page of 20 KB. They are
 sent at their times whether or not those before have been answered. Three spans, one inside the other:
-- "lock": from the sending of the first statement that locks a row to the end of COMMIT. No other client waits for longer.
+- "lock": from the sending of the first statement that locks a row to the end of COMMIT; others wait no longer.
 - "transaction": from the wait for a connection to the end of COMMIT.
 - "request": the whole call, with the wait for a thread, the digest and the compression.
 The generator, the service and PostgreSQL share this machine, whose load is printed. PostgreSQL syncs every commit.

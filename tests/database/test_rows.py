@@ -359,5 +359,5 @@ def test_a_statement_of_the_driver_is_refused_as_any_other(embedded_database: Da
         with pytest.raises(IntegrityError):
             run(connection, statement, ("1" * 32, "c.example"))
         with pytest.raises(OperationalError, match="no such table"):
-            rows_of(connection, "SELECT 1 FROM nothing", ())
+            rows_of(connection, "SELECT 1 FROM no_such_table", ())
         assert rows_of(connection, "SELECT domain FROM domains ORDER BY domain", ()) == [("a.example",), ("b.example",)]
