@@ -87,7 +87,8 @@ class WebhookRequest(RequestBody):
     events: _Events
     secret: _Secret | None = Field(
         None,
-        description="What calls are signed with; by default Comity makes one.",
+        description="What calls are signed with; by default Comity makes one. `env:WEBHOOK_SECRET_NAME` names a "
+        "variable of the server's environment, so that the state does not hold it.",
         examples=["at least 16 characters"],
     )
     note: _Note | None = Field(None, description="What it is, or whose.")
