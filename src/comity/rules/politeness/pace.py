@@ -26,6 +26,7 @@ The delay drops to 0, "none of its own", when it is back at the floor.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import inf, isfinite
 from typing import Final
 
@@ -318,12 +319,17 @@ def rebased(state: GateState, now: float) -> GateState:
 
 
 def _floor(limits: GateLimits) -> DelayInForce:
+    return _longest(limits.policy_interval_s, limits.crawl_delay_s, limits.door_interval_s)
+
+
+@lru_cache(maxsize=1024)
+def _longest(policy_s: float | None, robots_s: float | None, door_s: float | None) -> DelayInForce:
     """The longest of the fixed delays; between equals the one that binds more doors is named."""
     longest = NO_DELAY
     for seconds, source in (
-        (limits.policy_interval_s, DelaySource.POLICY),
-        (limits.crawl_delay_s, DelaySource.ROBOTS),
-        (limits.door_interval_s, DelaySource.DOOR),
+        (policy_s, DelaySource.POLICY),
+        (robots_s, DelaySource.ROBOTS),
+        (door_s, DelaySource.DOOR),
     ):
         if seconds is not None and seconds > longest.seconds:
             longest = DelayInForce(seconds, source)

@@ -66,8 +66,8 @@ _LEASED_FOR_S: Final = 2.0
 _RESERVED_FOR_S: Final = 1.0
 _LONGEST_WAIT_S: Final = 60.0
 _KEPT_S: Final = 86_400.0  # a grant that has ended, so that a report of it can be repeated
-_FORGOTTEN_AT_ONCE: Final = 1_000
-_FORGETTING_TURNS: Final = 10  # then 5,000 a second are forgotten: more than a busy server grants
+_FORGOTTEN_AT_ONCE: Final = 200  # a few milliseconds, for which requests wait
+_FORGETTING_TURNS: Final = 50  # then 5,000 a second are forgotten: more than a busy server grants
 _LIMITS_KEPT: Final = 1_000
 
 
