@@ -30,7 +30,6 @@ from comity.operate.webhooks import (
     LONGEST_NOTE,
     LONGEST_SECRET,
     LONGEST_URL,
-    SHORTEST_SECRET,
     add_test_delivery,
     add_webhook,
     delete_webhook,
@@ -43,6 +42,7 @@ from comity.operate.webhooks import (
     renew_secret,
     send_again,
 )
+from comity.rules.queue.webhook import SHORTEST_SECRET
 from comity.rules.url_secrets import only_origin
 
 router = Router(Audience.ADMIN, prefix="/admin/webhooks", tags=["webhooks"])
