@@ -43,7 +43,7 @@ def insert_rows(
 def rows_of(connection: Connection, statement: str, values: tuple[Any, ...]) -> Sequence[Any]:
     """The rows of a statement in the driver's words.
 
-    On an embedded state the driver is asked itself: a grant or a report runs a dozen small statements, and a third of
+    On an embedded state the driver is asked itself: a grant or a report runs a dozen small statements, and a quarter of
     their time went into describing results that are read by place.
     """
     if connection.dialect.name == "postgresql":
