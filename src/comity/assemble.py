@@ -438,7 +438,7 @@ class State:
         """What calls webhooks."""
         from comity.upkeep.send_webhooks import WebhookSender
 
-        return WebhookSender(self.database, self.clock, self.fetcher)
+        return WebhookSender(self.database, self.clock, self.fetcher, os.environ)
 
     def _threads_of_bots(self) -> BotThreads:
         from comity.walk.bots.threads import BotThreads

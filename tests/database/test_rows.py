@@ -8,11 +8,11 @@ from uuid import UUID
 
 import pytest
 from sqlalchemy import delete, insert, select, text, update
-from sqlalchemy.exc import IntegrityError, StatementError
+from sqlalchemy.exc import IntegrityError, OperationalError, StatementError
 
 from comity.database import hosts
-from comity.database.bulk import array_text
-from comity.database.connection import Database
+from comity.database.bulk import array_text, rows_of, run, run_for_each
+from comity.database.connection import Database, is_fault_of_statement
 from comity.database.leases import leasing
 from comity.database.tables import (
     crawl_runs,
@@ -346,3 +346,18 @@ def test_arrays_that_are_written_as_text_are_read_as_they_were(shared_database: 
         for kind, values in arrays.items():
             found = connection.exec_driver_sql(f"SELECT %s::{kind}", (array_text(values),)).scalar_one()
             assert found == values
+
+
+def test_a_statement_of_the_driver_is_refused_as_any_other(embedded_database: Database) -> None:
+    """What reads errors must not know whether SQLAlchemy or the driver ran a statement."""
+    statement = "INSERT INTO domains (id, domain) VALUES (?, ?)"
+    with embedded_database.write() as connection:
+        assert run_for_each(connection, statement, [("1" * 32, "a.example"), ("2" * 32, "b.example")]) == 2
+        with pytest.raises(IntegrityError) as found:
+            run_for_each(connection, statement, [("1" * 32, "c.example")])
+        assert is_fault_of_statement(found.value)
+        with pytest.raises(IntegrityError):
+            run(connection, statement, ("1" * 32, "c.example"))
+        with pytest.raises(OperationalError, match="no such table"):
+            rows_of(connection, "SELECT 1 FROM no_such_table", ())
+        assert rows_of(connection, "SELECT domain FROM domains ORDER BY domain", ()) == [("a.example",), ("b.example",)]

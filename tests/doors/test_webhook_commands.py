@@ -40,6 +40,12 @@ def test_without_events_it_is_called_for_all(with_state: CommandLine) -> None:
     assert added["events"] == ["job.done", "job.failed", "price.changed", "stock.back"]
 
 
+def test_a_secret_may_be_a_variable_of_the_server(with_state: CommandLine) -> None:
+    added = with_state.json("queue", "webhooks", "add", URL, "--secret-file", "env:WEBHOOK_SECRET_SHOP")
+    assert added["secret"] is None
+    assert with_state.rows("SELECT secret FROM webhooks") == [("env:WEBHOOK_SECRET_SHOP",)]
+
+
 def test_a_secret_of_ones_own_comes_from_a_file_and_is_not_printed(with_state: CommandLine, tmp_path: Path) -> None:
     file = tmp_path / "secret.txt"
     file.write_text("a secret of the receiver\n", encoding="utf-8")
@@ -95,6 +101,7 @@ def test_a_worker_sends_what_is_due_also_while_there_is_nothing_to_crawl(with_st
         (("add", "http://127.0.0.1/"), "URL: is not called: "),
         (("add", URL, "--event", "job.gone"), "--event: must be some of job.done"),
         (("add", URL, "--secret-file", "missing.txt"), "missing.txt cannot be read"),
+        (("add", URL, "--secret-file", "env:HOME_OF_OTHER_SECRETS"), "begins with WEBHOOK_SECRET_"),
         (("edit", MISSING), "nothing to change"),
         (("edit", MISSING, "--url", "x"), "--url: must be"),
         (("show", "x"), "is not the id of a webhook"),

@@ -124,7 +124,7 @@ class OneHost(RuleBasedStateMachine):
 
     def save(self) -> None:
         memory = self.holder.gate.memory()
-        self.row = memory if self.row_keeps_last_start else replace(memory, last_start_at=None)
+        self.row = memory if self.row_keeps_last_start else memory._replace(last_start_at=None)
         self.row_promise = replace(self.promise)
 
     def delay_promised(self) -> float:
@@ -305,7 +305,7 @@ class OneHost(RuleBasedStateMachine):
         else:
             ends_at = self.wall()  # freed at once by a process of the same machine
         self.true += ends_at - self.wall() + later_s
-        self.row = replace(self.row, unclean_end_at=ends_at)
+        self.row = self.row._replace(unclean_end_at=ends_at)
         # What the dead one had not saved is gone, also a block: only what the row shows can be kept.
         self.promise = replace(self.row_promise)
         self.terms = (door, *self.terms[1:])

@@ -231,7 +231,7 @@ def test_an_unclean_end_is_remembered_until_a_request_has_waited_for_it(state: S
         leases.release(lease, memory=lease.memory if memory else None)
     (lease,) = leases.claim(1)
     assert lease.memory.unclean_end_at == ended
-    leases.release(lease, memory=replace(lease.memory, unclean_end_at=None))
+    leases.release(lease, memory=lease.memory._replace(unclean_end_at=None))
     (lease,) = leases.claim(1)
     assert lease.memory.unclean_end_at is None
 

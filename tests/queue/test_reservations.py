@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 from sqlalchemy import insert, select
@@ -127,7 +126,7 @@ def test_a_lease_that_ran_out_is_an_unclean_end_for_the_next_holder(state: State
     memory = row.memory_at(state.clock.seconds())
     assert memory.unclean_end_at == ended.timestamp()
     # The slots that were planned have waited for it; the ledger still has the gap.
-    hold(state, B, memory=replace(memory, unclean_end_at=None))
+    hold(state, B, memory=memory._replace(unclean_end_at=None))
     with state.database.read() as connection:
         (note,) = connection.execute(select(ledger_notes.c.kind, ledger_notes.c.valid_until)).all()
     assert tuple(note) == ("gap", ended)

@@ -52,6 +52,7 @@ from tests.walk.site import Answer, Asked, Web, redirect
 
 EVENTS = [str(event) for event in WebhookEvent]
 SECRET = "a secret of the receiver"
+ENVIRONMENT = {"WEBHOOK_SECRET_SHOP": "a secret of the environment", "WEBHOOK_SECRET_SHORT": "short", "OTHER": "x" * 20}
 LOOPBACK = parse_networks(["127.0.0.0/8"])
 RESULT = {"price": Decimal("99.90"), "currency": "USD", "title": "Product", "in_stock": True}
 
@@ -65,7 +66,9 @@ def web() -> Iterator[Web]:
 def sender(state: State, *networks: str, every_s: float = 0.02) -> WebhookSender:
     settings = FetchSettings(user_agent="ComityBot/1.0", allowed_networks=networks)
     clock = state.clock
-    return WebhookSender(state.database, clock, lambda: CurlFetcher(settings, clock.seconds), every_s=every_s)
+    return WebhookSender(
+        state.database, clock, lambda: CurlFetcher(settings, clock.seconds), ENVIRONMENT, every_s=every_s
+    )
 
 
 def send(state: State) -> Sent:
@@ -404,8 +407,40 @@ def test_a_secret_is_in_nothing_that_is_shown(state: State, caplog: pytest.LogCa
     deliver(state, webhook_id)
     call = sender(state)._claim()[0]
     shown = [repr(call), repr(added), repr(list_webhooks(state.database)), repr(rows(state)), caplog.text]
-    shown.append(repr(request_of(call, 0.0)))
+    shown.append(repr(request_of(call, call.secret, 0.0)))
     assert [text for text in shown if SECRET in text or made in text] == []
+
+
+def test_a_secret_of_the_environment_is_not_in_the_state(state: State, web: Web) -> None:
+    site = web.site({"/": Answer(204)})
+    deliver(state, hook(state, site.url(), secret="env:WEBHOOK_SECRET_SHOP"))
+    assert send(state) == Sent(delivered=1)
+    (seen,) = site.log
+    headers = {name.lower(): value for name, value in seen.headers.items()}
+    timestamp, claimed = int(headers["x-comity-timestamp"]), headers["x-comity-signature"]
+    assert is_authentic(ENVIRONMENT["WEBHOOK_SECRET_SHOP"], timestamp, seen.body, claimed, state.clock.seconds())
+    with state.database.read() as connection:
+        (stored,) = connection.execute(select(webhooks.c.secret)).scalars()
+    assert stored == "env:WEBHOOK_SECRET_SHOP"
+
+
+@pytest.mark.parametrize(
+    ("variable", "problem"),
+    [("WEBHOOK_SECRET_MISSING", "is not set here"), ("WEBHOOK_SECRET_SHORT", "has fewer than 16 characters")],
+)
+def test_nothing_is_sent_without_its_secret(state: State, web: Web, variable: str, problem: str) -> None:
+    site = web.site({"/": Answer(204)})
+    deliver(state, hook(state, site.url(), secret=f"env:{variable}"))
+    assert send(state) == Sent(failed=1)
+    assert list(site.log) == []
+    (row,) = rows(state)
+    assert (row["status"], row["last_status"]) == ("pending", None)
+    assert row["last_error"] == f"the environment variable {variable} {problem}"
+
+
+def test_no_other_variable_can_be_read(state: State) -> None:
+    with pytest.raises(BadInput, match="begins with WEBHOOK_SECRET_"):
+        hook(state, "https://hook.example/", secret="env:AWS_SECRET_ACCESS_KEY")
 
 
 def test_a_secret_is_in_no_error_of_the_database(state: State) -> None:

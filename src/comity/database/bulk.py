@@ -7,6 +7,7 @@ values go to the driver as it wants them, without a type's processor for each.
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -16,6 +17,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Table, bindparam
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError
 
 from comity.database.dialects import insert_for
 
@@ -35,8 +37,47 @@ def insert_rows(
     """Insert rows of encoded values; with `unless`, those whose key is there already fall away. Gives how many came."""
     if not rows:
         return 0
-    statement = _insert_text(connection.dialect.name, table, columns, unless)
-    return int(connection.exec_driver_sql(statement, list(rows)).rowcount)
+    return run_for_each(connection, _insert_text(connection.dialect.name, table, columns, unless), rows)
+
+
+def rows_of(connection: Connection, statement: str, values: tuple[Any, ...]) -> Sequence[Any]:
+    """The rows of a statement in the driver's words.
+
+    On an embedded state the driver is asked itself: a grant or a report runs a dozen small statements, and a quarter of
+    their time went into describing results that are read by place.
+    """
+    if connection.dialect.name == "postgresql":
+        return connection.exec_driver_sql(statement, values).all()
+    try:
+        return connection.connection.execute(statement, values).fetchall()  # type: ignore[no-any-return]
+    except sqlite3.Error as error:
+        raise _refused(connection, statement, error) from error
+
+
+def run(connection: Connection, statement: str, values: tuple[Any, ...]) -> None:
+    """A statement in the driver's words that gives no rows."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(statement, values)
+        return
+    try:
+        connection.connection.execute(statement, values)
+    except sqlite3.Error as error:
+        raise _refused(connection, statement, error) from error
+
+
+def run_for_each(connection: Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
+    """The same for many rows of values; gives how many rows of the table they changed."""
+    if connection.dialect.name == "postgresql":
+        return int(connection.exec_driver_sql(statement, list(rows)).rowcount)
+    try:
+        return int(connection.connection.executemany(statement, rows).rowcount)
+    except sqlite3.Error as error:
+        raise _refused(connection, statement, error) from error
+
+
+def _refused(connection: Connection, statement: str, error: sqlite3.Error) -> BaseException:
+    """The driver's error as every other statement raises it."""
+    return DBAPIError.instance(statement, None, error, sqlite3.Error, hide_parameters=True, dialect=connection.dialect)
 
 
 @lru_cache(maxsize=64)
@@ -171,7 +212,7 @@ class Decoding:
 
     def __init__(self, connection: Connection) -> None:
         native = connection.dialect.name == "postgresql"
-        self.uuid: Callable[[Any], UUID] = _same if native else UUID
+        self.uuid: Callable[[Any], UUID] = _same if native else _common_uuid
         self.seconds: Callable[[Any], float | None] = _timestamp if native else _text_timestamp
         self.common_seconds: Callable[[Any], float | None] = _timestamp if native else _common_text_timestamp
         self.json: Callable[[Any], Any] = _same if native else _text_json
@@ -179,6 +220,12 @@ class Decoding:
     def uuid_or_none(self, value: Any) -> UUID | None:
         """An id that may be missing."""
         return None if value is None else self.uuid(value)
+
+
+@lru_cache(maxsize=16_384)
+def _common_uuid(text: str) -> UUID:
+    """Clients ask for the same hosts again and again."""
+    return UUID(text)
 
 
 def _timestamp(value: datetime | None) -> float | None:

@@ -37,7 +37,7 @@ from sqlalchemy import (
     update,
 )
 
-from comity.database.bulk import Encoding, Moment, driver_text, insert_rows
+from comity.database.bulk import Encoding, Moment, driver_text, insert_rows, rows_of, run_for_each
 from comity.database.tables import domains, fetches, metadata, politeness_ledger
 from comity.database.types import RowNumber, UtcDateTime, count, written_at
 from comity.model.ledger import LedgerNote, LedgerRow, NoteKind
@@ -322,8 +322,7 @@ def _heads(connection: Connection, hosts: dict[UUID, str]) -> dict[UUID, _Head]:
 
 def _locked_heads(connection: Connection, keys: Sequence[Any], *, native: bool) -> dict[Any, _Head]:
     wanted: Any = list(keys) if native else json.dumps(list(keys))
-    rows = connection.exec_driver_sql(_heads_text(native), (wanted,))
-    return {row[0]: _Head(*row) for row in rows.all()}
+    return {row[0]: _Head(*row) for row in rows_of(connection, _heads_text(native), (wanted,))}
 
 
 @lru_cache(maxsize=2)
@@ -338,7 +337,7 @@ def _heads_text(native: bool) -> str:
 
 def _keep_heads(connection: Connection, heads: dict[UUID, _Head]) -> None:
     values = [(head.requests, head.request_digest, head.notes, head.note_digest, head.key) for head in heads.values()]
-    connection.exec_driver_sql(_keep_text(connection.dialect.name), values)
+    run_for_each(connection, _keep_text(connection.dialect.name), values)
 
 
 @lru_cache(maxsize=2)

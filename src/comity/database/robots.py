@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, select, update
 
+from comity.database.bulk import rows_of
 from comity.database.dialects import insert_into, named_in
 from comity.database.tables import domains, robots_cache
 from comity.database.types import instant
@@ -46,7 +47,7 @@ def heads(connection: Connection, origins: Collection[str]) -> dict[str, HeadRow
     """What is known of some origins, without the files; in one statement, which every grant runs."""
     native = connection.dialect.name == "postgresql"
     wanted: Any = list(origins) if native else json.dumps(list(origins))
-    return {row[0]: row for row in connection.exec_driver_sql(_heads_text(native), (wanted,)).all()}
+    return {row[0]: row for row in rows_of(connection, _heads_text(native), (wanted,))}
 
 
 def head_of(row: HeadRow) -> CachedHead:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, delete, func, or_, select
 
+from comity.database.bulk import rows_of
 from comity.database.dialects import insert_into
 from comity.database.tables import domains, takedowns
 
@@ -48,7 +49,7 @@ def edition(connection: Connection) -> tuple[int, str | None, str | None]:
     """What differs once an entry was added or removed: how many there are, the latest time and the last name."""
     # Written out by hand: every pull and grant runs it.
     statement = "SELECT count(*), max(created_at), max(domain_or_url) FROM takedowns"
-    number, latest, last = connection.exec_driver_sql(statement).one()
+    number, latest, last = rows_of(connection, statement, ())[0]
     return int(number), None if latest is None else str(latest), last
 
 

@@ -101,8 +101,7 @@ class GateLimits:
     max_adaptive_delay_s: float = inf
 
 
-@dataclass(frozen=True, slots=True)
-class GateMemory:
+class GateMemory(NamedTuple):
     """What the gate remembers between two holders of a host's lease; it is stored on the host's row.
 
     `unclean_end_at` is when a lease ended without release; it stays until a request has waited for it.

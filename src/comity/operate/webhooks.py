@@ -1,7 +1,7 @@
 """What an operator may do with webhooks: add, edit, enable, disable, delete, test; and the log of their deliveries.
 
-A secret is stored as it is, because every call is signed with it. It is shown once, when Comity makes it, and never
-read again except to sign.
+A secret is stored as it is, because every call is signed with it, or as the name of an environment variable that the
+server reads it from. It is shown once, when Comity makes it, and never read again except to sign.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from comity.model.queue import WebhookEvent
 from comity.model.webhook import DeliveryStatus, Webhook, WebhookDelivery
 from comity.reports.queue import ListOf
 from comity.rules.address_guard import Network, decide_name, decide_port
+from comity.rules.queue.webhook import SECRET_VARIABLES, SHORTEST_SECRET, variable_of
 from comity.walk.bots.threads import time_of
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 MOST_WEBHOOKS: Final = 100
 LONGEST_URL: Final = 2000
 LONGEST_NOTE: Final = 1000
-SHORTEST_SECRET: Final = 16
 LONGEST_SECRET: Final = 200
 SECRET_PREFIX: Final = "whsec_"  # noqa: S105  # so that scanners for leaked secrets can find them
 _SECRET_BYTES: Final = 32
@@ -81,6 +81,8 @@ def check_secret(secret: str) -> str:
     if not SHORTEST_SECRET <= len(secret) <= LONGEST_SECRET or not secret.isascii() or not secret.isprintable():
         bounds = f"{SHORTEST_SECRET} to {LONGEST_SECRET}"
         raise BadInput("secret", f"must have {bounds} printable ASCII characters")
+    if secret.startswith("env:") and variable_of(secret) is None:
+        raise BadInput("secret", f"may only name an environment variable that begins with {SECRET_VARIABLES}")
     return secret
 
 

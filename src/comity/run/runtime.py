@@ -33,6 +33,11 @@ def tune_gc() -> None:
     atexit.register(_skip_last_collections)
 
 
+def spare_what_is_loaded() -> None:
+    """Leave modules and tables out of later collections: a full one over them makes every request of a server wait."""
+    gc.freeze()
+
+
 def _skip_last_collections() -> None:
     """Everything is closed by now, so a search through all loaded modules would only cost time."""
     if "duckdb" not in sys.modules:  # it counts its objects at shutdown, and would complain

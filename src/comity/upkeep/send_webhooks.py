@@ -11,7 +11,7 @@ limits bound every answer. A receiver is the operator's own, so neither robots.t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -25,7 +25,7 @@ from comity.database.types import from_seconds
 from comity.model.errors import StateUnavailable
 from comity.model.fetch import FailureKind, Fetcher, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.webhook import DeliveryStatus, DueDelivery
-from comity.rules.queue.webhook import body_of, is_delivered, next_attempt_after_s, signature
+from comity.rules.queue.webhook import body_of, is_delivered, next_attempt_after_s, secret_in_force, signature
 from comity.walk.bots.threads import time_of
 
 AT_ONCE: Final = 16
@@ -65,10 +65,19 @@ class Sent:
 class WebhookSender:
     """Makes the calls of webhooks: once, or until stopped. Opens a fetcher only when there is something to send."""
 
-    def __init__(self, database: Database, clock: Clock, open_fetcher: OpenFetcher, *, every_s: float = 2.0) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        open_fetcher: OpenFetcher,
+        environment: Mapping[str, str],
+        *,
+        every_s: float = 2.0,
+    ) -> None:
         self._database = database
         self._clock = clock
         self._open_fetcher = open_fetcher
+        self._environment = environment
         self._every_s = every_s
         self._forgot_at: float | None = None
 
@@ -119,17 +128,22 @@ class WebhookSender:
         return sent
 
     async def _send(self, fetcher: Fetcher, call: DueDelivery, sent: Sent) -> None:
-        answer = await fetcher.get(request_of(call, self._clock.seconds()))
+        try:
+            secret = secret_in_force(call.secret, self._environment)
+        except ValueError as error:  # nothing is sent without a signature
+            await asyncio.to_thread(self._settle, call, None, str(error), sent)
+            return
+        answer = await fetcher.get(request_of(call, secret, self._clock.seconds()))
         if isinstance(answer, FetchFailure) and answer.kind is FailureKind.CANCELLED:
             return  # not the receiver's fault: the call is made again when the claim runs out
-        await asyncio.to_thread(self._settle, call, answer, sent)
+        failed = None if is_delivered(answer.status) else error_of(answer)
+        await asyncio.to_thread(self._settle, call, answer.status, failed, sent)
 
-    def _settle(self, call: DueDelivery, answer: Response | FetchFailure, sent: Sent) -> None:
-        delivered = is_delivered(answer.status)
-        error = None if delivered else error_of(answer)
+    def _settle(self, call: DueDelivery, status: int | None, error: str | None, sent: Sent) -> None:
+        delivered = error is None
         with self._database.write() as connection:
             now = time_of(connection, self._database, self._clock)
-            values = _result(call, answer.status, error, now)
+            values = _result(call, status, error, now)
             if not webhooks.settle(connection, call, values):
                 return  # claimed again, or deleted: another attempt decides
             sent.delivered += delivered
@@ -182,7 +196,7 @@ async def _finish(batch: asyncio.Future[Any]) -> None:
         raise
 
 
-def request_of(call: DueDelivery, now: float) -> FetchRequest:
+def request_of(call: DueDelivery, secret: str, now: float) -> FetchRequest:
     """The signed request of one attempt."""
     created_at = call.created_at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     body, timestamp = body_of(str(call.id), call.event, created_at, call.payload), int(now)
@@ -191,7 +205,7 @@ def request_of(call: DueDelivery, now: float) -> FetchRequest:
         ("X-Comity-Event", call.event),
         ("X-Comity-Delivery", str(call.id)),
         ("X-Comity-Timestamp", str(timestamp)),
-        ("X-Comity-Signature", signature(call.secret, timestamp, body)),
+        ("X-Comity-Signature", signature(secret, timestamp, body)),
     )
     return FetchRequest(call.url, method="POST", headers=headers, body=body, limits=LIMITS)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -135,7 +134,7 @@ def test_no_two_starts_are_closer_than_the_delay(
         elif kind == "die" and opened:
             starts += [start for _, start in opened if start <= now]
             opened = []
-            memory = replace(memory, unclean_end_at=now)
+            memory = memory._replace(unclean_end_at=now)
         elif opened:
             slot, start = opened.pop(0)
             if kind == "release" and now < slot.not_before:
@@ -154,8 +153,7 @@ def _stored(memory: GateMemory) -> GateMemory:
     def kept(value: float | None) -> float | None:
         return None if value is None else round(value, 6)
 
-    return replace(
-        memory,
+    return memory._replace(
         next_fetch_at=kept(memory.next_fetch_at),
         blocked_until=kept(memory.blocked_until),
         unclean_end_at=kept(memory.unclean_end_at),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-from comity.database.bulk import Decoding, Encoding, placed
+from comity.database.bulk import Decoding, Encoding, placed, rows_of
 
 
 class BotRow(NamedTuple):
@@ -60,8 +60,7 @@ def is_limited(connection: Connection, bot_id: str) -> bool:
 SELECT 1 FROM bots WHERE bot_id = ?
     AND (status <> 'active' OR max_jobs_in_hand IS NOT NULL OR max_jobs_per_minute IS NOT NULL)
 """
-    found = connection.exec_driver_sql(placed(connection.dialect.name, statement), (bot_id,))
-    return found.first() is not None
+    return bool(rows_of(connection, placed(connection.dialect.name, statement), (bot_id,)))
 
 
 class PullCount(NamedTuple):

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database.bulk import Decoding, Encoding, array_text, insert_rows, placed
+from comity.database.bulk import Decoding, Encoding, array_text, insert_rows, placed, rows_of, run
 from comity.database.queue import reservations
 from comity.database.queue.reservations import HostRow, among
 from comity.database.queue.tables import grants
@@ -84,7 +84,7 @@ def add(connection: Connection, client: str, rows: Sequence[NewGrant], now: floa
         for grant_id, host_id, url, not_before, start_by, document, token, expires_at in rows
     ]
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(_ADD, tuple(map(array_text, zip(*values, strict=True))))
+        run(connection, _ADD, tuple(map(array_text, zip(*values, strict=True))))
     else:
         insert_rows(connection, grants, tuple(name for name, _ in _NEW), values)
 
@@ -109,7 +109,7 @@ def take(connection: Connection, ids: Collection[UUID]) -> dict[UUID, tuple[Gran
     listed: Any = list(asked) if native else json.dumps(list(asked))
     hosts: dict[Any, HostRow] = {}
     found: dict[UUID, tuple[GrantRow, HostRow]] = {}
-    for row in connection.exec_driver_sql(_take_text(native), (listed,)).all():
+    for row in rows_of(connection, _take_text(native), (listed,)):
         host = hosts.get(row[0])
         if host is None:
             host = hosts[row[0]] = reservations.host_row(decode, row)
@@ -162,7 +162,7 @@ def end(connection: Connection, ids: Collection[UUID], outcome: str, now: float)
     encode = Encoding(connection)
     statement = "UPDATE grants SET is_open = false, outcome = ?, ended_at = ? WHERE id {names} AND is_open"
     text, listed = among(connection, statement, [encode.uuid(each) for each in ids])
-    connection.exec_driver_sql(text, (outcome, encode.time(now), listed))
+    run(connection, text, (outcome, encode.time(now), listed))
 
 
 def open_of(connection: Connection, bot_id: str) -> int:

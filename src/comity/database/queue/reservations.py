@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
@@ -21,8 +20,9 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.database import ledger
-from comity.database.bulk import Decoding, Encoding, array_text, placed
+from comity.database.bulk import Decoding, Encoding, array_text, placed, rows_of, run, run_for_each
 from comity.database.hosts import touch
+from comity.database.types import from_seconds
 from comity.model.gate import GateMemory
 from comity.model.host import CanonicalHost
 
@@ -88,11 +88,10 @@ class HostRow(NamedTuple):
         """What the gate of the next holder starts from; a lease that ran out ended without a release."""
         if self.holder is None or self.is_held(now):
             return self.memory
-        return replace(self.memory, unclean_end_at=self.held_until)
+        return self.memory._replace(unclean_end_at=self.held_until)
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(NamedTuple):
     """A host that a client is to hold until a time, with the gate's memory as its slots left it."""
 
     row: HostRow
@@ -131,8 +130,8 @@ def lock(connection: Connection, host_ids: Sequence[UUID], *, waits: bool = Fals
     native = connection.dialect.name == "postgresql"
     keys = sorted(encode.uuid(each) for each in host_ids)
     listed: Any = keys if native else json.dumps(keys)
-    rows = connection.exec_driver_sql(_lock_text(native, "id", waits), (listed,)).all()
-    return [host_row(Decoding(connection), row) for row in rows]
+    decode = Decoding(connection)
+    return [host_row(decode, row) for row in rows_of(connection, _lock_text(native, "id", waits), (listed,))]
 
 
 def lock_named(connection: Connection, hosts: Collection[str], *, waits: bool = False) -> list[HostRow]:
@@ -140,8 +139,8 @@ def lock_named(connection: Connection, hosts: Collection[str], *, waits: bool = 
     native = connection.dialect.name == "postgresql"
     names = sorted(hosts)
     listed: Any = names if native else json.dumps(names)
-    rows = connection.exec_driver_sql(_lock_text(native, "domain", waits), (listed,)).all()
-    return [host_row(Decoding(connection), row) for row in rows]
+    decode = Decoding(connection)
+    return [host_row(decode, row) for row in rows_of(connection, _lock_text(native, "domain", waits), (listed,))]
 
 
 _COLUMNS: Final = (
@@ -217,9 +216,9 @@ def hold(connection: Connection, holds: Sequence[Hold], holder: str, now: float)
         return {}
     values = hold_values(Encoding(connection), holds, holder, now)
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(HELD_FROM_ARRAYS, tuple(map(array_text, zip(*values, strict=True))))
+        run(connection, HELD_FROM_ARRAYS, tuple(map(array_text, zip(*values, strict=True))))
     else:
-        connection.exec_driver_sql(_HOLD_ONE, values)
+        run_for_each(connection, _HOLD_ONE, values)
     note_gaps(connection, holds, holder, now)
     return {each.row.id: each.row.token_for(holder, now) for each in holds}
 
@@ -296,8 +295,6 @@ def note_gaps(connection: Connection, holds: Sequence[Hold], holder: str, now: f
 
 def _gap(row: HostRow, token: int, now: float, unclean_since: float | None) -> list[Any]:
     """The end of a lease without a release, as `ledger.note_gaps` takes it."""
-    from comity.database.types import from_seconds
-
     memory = row.memory_at(now)
     if memory.unclean_end_at is None:
         return []
@@ -438,9 +435,9 @@ def release_idle(connection: Connection, returned: Sequence[Returned], holder: s
     if connection.dialect.name == "postgresql":
         *columns, _moments, _holders = zip(*values, strict=True)
         arrays = [array_text(column) for column in columns]
-        connection.exec_driver_sql(_RELEASE_ALL, (moment, *arrays, holder))
+        run(connection, _RELEASE_ALL, (moment, *arrays, holder))
     else:
-        connection.exec_driver_sql(_RELEASE_ONE, values)
+        run_for_each(connection, _RELEASE_ONE, values)
 
 
 _RELEASE_ONE: Final = f"""

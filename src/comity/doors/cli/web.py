@@ -103,7 +103,7 @@ def _serve(invocation: Invocation, host: str, port: int, *, schedules: bool) -> 
     from comity.doors.cli.sources.rendering import result_writer
     from comity.doors.web.server import DATABASE_CONNECTIONS, build_server, listen
     from comity.run.logs import log_for, wait_logger
-    from comity.run.runtime import event_loop_runner
+    from comity.run.runtime import event_loop_runner, spare_what_is_loaded
     from comity.run.signals import INTERRUPTED, stop_on_signals
 
     codes: list[int] = []
@@ -118,6 +118,7 @@ def _serve(invocation: Invocation, host: str, port: int, *, schedules: bool) -> 
             server.stop()
 
         stop_on_signals(on_signal)
+        spare_what_is_loaded()
         await server.serve(sockets=[socket])
         if not codes and not server.started:
             codes.append(1)

@@ -36,10 +36,14 @@ class ExactFloat(float):
         return number
 
 
-def read_exact(text: bytes) -> Any:
-    """Read a JSON text; raises `ValueError`. Numbers with a point keep their digits, NaN and infinities are refused."""
+def read_exact(text: bytes, *, keeps_digits: bool = True) -> Any:
+    """Read a JSON text; raises `ValueError`. NaN and infinities are refused.
+
+    Numbers with a point keep their digits, unless the text has no prices: that takes a call for each.
+    """
     try:
-        return json.loads(text.decode("utf-8"), parse_float=ExactFloat, parse_constant=_refuse)
+        kind = ExactFloat if keeps_digits else None
+        return json.loads(text.decode("utf-8"), parse_float=kind, parse_constant=_refuse)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 

@@ -26,7 +26,7 @@ The delay drops to 0, "none of its own", when it is back at the floor.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import lru_cache
 from math import inf, isfinite
 from typing import Final
 
@@ -138,20 +138,20 @@ def opened(memory: GateMemory, limits: GateLimits, now: float, jitter: float, le
     unclean_end_at = min(_known(memory.unclean_end_at, -inf), now)
     until = min(_known(memory.blocked_until, -inf), now + RETRY_AFTER_CEILING_S)
     return GateState(
-        limits=limits,
-        floor=floor,
-        delay=delay,
-        jitter=jitter,
-        next_fetch_at=max(carried_until, max(last_start_at, unclean_end_at) + delay.seconds),
-        last_start_at=last_start_at,
-        carried_until=carried_until,
-        unclean_end_at=unclean_end_at,
-        lease_ends_at=lease_ends_at,
-        seen_at=now,
-        block=Block(until, 0, min(max(0, memory.backoff_step), STEP_MOST)),
-        pace=pace,
-        in_flight=0,
-        starts=0,
+        limits,
+        floor,
+        delay,
+        jitter,
+        max(carried_until, max(last_start_at, unclean_end_at) + delay.seconds),
+        last_start_at,
+        carried_until,
+        unclean_end_at,
+        lease_ends_at,
+        now,
+        Block(until, 0, min(max(0, memory.backoff_step), STEP_MOST)),
+        pace,
+        0,  # in flight
+        0,  # starts
     )
 
 
@@ -161,8 +161,7 @@ def stricter_memory(one: GateMemory, other: GateMemory) -> GateMemory:
     def latest(first: float | None, second: float | None) -> float | None:
         return max((each for each in (first, second) if each is not None), default=None)
 
-    return replace(
-        one,
+    return one._replace(
         next_fetch_at=latest(one.next_fetch_at, other.next_fetch_at),
         blocked_until=latest(one.blocked_until, other.blocked_until),
         backoff_step=max(one.backoff_step, other.backoff_step),
@@ -175,15 +174,16 @@ def stricter_memory(one: GateMemory, other: GateMemory) -> GateMemory:
 def to_memory(state: GateState) -> GateMemory:
     """What the next holder must know."""
     pace = state.pace
+    block = state.block
     return GateMemory(
-        next_fetch_at=_or_none(state.next_fetch_at),
-        blocked_until=_or_none(state.block.until),
-        backoff_step=state.block.step,
-        adaptive_delay_s=pace.adaptive_delay_s,
-        latency_baseline_s=pace.latency_baseline_s,
-        latency_recent_s=pace.latency_recent_s,
-        unclean_end_at=_or_none(state.unclean_end_at),
-        last_start_at=_or_none(state.last_start_at),
+        _or_none(state.next_fetch_at),
+        _or_none(block.until),
+        block.step,
+        pace.adaptive_delay_s,
+        pace.latency_baseline_s,
+        pace.latency_recent_s,
+        _or_none(state.unclean_end_at),
+        _or_none(state.last_start_at),
     )
 
 
@@ -319,12 +319,17 @@ def rebased(state: GateState, now: float) -> GateState:
 
 
 def _floor(limits: GateLimits) -> DelayInForce:
+    return _longest(limits.policy_interval_s, limits.crawl_delay_s, limits.door_interval_s)
+
+
+@lru_cache(maxsize=1024)
+def _longest(policy_s: float | None, robots_s: float | None, door_s: float | None) -> DelayInForce:
     """The longest of the fixed delays; between equals the one that binds more doors is named."""
     longest = NO_DELAY
     for seconds, source in (
-        (limits.policy_interval_s, DelaySource.POLICY),
-        (limits.crawl_delay_s, DelaySource.ROBOTS),
-        (limits.door_interval_s, DelaySource.DOOR),
+        (policy_s, DelaySource.POLICY),
+        (robots_s, DelaySource.ROBOTS),
+        (door_s, DelaySource.DOOR),
     ):
         if seconds is not None and seconds > longest.seconds:
             longest = DelayInForce(seconds, source)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
@@ -19,6 +20,31 @@ RETRY_AFTER_S: Final = (60.0, 300.0, 1800.0, 7200.0, 43_200.0)
 """The pauses after the first failed attempt, the second, and so on; after that the delivery has failed."""
 MOST_FAILURES: Final = 20
 """Failed attempts in a row, of any deliveries, after which a webhook is disabled."""
+
+
+SHORTEST_SECRET: Final = 16
+SECRET_VARIABLES: Final = "WEBHOOK_SECRET_"  # noqa: S105
+"""How the variables begin that a webhook may name: no request can have others of the server's environment read."""
+_REFERENCE: Final = re.compile(rf"env:({SECRET_VARIABLES}[A-Z0-9_]{{1,100}})")
+
+
+def variable_of(secret: str) -> str | None:
+    """The environment variable that a webhook's secret is to be read from; None if it is the secret itself."""
+    found = _REFERENCE.fullmatch(secret)
+    return None if found is None else found[1]
+
+
+def secret_in_force(secret: str, environment: Mapping[str, str]) -> str:
+    """What a call is signed with; raises `ValueError` if the variable that holds it cannot be used."""
+    variable = variable_of(secret)
+    if variable is None:
+        return secret
+    value = environment.get(variable)
+    if value is None:
+        raise ValueError(f"the environment variable {variable} is not set here")
+    if len(value) < SHORTEST_SECRET:
+        raise ValueError(f"the environment variable {variable} has fewer than {SHORTEST_SECRET} characters")
+    return value
 
 
 def signature(secret: str, timestamp: int, body: bytes) -> str:

@@ -54,7 +54,10 @@ EventOption = Annotated[
 SecretOption = Annotated[
     str | None,
     typer.Option(
-        "--secret-file", metavar="FILE", help="A file with the secret that calls are signed with; - is stdin."
+        "--secret-file",
+        metavar="FILE",
+        help="A file with the secret that calls are signed with; - is stdin. env:WEBHOOK_SECRET_NAME names a variable "
+        "of the server's environment instead.",
     ),
 ]
 NoteOption = Annotated[str | None, typer.Option("--note", metavar="TEXT", help="What it is, or whose.")]
@@ -354,6 +357,8 @@ def _secret(file: str | None) -> str | None:
         return None
     from comity.operate.webhooks import check_secret
 
+    if file.startswith("env:"):
+        return check_secret(file)
     try:
         if file == "-":
             text = sys.stdin.readline(_LARGEST_FILE)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from typing import Annotated, Any, Final
+from collections import Counter
+from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import Depends, Response
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic.json_schema import WithJsonSchema
 
-from comity.doors.schemas.grants import GrantDocument, grant_data
+from comity.doors.schemas.grants import GrantDocument, grant_json
 from comity.doors.web.access import Caller
 from comity.doors.web.audiences import Audience, Router
 from comity.doors.web.bot_bodies import TIME_SCHEMA, LenientBody, Whole, body_of, body_schema, plain_text, read_time
@@ -145,16 +145,8 @@ def _check_client(caller: Caller, body: ClientBody) -> None:
 
 
 def _answer(services: WebServices, granted: Granted) -> Response:
-    for permission, number in _counted(answer.permission for answer in granted.answers).items():
-        services.meter.add(GRANT_ANSWERS, number, permission)
-    for result, number in _counted(answer.result for answer in granted.reports).items():
-        services.meter.add(GRANT_REPORTS, number, result)
-    content = json.dumps({"success": True, "data": grant_data(granted)}, ensure_ascii=False, separators=(",", ":"))
-    return Response(content, media_type="application/json")
-
-
-def _counted(values: Any) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for value in values:
-        counts[str(value)] = counts.get(str(value), 0) + 1
-    return counts
+    for permission, number in Counter(answer.permission for answer in granted.answers).items():
+        services.meter.add(GRANT_ANSWERS, number, str(permission))
+    for result, number in Counter(answer.result for answer in granted.reports).items():
+        services.meter.add(GRANT_REPORTS, number, str(result))
+    return Response(grant_json(granted), media_type="application/json")

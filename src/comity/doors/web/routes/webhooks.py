@@ -30,7 +30,6 @@ from comity.operate.webhooks import (
     LONGEST_NOTE,
     LONGEST_SECRET,
     LONGEST_URL,
-    SHORTEST_SECRET,
     add_test_delivery,
     add_webhook,
     delete_webhook,
@@ -43,6 +42,7 @@ from comity.operate.webhooks import (
     renew_secret,
     send_again,
 )
+from comity.rules.queue.webhook import SHORTEST_SECRET
 from comity.rules.url_secrets import only_origin
 
 router = Router(Audience.ADMIN, prefix="/admin/webhooks", tags=["webhooks"])
@@ -87,7 +87,8 @@ class WebhookRequest(RequestBody):
     events: _Events
     secret: _Secret | None = Field(
         None,
-        description="What calls are signed with; by default Comity makes one.",
+        description="What calls are signed with; by default Comity makes one. `env:WEBHOOK_SECRET_NAME` names a "
+        "variable of the server's environment, so that the state does not hold it.",
         examples=["at least 16 characters"],
     )
     note: _Note | None = Field(None, description="What it is, or whose.")

@@ -26,7 +26,6 @@ from comity.operate.webhooks import (
     LONGEST_NOTE,
     LONGEST_SECRET,
     LONGEST_URL,
-    SHORTEST_SECRET,
     add_test_delivery,
     add_webhook,
     delete_webhook,
@@ -40,6 +39,7 @@ from comity.operate.webhooks import (
     send_again,
 )
 from comity.reports.queue import identity_of
+from comity.rules.queue.webhook import SHORTEST_SECRET
 
 router = PageRouter("/admin/webhooks")
 _PATH: Final = "/webhooks"
