@@ -291,6 +291,7 @@
     within.querySelectorAll("form[data-bulk]").forEach(count);
   }
 
+  document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   document.body.addEventListener("htmx:afterSettle", () => { settle(document); follow(); });
   settle(document);
   follow();
