@@ -65,7 +65,9 @@ def main(wanted: list[str]) -> None:
             seed(console.state)
             if not wanted or any(each in "audits" for each in wanted):
                 seed_audits(console)
-            _take(browser, console, chosen({_name(path): path for path in page_paths(console.state)}))
+            # The dashboard last: what was counted before there were rows is shown for a moment.
+            paths = sorted(page_paths(console.state), key=lambda path: path == "/")
+            _take(browser, console, chosen({_name(path): path for path in paths}))
         if some := chosen({f"empty-{_name(path)}": path for path in EMPTY}):
             with _console(empty) as console:
                 _take(browser, console, some)

@@ -16,6 +16,22 @@ WIDE = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
 # Dark differs from light by the colours of the stylesheet alone. These rules of axe-core judge colours.
 COLOUR_RULES = ("color-contrast", "link-in-text-block")
+# Buttons, tabs and the sections at the side are words of the console, not values.
+_LENGTHEN = """(() => {
+  const found = document.createTreeWalker(document.querySelector(".column"), NodeFilter.SHOW_TEXT);
+  while (found.nextNode()) {
+    const text = found.currentNode;
+    if (text.data.trim() && !text.parentElement.closest("button, .button, .tabs, select, textarea, svg, kbd")) {
+      text.data = "value".repeat(60);
+    }
+  }
+})()"""
+_SURPLUS = """width => {
+  const isClipped = each => each && (getComputedStyle(each).overflowX !== "visible" || isClipped(each.parentElement));
+  return [...document.querySelectorAll(".column *")]
+    .filter(each => each.getBoundingClientRect().right > width && !isClipped(each))
+    .map(each => `${each.tagName} ${each.className} in ${each.parentElement.className}`).slice(0, 12);
+}"""
 _seen: dict[Page, _Seen] = {}
 _idle: dict[tuple[Browser, bool], list[Page]] = {}
 
@@ -101,6 +117,16 @@ def check_page(page: Page, *, axe: bool = True) -> None:
     if axe:
         wrong += faults(page)
     assert not wrong, "\n".join([page.url, *wrong])
+
+
+def check_long_values(page: Page) -> None:
+    """No value of any length widens the page: every text but that of buttons becomes a long word."""
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = !each.closest('aside'); })")
+    page.evaluate(_LENGTHEN)
+    width = page.evaluate("document.documentElement.clientWidth")
+    if page.evaluate("document.documentElement.scrollWidth") > width:
+        found = page.evaluate(_SURPLUS, width)
+        raise AssertionError("\n".join([f"{page.url}: a long value is wider than the window", *found]))
 
 
 def faults(page: Page) -> list[str]:

@@ -16,7 +16,7 @@ from comity.model.console import Role
 from comity.operate import console_users
 from comity.operate.console_users import add_user
 from tests.console.conftest import folders
-from tests.console.looks import PHONE, WIDE, check_page, open_page
+from tests.console.looks import PHONE, WIDE, check_long_values, check_page, open_page
 from tests.console.page_paths import page_paths, page_routes, routes_without_path, seed_audits
 from tests.console.seeding import seed
 from tests.doors.web.served import PASSWORD, PASSWORD_HASH, Served, served
@@ -80,6 +80,7 @@ def test_every_page_is_accessible_in_every_look(browser: Browser, audited: Serve
             check_page(page)
             page.set_viewport_size(PHONE)  # type: ignore[arg-type]
             check_page(page, axe=False)
+            check_long_values(page)
 
 
 def test_every_page_can_be_read_without_scripts(audited: Served) -> None:

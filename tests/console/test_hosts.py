@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import shutil
+from pathlib import Path
 from urllib.parse import quote
 from uuid import uuid4
 
 import redis
 from playwright.sync_api import expect
+from sqlalchemy import update
 
 from comity.database.connection import Database
+from comity.database.tables import domain_frontier
 from comity.model.host import HostStatus
 from comity.operate.policy import get_policy
 from comity.operate.runs import pause_hosts
@@ -148,6 +152,22 @@ def test_the_urls_of_a_host_are_shown_from_a_frontier_in_redis(shared_database: 
         overview = client.get("/admin/hosts/shelf.example")
         assert (overview.status_code, "URLs queued" in overview.text) == (200, True)
         assert re.search(r'Queued</a></div>\s*<div class="tile-value"><span class="figure">2<', shown.text)
+
+
+def test_queued_urls_are_in_the_order_of_their_turn_where_an_option_names_the_state(
+    migrated_sqlite_file: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "comity.sqlite"
+    shutil.copy(migrated_sqlite_file, path)
+    # `--state` clears the variable of Redis to "": the frontier is in the database, whose queries are bounded.
+    with served(f"sqlite:///{path}", env="dev", redis_url="") as running, running.client() as client:
+        state = running.state
+        add_seeds(state.database, state.clock, [read_seed(f"https://shelf.example/{name}") for name in "abc"])
+        with state.database.write() as connection:
+            last = domain_frontier.c.url == "https://shelf.example/c"
+            connection.execute(update(domain_frontier).where(last).values(priority=9))
+        urls = client.get("/admin/hosts/shelf.example/urls").json()["urls"]
+        assert [each["url"][-1] for each in urls] == ["c", "a", "b"]
 
 
 def test_a_host_that_is_left_to_a_person_says_so_and_workers_may_go_on(visit: OpenPage, own_console: Served) -> None:

@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from comity.database.sources.tables import job_postings
+from comity.operate.sources import add_source
 from comity.reports.sources import list_runs, list_sources
 from tests.console.conftest import OpenPage
 from tests.console.looks import check_page
@@ -224,13 +225,29 @@ def test_ticked_sources_are_changed_at_once_and_a_list_is_imported(visit: OpenPa
     page.get_by_label("All rows of this page").check()
     page.locator("form.bulk").get_by_role("button", name="Pause").click()
     expect(page.get_by_role("status")).to_contain_text("3 sources paused.")
-    page.get_by_label("All rows of this page").check()
+    page.get_by_role("status").get_by_role("button", name="Resume").click()
+    expect(page.get_by_role("status")).to_contain_text("3 sources resumed.")
+    assert list_sources(own_console.state.database, status="active")[1] == 3
+
+
+def test_ticked_sources_are_deleted_only_after_a_question_also_without_scripts(
+    visit: OpenPage, own_console: Served
+) -> None:
+    for number in range(2):
+        add_source(own_console.state.database, own_console.state.clock, f"https://{number}.example/jobs", approved=True)
+    page = visit("/sources", of=own_console, scripts=False)
+    for _ in range(2):
+        for box in page.get_by_role("checkbox", name="Select").all():
+            box.check()
+        page.locator("form.bulk").get_by_role("button", name="Delete").click()
+        expect(page.get_by_role("heading", name="Delete 2 sources?")).to_be_visible()
+        assert list_sources(own_console.state.database)[1] == 2
+        page.get_by_role("link", name="Cancel").click()
+    page.get_by_role("checkbox", name="Select").first.check()
     page.locator("form.bulk").get_by_role("button", name="Delete").click()
-    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
-    assert list_sources(own_console.state.database)[1] == 3
-    page.locator("form.bulk").get_by_role("button", name="Delete").click()
-    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-    expect(page.get_by_role("status")).to_contain_text("3 sources deleted.")
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("status")).to_contain_text("1 source deleted.")
+    assert list_sources(own_console.state.database)[1] == 1
 
 
 def test_the_table_of_sources_filters_sorts_and_exports_by_its_url(visit: OpenPage, console: Served) -> None:

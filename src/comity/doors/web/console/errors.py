@@ -34,6 +34,7 @@ def error_page(request: Request, error: Exception, *, is_dev: bool) -> Response:
     if isinstance(error, BotRefused):
         error = ApiError(409, str(error.code), error.message)
     status, code, message = described(error, is_dev=is_dev)
+    details = (error.details or ()) if isinstance(error, ApiError) else ()
     caller: Caller | None = getattr(request.state, "caller", None)
     response = render(
         request,
@@ -43,12 +44,17 @@ def error_page(request: Request, error: Exception, *, is_dev: bool) -> Response:
         code=code,
         status_code=status,
         is_stranger=not is_dev and (caller is None or caller.role is None),
-        message=message[:1].upper() + message[1:],
-        details=error.details if isinstance(error, ApiError) else None,
+        message=_as_sentence(message),
+        details=[each for each in details if each.message not in message],
     )
     for name, value in ((error.headers or {}) if isinstance(error, ApiError) else {}).items():
         response.headers[name] = value
     return response
+
+
+def _as_sentence(message: str) -> str:
+    """A message with a capital letter, unless it begins with a name such as that of a host."""
+    return message if "." in message.partition(" ")[0] else message[:1].upper() + message[1:]
 
 
 def to_login(request: Request, prefix: str) -> Response:

@@ -265,7 +265,7 @@ def status(services: Services) -> StatusView:
 def urls_of_host(services: WebServices, host: str, state: str, *, after: str | None, limit: int) -> ListPage[HostUrl]:
     """URLs of a host, wherever its frontier is."""
     database = services.state.database
-    if services.state.settings.redis_url is None:
+    if not services.state.settings.redis_url:  # a state named by an option clears it to ""
         return host_urls(database, host, state, after=after, limit=limit)
     with services.state.frontier.reading() as reads:
         return host_urls(database, host, state, after=after, limit=limit, elsewhere=reads.urls)

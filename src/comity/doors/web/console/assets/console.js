@@ -79,15 +79,23 @@
   }
 
   function replace(region, html) {
-    if (region.contains(document.activeElement) && document.activeElement !== region) return;
+    // A table that scrolls may have the focus, because it was clicked: it keeps its focus and its position.
+    const boxes = [...region.querySelectorAll(".scroll")];
+    const focused = boxes.indexOf(document.activeElement);
+    if (focused < 0 && region.contains(document.activeElement) && document.activeElement !== region) return;
     if (region.matches(":hover") && window.getSelection()?.toString()) return;
     const open = [...region.querySelectorAll("details")].map((each) => each.open);
     const before = region.querySelector("[data-phase]")?.dataset.phase;
+    const positions = boxes.map((each) => [each.scrollLeft, each.scrollTop]);
     region.innerHTML = html;
     // What has ended has other buttons and figures beside this region. A text that is being typed is not lost to them.
     const now = region.querySelector("[data-phase]")?.dataset.phase;
     if (before && now && before !== now && !document.activeElement?.value) location.reload();
     region.querySelectorAll("details").forEach((each, index) => { each.open = open[index] ?? each.open; });
+    region.querySelectorAll(".scroll").forEach((each, index) => {
+      [each.scrollLeft, each.scrollTop] = positions[index] ?? [0, 0];
+      if (index === focused) each.focus({ preventScroll: true });
+    });
     settle(region);
   }
 
@@ -283,6 +291,7 @@
     within.querySelectorAll("form[data-bulk]").forEach(count);
   }
 
+  document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   document.body.addEventListener("htmx:afterSettle", () => { settle(document); follow(); });
   settle(document);
   follow();

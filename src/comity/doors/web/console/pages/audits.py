@@ -68,7 +68,7 @@ AUDITS: Final = Table(
     [search("Search by site")],
     key=lambda row: row.audit_id,
     row_href=lambda row: url("/audits", row.audit_id),
-    empty="No audit is stored yet. Start one above, or run: comity audit example.org",
+    empty="No audit is stored yet. Start one above, or run `comity audit example.org`.",
 )
 FORM: Final = Form(
     (

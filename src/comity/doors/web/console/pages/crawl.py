@@ -81,7 +81,7 @@ LOGS: Final = Table(
             is_minor=True,
         ),
         Column("message", "Message", lambda row: shortened(row.message, 60), is_minor=True, is_wide=True),
-        Column("next_run_at", "Next run", is_minor=True),
+        Column("next_run_at", "Next run", in_page=False),
         Column("careers_url", "Careers page", in_page=False),
         Column("skipped", "Skipped", in_page=False),
         Column("next_run_reason", "Why then", in_page=False),
@@ -121,7 +121,7 @@ RUNS: Final = Table(
     older="Older",
     newer="Newest",
     row_href=lambda row: url("/crawl/runs", row.id),
-    empty="No crawl yet. Start one here, or with: comity crawl https://example.com/",
+    empty="No crawl yet. Start one here, or run `comity crawl https://example.com/`.",
 )
 
 

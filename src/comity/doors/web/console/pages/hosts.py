@@ -15,7 +15,15 @@ from comity.doors.schemas import iso_time
 from comity.doors.web.console import components, plots
 from comity.doors.web.console.forms import Field, Form, FormInvalid, PostedForm
 from comity.doors.web.console.live import view
-from comity.doors.web.console.page import FOR_OPERATORS, PageRouter, fragment, redirect, render, url
+from comity.doors.web.console.page import (
+    FOR_OPERATORS,
+    PageRouter,
+    current_services,
+    fragment,
+    redirect,
+    render,
+    url,
+)
 from comity.doors.web.console.tables import Column, Table, TableQuery, choice, search
 from comity.doors.web.requests import CooldownRequest, HostName, ResetRequest
 from comity.doors.web.routes.hosts import canonical_name
@@ -90,6 +98,10 @@ def _pages(row: Any) -> Markup:
     )
 
 
+def _not_before(row: Any) -> Markup:
+    return components.when(row.next_crawl_after, relative_to=current_services().state.clock.now())
+
+
 HOSTS: Final = Table(
     "hosts",
     [
@@ -108,7 +120,7 @@ HOSTS: Final = Table(
         Column("urls_queued", "Queued", is_number=True, is_minor=True),
         Column("priority_score", "Priority", sorts=True, is_number=True, is_minor=True),
         Column("last_crawled_at", "Last crawled", sorts=True, is_minor=True),
-        Column("next_crawl_after", "Not before", sorts=True, is_minor=True),
+        Column("next_crawl_after", "Not before", _not_before, sorts=True, is_minor=True),
         Column("leased_by", "Holder", in_page=False),
     ],
     [search("Search by name", "Name begins with or contains"), choice("status", "Status", HostStatus)],
@@ -175,7 +187,7 @@ def page_or_first(query: TableQuery, page_of: Callable[[str | None, int], ListPa
 def url_counts_of(services: WebServices, host: str) -> UrlCounts:
     """The URLs of a host by state, wherever its frontier is; `NotFound` if it was never seen."""
     state = services.state
-    return host_url_counts(state.database, host, None if state.settings.redis_url is None else state.frontier.states)
+    return host_url_counts(state.database, host, state.frontier.states if state.settings.redis_url else None)
 
 
 @view("host")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -32,6 +32,7 @@ from comity.doors.web.console.page import (
 from comity.doors.web.console.pages.host_rules import LIMITS
 from comity.doors.web.console.tables import Bulk, Column, Table, TableQuery, choice, search
 from comity.doors.web.errors import ApiError
+from comity.doors.web.notices import Offer
 from comity.doors.web.requests import PolicyChanges, SourceChanges, SourceId, SourceRequest
 from comity.doors.web.routes.crawl import queue_run
 from comity.doors.web.routes.sources import act_on_many
@@ -124,7 +125,7 @@ TABLE: Final = Table(
         Bulk("run", "Run now"),
         Bulk("pause", "Pause"),
         Bulk("resume", "Resume"),
-        Bulk("delete", "Delete", confirm="Delete {count} sources? Postings that only they list are closed."),
+        Bulk("delete", "Delete", is_dangerous=True),
     ),
     bulk_path="/sources/bulk",
     row_href=_href,
@@ -304,20 +305,32 @@ def add(request: Request, services: Services, entered: PostedForm) -> Response:
 
 @router.post("/bulk")
 async def bulk(request: Request, services: Services, entered: PostedForm) -> Response:
-    """Run, pause, resume or delete the ticked sources."""
+    """Run, pause, resume or delete the ticked sources. Deleting asks first."""
     action, ids = (
         entered.get("action"),
         [found for each in entered.all("id")[:200] if (found := identity_of(each)) is not None],
     )
     if action not in ("run", "pause", "resume", "delete") or not ids:
         return redirect(request, "/sources", notice="Tick some sources first.", kind="warn")
+    if action == "delete" and not entered.is_on("confirmed"):
+        return _ask_delete(
+            request,
+            plural(len(ids), "source"),
+            "/sources",
+            post_path="/sources/bulk",
+            fields=[("action", action), ("confirmed", "on"), *(("id", str(each)) for each in ids)],
+        )
     done = await act_on_many(services, action, ids)
     failed = [item for item in done if not item.is_done]
     word = {"run": "queued", "pause": "paused", "resume": "resumed", "delete": "deleted"}[action]
     notice = f"{plural(len(done) - len(failed), 'source')} {word}."
     if failed:
         notice += f" {plural(len(failed), 'source')} could not be: {failed[0].reason}."
-    return redirect(request, "/sources", notice=notice, kind="warn" if failed else "good")
+    offer = None
+    if action == "pause":
+        paused = (("id", str(item.id)) for item in done if item.is_done)
+        offer = Offer("/sources/bulk", (("action", "resume"), *paused), "Resume")  # no undo: they are due at once
+    return redirect(request, "/sources", notice=notice, kind="warn" if failed else "good", offer=offer)
 
 
 @router.post("/check-hint")
@@ -402,14 +415,29 @@ def edit(request: Request, services: Services, source_id: SourceId, entered: Pos
 def ask_delete(request: Request, services: Services, source_id: SourceId) -> Response:
     """Ask before a source is deleted."""
     source = services.source(source_id)
+    at = f"/sources/{source_id}"
+    return _ask_delete(request, _name(source), at, post_path=f"{at}/delete", above=[(_name(source), at)])
+
+
+def _ask_delete(
+    request: Request,
+    name: str,
+    back: str,
+    *,
+    post_path: str,
+    fields: Sequence[tuple[str, str]] = (),
+    above: Sequence[tuple[str, str]] = (),
+) -> HTMLResponse:
     return render(
         request,
         "sources/delete.html",
-        title="Delete a source",
+        title=f"Delete {name}",
         section="sources",
-        trail=[("Sources", "/sources"), (_name(source), f"/sources/{source_id}")],
-        source=source,
-        name=_name(source),
+        trail=[("Sources", "/sources"), *above],
+        name=name,
+        back=back,
+        post_path=post_path,
+        fields=fields,
     )
 
 

@@ -71,7 +71,7 @@ PAGES: Final = Table(
     pages_by_key=True,
     row_href=lambda row: url("/pages/view", url=row.url, at=_microseconds(row.crawl_time)),
     newer="First page",
-    empty="No page is stored yet. Crawl a site: comity crawl https://example.org/",
+    empty="No page is stored yet. Start a crawl from the page Crawl, or run `comity crawl https://example.org/`.",
 )
 
 
