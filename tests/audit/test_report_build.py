@@ -135,5 +135,5 @@ def test_the_table_of_agents_has_small_folders_that_robots_txt_names() -> None:
     robots = AuditedRobots("https://example.test", 200, "User-agent: GPTBot\nDisallow: /private/\n", "its rules apply")
     report = report_of(MemoryAudit(pages_=[*large, blocked], robots_=[robots]))
     assert report.sections == ("/", "/a/", "/b/", "/c/", "/d/", "/e/", "/f/", "/private/")
-    (access,) = [agent for agent in report.agents if agent.token == "GPTBot"]
+    (access,) = [agent for agent in report.agents if agent.agent == "GPTBot"]
     assert [section for section, rule in access.by_section.items() if not rule.allowed] == ["/private/"]
