@@ -3,8 +3,8 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Sequence
 
-from comity.model.audit import AgentAccess, Bar, Finding, FindingCode, FoundOn, RobotsDecision, Severity
-from comity.reports.audit.build import build_report
+from comity.model.audit import AgentAccess, AuditedRobots, Bar, Finding, FindingCode, FoundOn, RobotsDecision, Severity
+from comity.reports.audit.build import build_report, report_of
 from tests.audit.memory import MemoryAudit, failed_page, good_page, good_site, redirected_page
 from tests.audit.report_sample import ShopAudit, agents_of_shop
 
@@ -126,3 +126,14 @@ def test_a_large_site_takes_no_more_memory_than_a_small_one() -> None:
 
     peak(100)  # what is loaded once
     assert peak(5_000) < 2_000_000
+
+
+def test_the_table_of_agents_has_small_folders_that_robots_txt_names() -> None:
+    """Among many larger ones."""
+    large = [good_page(f"/{folder}/{number}") for folder in "abcdefghij" for number in range(3)]
+    blocked = failed_page("/private/x", status=None, error="blocked_by_robots: Disallow: /private/")
+    robots = AuditedRobots("https://example.test", 200, "User-agent: GPTBot\nDisallow: /private/\n", "its rules apply")
+    report = report_of(MemoryAudit(pages_=[*large, blocked], robots_=[robots]))
+    assert report.sections == ("/", "/a/", "/b/", "/c/", "/d/", "/e/", "/f/", "/private/")
+    (access,) = [agent for agent in report.agents if agent.agent == "GPTBot"]
+    assert [section for section, rule in access.by_section.items() if not rule.allowed] == ["/private/"]

@@ -194,6 +194,12 @@ def test_viewport() -> None:
     assert not facts("<meta name=other content=x>").has_viewport
 
 
+def test_a_button_that_is_a_picture_needs_a_name() -> None:
+    found = facts("<input type=image src=a.png><input type=IMAGE src=b.png alt=Search><input type=text name=q>")
+    assert found.images_without_alt == ("https://e.example/folder/a.png",)
+    assert found.images == 2
+
+
 def test_an_image_without_alt_is_no_image_with_an_empty_one() -> None:
     found = facts(
         "<img src=a.png><img src=b.png alt><img src=c.png alt=''><img src=d.png alt=d><img data-src=e.png>"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final, NamedTuple
 from urllib.parse import urljoin
 
@@ -24,7 +25,7 @@ MOST_VARIABLES: Final = 200
 _PAGES_KEPT: Final = 8  # a row's functions mostly ask about one page
 _STEPS: Final = 1 << 22
 _WANTED: Final = re.compile(
-    r"(?P<selector>.*)@(?P<wanted>[\w-]+|\$[\w$]+)(?P<path>(?:\.[^.\[\]]*+|\[\d{1,9}\]|\[\*\])*+)\s*", re.DOTALL
+    r"(?P<selector>.*)(?<!\.)@(?P<wanted>[\w-]+|\$[\w$]+)(?P<path>(?:\.[^.\[\]]*+|\[\d{1,9}\]|\[\*\])*+)\s*", re.DOTALL
 )
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\[(\*)\]")
 _SPEC: Final = re.compile(
@@ -107,6 +108,15 @@ def variable_table(html: str, name: str) -> HtmlTable | None:
         return HtmlTable(("value",), tuple((_cell(member),) for member in members))
     rows = (tuple(_cell(member.get(key)) for key in names) for member in members if isinstance(member, dict))
     return HtmlTable(names, tuple(rows))
+
+
+def list_table(html: str, css: str, number: int = 0) -> HtmlTable | None:
+    """The items of a list that a selector matches, counted from 0, as rows of one column; None if there is none."""
+    lists = [element for element in _page(html).select(css) if element.tag in ("ul", "ol")]
+    if number >= len(lists):
+        return None
+    items = (item for item in lists[number].children if isinstance(item, Element) and item.tag == "li")
+    return HtmlTable(("value",), tuple((_text(item) or None,) for item in islice(items, MOST_ELEMENTS)))
 
 
 def _cell(value: object) -> str | None:

@@ -375,6 +375,10 @@ class _FactReader:
             written = self._absolute((written.split() or [""])[0].rstrip(","))
         self._without_alt[written[:100] if written.lower().startswith("data:") else written] = None
 
+    def _take_input(self, element: Element, place: _Place) -> None:
+        if (element.attr("type") or "").lower() == "image":  # a button that is a picture needs a name as well
+            self._take_image(element, place)
+
     def _take_script(self, element: Element, _place: _Place) -> None:
         kind = (element.attr("type") or "").partition(";")[0].strip().lower()
         if kind == "application/ld+json" and len(self._scripts) < _SCRIPTS_MOST:
@@ -430,6 +434,7 @@ _TAKERS: Final[dict[str, Callable[[_FactReader, Element, _Place], None]]] = {
     "meta": _FactReader._take_meta,
     "link": _FactReader._take_link,
     "img": _FactReader._take_image,
+    "input": _FactReader._take_input,
     "script": _FactReader._take_script,
 }
 

@@ -27,6 +27,7 @@ def site() -> Iterator[Site]:
                 "/jobs": page(body='<a class="job-link" href="/jobs/1">1</a><a class="job-link" href="/jobs/2">2</a>'),
                 "/jobs/1": page(head=JOB, body='<h1 class="job-title">Engineer</h1><p data-job-id="7">x</p>'),
                 "/jobs/2": page(head=JOB.replace("Engineer", "Cook")),
+                "/lists": page(body="<ul class=l><li>one</li><li><b>two</b> more</li></ul><ol class=l><li>3</li></ol>"),
                 "/two": page(
                     body="<table class=w><tr><th>A</th><th>A</th></tr><tr><td>1</td><td>2</td></tr></table>"
                     "<table class=w data-of='js=1'><tr><th>B</th><th>B</th></tr><tr><td>x</td><td>4</td></tr></table>"
@@ -89,6 +90,8 @@ def connection() -> Iterator[SqlConnection]:
             "SELECT id, typeof(id), name FROM read_html('{}/state', 'js=jobs')",
             [(1, "BIGINT", None), (2, "BIGINT", "b")],
         ),
+        ("SELECT * FROM read_html('{}/lists', 'ul.l')", [("one",), ("two more",)]),
+        ("SELECT value + 1 FROM read_html('{}/lists', '.l', 2)", [(4,)]),
         ("SELECT * FROM read_html('{}/state', 'script@js=config')", [("url", "/x")]),
         ("SELECT * FROM read_html('{}/state', 'js=sizes')", [(1.5,), (2.0,)]),
         ("SELECT * FROM read_html('{}/state', 'script#x.y@js=sizes')", [(1.5,), (2.0,)]),
@@ -133,6 +136,11 @@ def connection() -> Iterator[SqlConnection]:
         ("SELECT count(*) FROM crawl('{}/jobs', follow := 'a.job-link')", [(1,)]),
         ("SELECT status, error_type FROM crawl('no url at all')", [(-1, "not_requested")]),
         ("SELECT count(*) FROM crawl([NULL, '{}/'])", [(1,)]),
+        ("SELECT c.status_code FROM (VALUES ('{}/')) seed(url), LATERAL crawl_url(seed.url) AS c", [(200,)]),
+        (
+            "SELECT htmlpath(body, 'script[type=\"application/ld+json\"]@text.@type')::VARCHAR FROM crawl('{}/jobs/1')",
+            [('"JobPosting"',)],
+        ),
         ("SELECT html.hydration['__NEXT_DATA__']->'props'->>'a' FROM crawl(['{}/state'])", [("1",)]),
         ("SELECT html.js->'jobs'->0->>'id' FROM crawl(['{}/state'])", [("1",)]),
         (
@@ -268,3 +276,23 @@ def test_statements(site: Site, connection: SqlConnection, statement: str) -> No
     connection.execute("DROP TABLE IF EXISTS results")
     connection.execute(text)
     assert connection.execute("SELECT count(*) > 0 FROM results WHERE http_status = 200").fetchall() == [(True,)]
+
+
+@pytest.mark.parametrize("value", ["1", "'notadomain'", "''", "'ftp://example.com'", "'.example.com'"])
+def test_a_query_without_any_url_is_refused(connection: SqlConnection, value: str) -> None:
+    with pytest.raises(BadInput, match="invalid URL/hostname values"):
+        connection.execute(f"CRAWL (SELECT {value}) INTO invalid WITH (user_agent 'Test/1.0')")
+    assert connection.execute("SELECT * FROM duckdb_tables() WHERE table_name = 'invalid'").fetchall() == []
+
+
+def test_a_column_may_be_called_title(site: Site, connection: SqlConnection) -> None:
+    """Parts of pages have such a column; the table does not."""
+    statement = f"""CRAWL (SELECT unnest(['{site.url("/jobs/1")}', '{site.url("/jobs/9")}'])) INTO articles
+    EXTRACT (jsonld.JobPosting.title as title, css 'h1::text' as text, data VARCHAR FROM css 'title::text') """
+    connection.execute(statement)
+    expected = [("Engineer", "Engineer", "page"), (None, None, None)]
+    assert connection.execute("SELECT title, text, data FROM articles ORDER BY url").fetchall() == expected
+    connection.execute(f"{statement} WITH (update_stale true)")
+    assert connection.execute("SELECT title, text, data FROM articles ORDER BY url").fetchall() == expected
+    with pytest.raises(BadInput, match="is a column of every page"):
+        connection.execute(f"CRAWL (SELECT '{site.url('/jobs/1')}') INTO other EXTRACT (css 'h1' AS error_type)")

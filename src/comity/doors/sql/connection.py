@@ -54,7 +54,8 @@ from comity.model.statement import (
 )
 from comity.reports.state_tables import NAMES as STATE_TABLES
 from comity.reports.state_tables import write_table
-from comity.rules.expressions.parse import RESERVED_NAMES, describe, parse_columns
+from comity.rules.expressions.parse import describe, parse_columns
+from comity.rules.expressions.printing import print_columns
 from comity.rules.sql.options import DUCKDB_SETTINGS, SETTINGS, SqlCrawlOptions, read_options, read_setting
 from comity.rules.sql.secrets import (
     KeptSecret,
@@ -73,9 +74,10 @@ from comity.run.sql.filling import Filling, OnProgress, fill, stop_crawls
 from comity.run.sql.function_pages import FunctionPages, PageTerms
 from comity.run.sql.options import TIMEOUT_S, check_robots_ignored, crawl_settings
 from comity.run.sql.statement import StatementPlan, StatementSummary
+from comity.run.sql.table import COLUMNS, StatementTable
 from comity.store.parts.duckdb_table import quoted
 from comity.store.sitemap_files import SitemapFiles
-from comity.store.sql_table import ExtraColumn, SqlTable
+from comity.store.sql_table import SqlTable
 
 MOST_SEEDS: Final = 10_000_000
 _SECRET_VALUES: Final = ("bearer_token", "extra_http_headers")
@@ -470,13 +472,12 @@ class SqlConnection(DatabaseConnection):
             )
         options = read_options(statement.options)
         columns = self._columns(statement.extract, reads_js=options.extract_js)
-        extra = [ExtraColumn(column.name, str(column.type)) for column in columns]
-        table = SqlTable(self._duck, quoted_name(statement.target), extra, print_name(statement.target))
+        table = StatementTable(self._duck, quoted_name(statement.target), columns, print_name(statement.target))
         seeds, unreadable = self._seeds(statement, parameters)
         where = self._filter_of(statement.where)
         name = self._name_of(statement, seeds)
         named = [option for option, _value in statement.options]
-        settings = self._settings_of(options, named, name, seeds, statement.extract or "")
+        settings = self._settings_of(options, named, name, seeds, print_columns(table.columns_of_parts))
         ignores_robots = not (options.respect_robots_txt and self._settings.get("respect_robots", True))
         if ignores_robots:
             check_robots_ignored("respect_robots_txt", seeds, settings.allow_networks)
@@ -527,8 +528,7 @@ class SqlConnection(DatabaseConnection):
     def _columns(self, extract: str | None, *, reads_js: bool) -> tuple[ExtractColumn, ...]:
         if extract is None:
             return ()
-        taken = [name for name in RESERVED_NAMES if name not in ("title", "text", "markdown", "data")]
-        found = parse_columns(extract, [*taken, "elapsed_ms", "error_type"])
+        found = parse_columns(extract, COLUMNS)
         if isinstance(found, ExpressionProblem):
             raise BadInput("EXTRACT", describe(extract, found))
         if not reads_js and (column := next(filter(_reads_scripts, found), None)) is not None:
@@ -554,6 +554,8 @@ class SqlConnection(DatabaseConnection):
                 found.setdefault(f"{seed.kind}{seed.address.url}", seed)
             if len(found) > MOST_SEEDS:
                 raise BadInput(f"the query names more than {MOST_SEEDS:,} URLs")
+        if unreadable and not found:
+            raise BadInput("CRAWL", f"the query has only invalid URL/hostname values: {', '.join(map(repr, shown))}")
         if unreadable:
             are_not = "value of the query is not a URL" if unreadable == 1 else "values of the query are not URLs"
             warnings.warn(f"{unreadable:,} {are_not}: {', '.join(shown)}", stacklevel=5)

@@ -45,7 +45,7 @@ _COLUMNS: Final[Mapping[str, str]] = {
 }
 _PAGE: Final = (
     f"STRUCT({', '.join(f'{name} {kind}' for name, kind in _COLUMNS.items())}, html {_HTML}, "
-    "response_time_ms BIGINT, depth INTEGER)"
+    "response_time_ms BIGINT, depth INTEGER, status_code INTEGER)"
 )
 _LISTED: Final = "STRUCT(url VARCHAR, lastmod TIMESTAMP WITH TIME ZONE, changefreq VARCHAR, priority DOUBLE)[]"
 # One URL or a list of them.
@@ -298,11 +298,13 @@ class NetworkFunctions:
 def page_row(url: str, stored: Mapping[str, Any] | None) -> Row:
     """A row of the functions from a row of a crawled table."""
     if stored is None:
-        nothing: Row = dict.fromkeys((*_COLUMNS, "html", "response_time_ms", "depth"))
-        return nothing | {"url": url, "status": -1, "error": _NOT_ASKED, "error_type": "not_requested", "depth": 1}
+        nothing: Row = dict.fromkeys((*_COLUMNS, "html", "response_time_ms"))
+        why = {"status": -1, "status_code": -1, "error": _NOT_ASKED, "error_type": "not_requested"}
+        return nothing | why | {"url": url, "depth": 1}
     row = {name: stored["http_status" if name == "status" else name] for name in _COLUMNS}
     html = _html(stored["body"], stored["final_url"] or stored["url"])
-    return row | {"html": html, "response_time_ms": stored["elapsed_ms"], "depth": 1}
+    again = {"response_time_ms": stored["elapsed_ms"], "status_code": stored["http_status"]}
+    return row | {"html": html, **again, "depth": 1}
 
 
 def _html(body: str | None, url: str) -> Row | None:

@@ -33,6 +33,7 @@ from comity.rules.audit.compare import compare_audits
 from comity.rules.audit.findings import find
 
 MOST_SECTIONS: Final = 8
+_MOST_JUDGED: Final = 500  # folders that the table of agents is chosen from
 _MOST_STATUSES: Final = 12
 _DEEPEST_BAR: Final = 9
 _TREE_LEVELS: Final = 3
@@ -77,7 +78,7 @@ def build_report(data: AuditData, findings: Iterable[Finding], agents_of: Agents
     outcomes = data.outcomes()
     decisions, allowed, denied = _sample(data.decisions())
     robots = tuple(data.robots())
-    sections = pages.tree.sections()
+    sections = _sections(pages.tree.folders(), robots, agents_of)
     info = data.info
     totals = {
         "urls": pages.urls,
@@ -178,14 +179,29 @@ class _Tree:
             for key in sorted(largest)
         )
 
-    def sections(self) -> tuple[str, ...]:
-        """The root and the folders below it that have most pages, for the table of agents."""
+    def folders(self) -> list[str]:
+        """The folders below the root, those with most pages first."""
         first = Counter[str]()
         for key, pages in self._pages.items():
             if len(key) == 2:
                 first[f"/{key[1]}/"] += pages
-        most = sorted(first, key=lambda path: (-first[path], path))[: MOST_SECTIONS - 1]
-        return ("/", *sorted(most))
+        return sorted(first, key=lambda path: (-first[path], path))
+
+
+def _sections(folders: Sequence[str], robots: Sequence[AuditedRobots], agents_of: Agents) -> tuple[str, ...]:
+    """The columns of the table of agents: the root, folders that some agent may read less or more of, then the largest.
+
+    Without those, a rule about a small folder would not be seen.
+    """
+    judged = agents_of(robots, ("/", *folders[:_MOST_JUDGED]))
+    is_ruled = {
+        folder
+        for agent in judged
+        for folder, rule in agent.by_section.items()
+        if rule.allowed is not agent.by_section["/"].allowed
+    }
+    chosen = sorted(folders, key=lambda folder: folder not in is_ruled)[: MOST_SECTIONS - 1]
+    return ("/", *sorted(chosen))
 
 
 def _path(key: tuple[str, ...], *, names_host: bool) -> str:

@@ -16,12 +16,12 @@ from comity.model.audit import AgentAccess, AgentRule, AuditedRobots, AuditRepor
 from comity.model.wording import counted
 from comity.reports.audit.build import BLOCKED, NO_ANSWER
 
-_LABEL_WIDTH: Final = 162
-_BAR_WIDTH: Final = 190
+_LABEL_WIDTH: Final = 176
+_BAR_WIDTH: Final = 176
 _VALUE_WIDTH: Final = 100
 _ROW: Final = 25
 _BAR: Final = 14
-_LONGEST_LABEL: Final = 22
+_LONGEST_LABEL: Final = 25
 _TREE_BAR: Final = 100
 
 Tone = Callable[[Bar], str]

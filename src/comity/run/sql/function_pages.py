@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import duckdb
 
-from comity.extract.html_functions import variable_table
+from comity.extract.html_functions import list_table, variable_table
 from comity.extract.html_tables import read_table
 from comity.model.errors import BadAddress, BadInput, ComityError
 from comity.model.frontier import FrontierEntry
@@ -105,13 +105,13 @@ class FunctionPages:
         try:
             variable = _variable_of(css)
             if variable is None:
-                table = read_table(page["body"], css, number)
+                table = read_table(page["body"], css, number) or list_table(page["body"], css, number)
             else:
                 table = variable_table(page["body"], variable)
         except ValueError as problem:  # of the selector
             raise BadInput("read_html", str(problem)) from None
         if table is None or not table.names:
-            what = f"variable {variable}" if variable is not None else f"table that {css!r} matches"
+            what = f"variable {variable}" if variable is not None else f"table or list that {css!r} matches"
             raise ComityError(f"{url} has no {what}")
         with TemporaryDirectory(prefix="comity-sql-") as folder:
             path = Path(folder) / "table.csv"

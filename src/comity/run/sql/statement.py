@@ -53,7 +53,8 @@ _WARNED_MOST: Final = 5
 _ALLOW: Final = "; to crawl a private network, name it in allow_networks (--allow-network on the command line)"
 
 _PART_BYTES: Final = 64 * 1024 * 1024  # of bodies
-_PART_AGE_S: Final = 0.5  # so many parts a second are more than a table can take
+_PART_AGE_S: Final = 1.0  # loading a part takes some 20 ms of the processor, however few pages it has
+_MOST_TIMES: Final = 10_000  # kept until their pages are in the table; the state knows the others
 _UNREACHABLE: Final = frozenset(
     {
         EndReason.DNS_FAILURE,
@@ -205,7 +206,9 @@ class StatementRun(VisitListThread):
         return taken
 
     def _note(self, outcomes: Sequence[Outcome]) -> None:
-        """Called on the event loop once outcomes are committed."""
+        """Called on the event loop once outcomes are committed; their part may be in the table before that."""
+        if len(self._elapsed_ms) > _MOST_TIMES:
+            self._elapsed_ms.clear()
         for outcome in outcomes:
             if isinstance(outcome, Fetched):
                 self._elapsed_ms[outcome.entry.url] = round(outcome.answer.elapsed_s * 1000)
