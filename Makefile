@@ -55,12 +55,12 @@ test: dev ## Linters, types, import rules, and every test (choose some: ARGS="-k
 	measured() {
 		code=0
 		run .venv/bin/pytest --lane alone $(ARGS) || code=$$?
-		[ $$code -ge 2 ] || run .venv/bin/pytest --lane roomy --processes $$((cores + 2)) $(ARGS) || code=$$?
+		[ $$code -ge 2 ] || run .venv/bin/pytest --lane roomy --processes $$((cores + 1)) $(ARGS) || code=$$?
 		return $$code
 	}
 	measured >"$$log" 2>&1 & measuring=$$!
 	failed=0
-	run nice -n 10 .venv/bin/pytest --lane crowd --processes $$((cores + 1)) $(ARGS) || failed=$$?
+	run nice -n 10 .venv/bin/pytest --lane crowd --processes $$((cores + 2)) $(ARGS) || failed=$$?
 	beside=0
 	wait $$measuring || beside=$$?
 	cat "$$log"

@@ -79,8 +79,9 @@ def test_it_answers_before_it_is_counted(visit: OpenPage, own_console: Served, m
         expect(each.locator(".tile", has_text="Hosts")).to_contain_text("counting…")
     check_page(page)
     may_count.set()
-    for each in (page, reader):  # by the live region, and by loading the page again
-        expect(each.locator(".tile", has_text="Sources due").locator(".tile-value")).to_have_text("0")
+    for each in (page, reader):  # by the live region, which rests for up to 30 s, and by loading the page again
+        due = each.locator(".tile", has_text="Sources due").locator(".tile-value")
+        expect(due).to_have_text("0", timeout=120_000)
 
 
 def test_the_keyboard_reaches_everything(visit: OpenPage) -> None:

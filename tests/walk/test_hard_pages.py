@@ -1,4 +1,7 @@
-"""Pages made to hold a crawler up: each is read, or refused with a reason, while other hosts go on being served."""
+"""Pages made to hold a crawler up: each is read, or refused with a reason, while other hosts go on being served.
+
+Where only links are wanted, no tree is built of most pages, and none of these is hard; with `--text` one is.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +32,14 @@ PAGES = {
 GREEDY = LINK + "<p>" + "".join(f"<b a{number}>" for number in range(700)) + "<p>x" * 13_000
 
 
-def test_hard_pages_are_read_side_by_side(web: Web, place: Place) -> None:
+@pytest.mark.parametrize("options", [[], ["--text"]])
+def test_hard_pages_are_read_side_by_side(web: Web, place: Place, options: list[str]) -> None:
     hard = {
         name: web.site({"/": Answer(body=body), "/found": page(title="found")}, fallback=page())
         for name, body in PAGES.items()
     }
     other = web.site(tree(40), robots=f"User-agent: *\nCrawl-delay: {DELAY_S}\n")
-    told = place.comity_apart("crawl", *(site.url() for site in hard.values()), other.url(), within_s=90)
+    told = place.comity_apart("crawl", *(site.url() for site in hard.values()), other.url(), *options, within_s=90)
     assert told.code == 0, told.err
     kept = place.kept()
     for name, site in hard.items():
@@ -51,7 +55,7 @@ def test_a_page_that_asks_for_too_much_is_kept_with_the_reason_why_it_was_not_re
     assert not is_light(GREEDY.encode())
     vast = GREEDY + "<p>x" * 400_000
     hard = web.site({"/": page("/vast"), "/vast": Answer(body=vast)})
-    told = place.comity_apart("crawl", hard.url(), within_s=90)
+    told = place.comity_apart("crawl", hard.url(), "--text", within_s=90)
     assert told.code == 0, told.err
     assert place.kept()[hard.url("/vast")]["http_status"] == 200
     (why,) = place.rows("SELECT content FROM evidence WHERE type = 'unreadable'")
@@ -65,7 +69,7 @@ def test_other_hosts_do_not_wait_while_a_hard_page_is_read(web: Web, place: Plac
     def late_s() -> float:
         hard = web.site({"/": Answer(body=GREEDY), "/found": page()})
         other = web.site(tree(40), robots=f"User-agent: *\nCrawl-delay: {DELAY_S}\n")
-        assert place.comity_apart("crawl", hard.url(), other.url(), within_s=60).code == 0
+        assert place.comity_apart("crawl", hard.url(), other.url(), "--text", within_s=60).code == 0
         assert sorted(hard.pages()) == ["/", "/found"] or place.rows("SELECT 1 FROM evidence WHERE type = 'unreadable'")
         return sorted(other.gaps()[1:])[-1]
 
@@ -96,6 +100,7 @@ def test_a_page_is_hard_by_the_work_it_makes_and_not_by_the_time_it_waits_for_th
 
     bodies: list[bytes] = []
     read_apart = HtmlPool.read
+    monkeypatch.setattr("comity.walk.visit.page.scan_html", lambda _body, **_more: None)  # as without a compiler
     monkeypatch.setattr("comity.walk.visit.page.read_html", read)
     monkeypatch.setattr(HtmlPool, "read", sent_apart)
     site = web.site({"/": page("/a"), "/a": page("/b"), "/b": page()})
