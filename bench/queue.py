@@ -1,4 +1,4 @@
-"""How long pulls and submits of bots keep rows locked: see `_bot_queue.py`, which this runs.
+"""How long pulls and submits of bots hold their transaction: see `_bot_queue.py`, which this runs.
 
     python bench/queue.py [--rate 200] [--seconds 20] [--hosts 1000] [--jobs 100000] [--crowded 900000] [--no-fsync]
 
