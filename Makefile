@@ -101,6 +101,7 @@ screenshots: dev ## Take a picture of every page of the console, light, dark and
 clean: ## Remove the environment and every cache; what was crawled stays
 	@rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .schemathesis build dist bench/results
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src -name '_*.so' -delete
 
 lock: ## Write both lock files anew; pins stay where they can (newest versions: UPGRADE=1)
 	@$(functions)

@@ -1,6 +1,6 @@
 """Compiles the modules of Comity that are written in C, where there is a C compiler.
 
-Each has a way in Python that gives the same results, so that an installation without them is only slower.
+Without them everything works the same, only slower.
 """
 
 import os

@@ -83,6 +83,7 @@ PAGES = {
     "a script in a script": b"<script><!--<script></script><a href=1>--></script><a href=2>",
     "a script in a comment": b"<script><!--></script><a href=1><script><!-- </script><a href=2>",
     "noscript": b"<noscript><a href=1><meta http-equiv=refresh content='0;url=/r'></noscript>",
+    "a noscript in a table": b"<p><noscript><table></noscript><meta http-equiv=refresh content='0;/x'></table>",
     "refresh": b"<meta http-equiv=Refresh content='0; url=/r'>",
     "robots": b"<meta name=' ROBOTS ' content=a><meta name=comitybot content=b><meta name=other content=c>",
     "robots by references": b"<meta name=&#114;obots content=a><meta http-equiv=&#x72;efresh content='1;/r'>",
@@ -139,6 +140,10 @@ def test_a_page_that_says_its_encoding_is_read_without_a_tree_if_it_is_utf_8() -
     assert scanned(b"<!-- <meta charset=utf-8> --><a href=/x>", None) is None
     assert scanned(b"<meta charset=koi8-r><meta charset=utf-8>", None) is None
     assert scanned("<a href=/x>".encode("utf-16"), UTF_8) is None
+    quoted = "<script>'<meta charset=utf-8>'</script><meta charset=windows-1251><a href='/?q=ж'>".encode("cp1251")
+    assert scanned(quoted, None) is None
+    assert scanned(b"<div title='<meta charset=utf-8>'><a href='/?q=\xe6'>", None) is None
+    assert scanned("<a href='/?q=ж'>".encode("cp1251"), "text/html; charset=u8") is None
 
 
 PIECES = sorted(
@@ -178,6 +183,13 @@ SLOW = HOSTILE | {
     "links": b"<a href=x>" * 1_000_000,
     "references": b"<a href='" + b"&amp;" * 2_000_000 + b"'>",
     "drawings in drawings": b"<svg>" * 2_000_000,
+    "a title of words": b"<title>" + b"ab " * 3_000_000 + b"</title>",
+    "a title with references": b"<title>&amp;" + b"ab " * 3_000_000 + b"</title>",
+    "a rel of words": b"<a href=x rel='nofollow" + b" ab" * 3_000_000 + b"'>",
+    "links that are not followed": b"<a rel=nofollow href=' /n'>" * 99_999,
+    "addresses with blanks": b"<a href=' /n'>" * 99_999,
+    "robots metas": b"<meta name=robots content=all>" * 99_999,
+    "next pages": b"<link rel=next href=x>" * 99_999,
 }
 
 

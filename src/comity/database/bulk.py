@@ -49,7 +49,7 @@ def rows_of(connection: Connection, statement: str, values: tuple[Any, ...]) -> 
     if connection.dialect.name == "postgresql":
         return connection.exec_driver_sql(statement, values).all()
     try:
-        return connection.connection.execute(statement, values).fetchall()  # type: ignore[no-any-return]
+        return _driver(connection).execute(statement, values).fetchall()  # type: ignore[no-any-return]
     except sqlite3.Error as error:
         raise _refused(connection, statement, error) from error
 
@@ -60,7 +60,7 @@ def run(connection: Connection, statement: str, values: tuple[Any, ...]) -> None
         connection.exec_driver_sql(statement, values)
         return
     try:
-        connection.connection.execute(statement, values)
+        _driver(connection).execute(statement, values)
     except sqlite3.Error as error:
         raise _refused(connection, statement, error) from error
 
@@ -70,9 +70,16 @@ def run_for_each(connection: Connection, statement: str, rows: Sequence[tuple[An
     if connection.dialect.name == "postgresql":
         return int(connection.exec_driver_sql(statement, list(rows)).rowcount)
     try:
-        return int(connection.connection.executemany(statement, rows).rowcount)
+        return int(_driver(connection).executemany(statement, rows).rowcount)
     except sqlite3.Error as error:
         raise _refused(connection, statement, error) from error
+
+
+def _driver(connection: Connection) -> Any:
+    """The driver's connection, in a transaction as every other statement would be."""
+    if not connection.in_transaction():
+        connection.begin()
+    return connection.connection
 
 
 def _refused(connection: Connection, statement: str, error: sqlite3.Error) -> BaseException:

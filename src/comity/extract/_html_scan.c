@@ -20,6 +20,12 @@ typedef unsigned char byte;
 #define TITLES_MOST 8
 #define HREF_MOST 4096        /* MAX_HREF_CHARACTERS in html.py */
 #define ODD_VALUES_MOST 200   /* values that Python decodes; more are left to the tree */
+/* What Python looks at more closely is bounded, so that it takes no longer than the scan: longer ones, and more, are left
+ * to the tree. */
+#define TITLE_MOST 4096
+#define REL_MOST 256
+#define CLOSER_MOST 2000
+#define FORMAT 1              /* of the answer; html.py takes no other */
 
 enum kind {
     OTHER, LINK_OUT, AREA, BASE, LINK, META, TITLE, INPUT, RAW_TEXT, SCRIPT, SELECT, OPTION, FOREIGN, NOSCRIPT, TEMPLATE,
@@ -41,8 +47,8 @@ typedef struct {
     const byte *at, *end;
     PyObject *decode;           /* decodes a value with unusual character references */
     PyObject *hrefs, *rels, *base, *titles, *metas, *links;
-    int has_password_field, odd_values, is_trimmed, has_anchor;
-    int noscripts, is_in_select, has_template;
+    int has_password_field, odd_values, closer, is_trimmed, has_anchor;
+    int has_noscript, is_in_select, has_template;
     Py_ssize_t hrefs_most, others_left;
     const byte *token;
     Py_ssize_t token_size;
@@ -321,11 +327,15 @@ static enum step take_link_out(Scan *scan, Attributes *attributes)
     if (place >= scan->hrefs_most) return NEEDS_TREE;
     PyObject *href = text_of(scan, attributes->href);
     if (href == NULL) return unknown();
-    scan->is_trimmed &= is_printable(href);
+    int is_trimmed = is_printable(href);
+    scan->is_trimmed &= is_trimmed;
+    scan->closer += !is_trimmed;
     scan->has_anchor |= PyUnicode_GET_LENGTH(href) > 0 && PyUnicode_READ_CHAR(href, 0) == '#';
     enum step step = append(scan->hrefs, href);
+    if (scan->closer > CLOSER_MOST) return NEEDS_TREE;
     if (step != GO_ON || attributes->rel.size == 0) return step;
     if (!CONTAINS(attributes->rel, "nofollow") && !CONTAINS(attributes->rel, "next") && !is_odd(attributes->rel)) return GO_ON;
+    if (attributes->rel.size > REL_MOST || ++scan->closer > CLOSER_MOST) return NEEDS_TREE;
     PyObject *rel = text_of(scan, attributes->rel);
     return rel == NULL ? unknown() : append(scan->rels, Py_BuildValue("(nN)", place, rel));
 }
@@ -334,6 +344,7 @@ static enum step take_link(Scan *scan, Attributes *attributes)
 {
     Value rel = attributes->rel;
     if (rel.start == NULL || !(CONTAINS(rel, "canonical") || CONTAINS(rel, "next") || is_odd(rel))) return GO_ON;
+    if (rel.size > REL_MOST || ++scan->closer > CLOSER_MOST) return NEEDS_TREE;
     PyObject *said = text_of(scan, rel);
     if (said == NULL) return unknown();
     PyObject *href = text_or_none(scan, attributes->href);
@@ -347,10 +358,11 @@ static enum step take_link(Scan *scan, Attributes *attributes)
 static enum step take_meta(Scan *scan, Attributes *attributes)
 {
     int is_refresh = MAY_SAY(attributes->http_equiv, "refresh");
-    if (is_refresh && scan->noscripts) return NEEDS_TREE; /* what stands in noscript does not count, but what is inside? */
+    if (is_refresh && scan->has_noscript) return NEEDS_TREE; /* inside it does not count, and only the tree knows its end */
     int is_robots = MAY_SAY(attributes->name, "robots") ||
                     may_say(attributes->name, (const char *)scan->token, scan->token_size);
     if (!is_refresh && !is_robots) return GO_ON;
+    if (++scan->closer > CLOSER_MOST) return NEEDS_TREE;
     PyObject *name = text_or_none(scan, attributes->name);
     PyObject *http_equiv = name == NULL ? NULL : text_or_none(scan, attributes->http_equiv);
     PyObject *content = http_equiv == NULL ? NULL : text_or_none(scan, attributes->content);
@@ -428,7 +440,7 @@ static enum step leave_raw_text(Scan *scan, const byte *close, Py_ssize_t name_s
 static enum step take_title(Scan *scan, const byte *name, Py_ssize_t name_size)
 {
     const byte *close = end_of_raw_text(scan->at, scan->end, name, name_size);
-    if (close == NULL || PyList_GET_SIZE(scan->titles) >= TITLES_MOST) return NEEDS_TREE;
+    if (close == NULL || close - scan->at > TITLE_MOST || PyList_GET_SIZE(scan->titles) >= TITLES_MOST) return NEEDS_TREE;
     enum step step =
         append(scan->titles, PyUnicode_DecodeUTF8((const char *)scan->at, close - scan->at, "replace"));
     return step == GO_ON ? leave_raw_text(scan, close, name_size) : step;
@@ -483,7 +495,7 @@ static enum step take_start_tag(Scan *scan)
         if (!is_self_closing) scan->foreign[scan->foreign_depth++] = (Value){name, name_size};
         return GO_ON;
     case SELECT: scan->is_in_select = 1; return GO_ON;
-    case NOSCRIPT: scan->noscripts++; return GO_ON;
+    case NOSCRIPT: scan->has_noscript = 1; return GO_ON;
     default: break;
     }
     if (scan->others_left-- == 0) return NEEDS_TREE;
@@ -520,8 +532,6 @@ static enum step take_end_tag(Scan *scan)
     } else if (scan->is_in_select) {
         if (IS(name, name_size, "select")) scan->is_in_select = 0;
         else if (kind_of(name, name_size) != OPTION) return NEEDS_TREE;
-    } else if (scan->noscripts && IS(name, name_size, "noscript")) {
-        scan->noscripts--;
     }
     return GO_ON;
 }
@@ -647,7 +657,9 @@ released:
 
 static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, scan_doc}, {NULL, NULL, 0, NULL}};
 
-static PyModuleDef_Slot slots[] = {{0, NULL}};
+static int prepare(PyObject *module) { return PyModule_AddIntConstant(module, "FORMAT", FORMAT); }
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)prepare}, {0, NULL}};
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,

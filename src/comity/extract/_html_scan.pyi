@@ -15,6 +15,8 @@ Scanned = tuple[
 links; base; titles; name, http-equiv and content of metas; rel and href of link elements, with the number of links
 before them; whether there is a password field."""
 
+FORMAT: int
+
 def scan(
     body: bytes,
     start: int,

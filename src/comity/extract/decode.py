@@ -25,6 +25,8 @@ _CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([a-z0-9_.:-]+)", re.IGNOR
 _XML_ENCODING: Final = re.compile(rb"\s*<\?xml[^<>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9_.:-]{1,40})", re.ASCII)
 _DECLARED_BYTES: Final = 1024  # WHATWG HTML, "determining the character encoding"
 _META_UTF_8: Final = re.compile(rb"<meta\s+charset\s*=\s*[\"']?utf-8[\"'\s/>]")
+_MAY_QUOTE: Final = re.compile(rb"<!--|<(?:script|style|title|textarea|xmp|iframe|noembed|noframes)")
+_UTF_8_LABELS: Final = frozenset({"utf-8", "utf8", "unicode-1-1-utf-8"})  # the usual ones of WHATWG Encoding §4.2
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins like the next one
@@ -118,10 +120,16 @@ def is_surely_utf_8(body: bytes, content_type: str | None) -> bool:
         return False
     label = charset_of(content_type)
     if label is not None:
-        return codec_of(label) == "utf-8"
+        return label.lower() in _UTF_8_LABELS
     start = body[:_DECLARED_BYTES].lower()
     said = _META_UTF_8.search(start)
-    return said is not None and start.find(b"charset") > said.start() and b"<!--" not in start[: said.start()]
+    if said is None or start.count(b"charset") > 1 or _MAY_QUOTE.search(start, 0, said.start()) is not None:
+        return False  # it may be no element, or not the first to name an encoding
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def encoding_of(body: bytes, content_type: str | None) -> tuple[str, int]:

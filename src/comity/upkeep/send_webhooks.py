@@ -131,7 +131,7 @@ class WebhookSender:
         try:
             secret = secret_in_force(call.secret, self._environment)
         except ValueError as error:  # nothing is sent without a signature
-            await asyncio.to_thread(self._settle, call, None, str(error), sent)
+            await asyncio.to_thread(self._settle, call, None, str(error), sent, is_ours=True)
             return
         answer = await fetcher.get(request_of(call, secret, self._clock.seconds()))
         if isinstance(answer, FetchFailure) and answer.kind is FailureKind.CANCELLED:
@@ -139,7 +139,10 @@ class WebhookSender:
         failed = None if is_delivered(answer.status) else error_of(answer)
         await asyncio.to_thread(self._settle, call, answer.status, failed, sent)
 
-    def _settle(self, call: DueDelivery, status: int | None, error: str | None, sent: Sent) -> None:
+    def _settle(
+        self, call: DueDelivery, status: int | None, error: str | None, sent: Sent, *, is_ours: bool = False
+    ) -> None:
+        """Note what became of a call; a failure of ours is no reason to disable the webhook."""
         delivered = error is None
         with self._database.write() as connection:
             now = time_of(connection, self._database, self._clock)
@@ -152,7 +155,7 @@ class WebhookSender:
                 return
             if error is None:
                 webhooks.note_success(connection, call.webhook_id)
-            else:
+            elif not is_ours:
                 sent.disabled += webhooks.note_failure(connection, call.webhook_id, error, _moment(now))
 
     def _is_any_due(self) -> bool:

@@ -44,6 +44,8 @@ def secret_in_force(secret: str, environment: Mapping[str, str]) -> str:
         raise ValueError(f"the environment variable {variable} is not set here")
     if len(value) < SHORTEST_SECRET:
         raise ValueError(f"the environment variable {variable} has fewer than {SHORTEST_SECRET} characters")
+    if not (value.isascii() and value.isprintable()):
+        raise ValueError(f"the environment variable {variable} has characters other than printable ASCII")
     return value
 
 
