@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from uuid import uuid4
 
 from sqlalchemy import Connection, text
 
+from comity.assemble import State
 from comity.database import hosts
 from comity.database.connection import Database
 from comity.frontier.sql_store import SqlFrontier
 from comity.model.frontier import FrontierEntry, SiteLink
 from comity.model.host import Seed
 from comity.rules.canonical import canonical_host, web_address
+from comity.walk.crawl.hooks import CrawlHooks, HostShare
+from comity.walk.crawl.progress import RunSummary
 from comity.walk.settle.settler import queue_site_links
 from tests.servers.waiting import wait_until
+from tests.walk.crawling import Place
+from tests.walk.site import Web, page
 
 NAMES = tuple(f"h{number}.example" for number in range(12))
 
@@ -77,3 +83,28 @@ def test_pausing_hosts_and_settling_them_wait_in_line(shared_database: Database)
             wait_until(waits, 60, "the pause waits for the host")
             hosts.lock(connection, [ids[last]])
         assert paused.result(30) == 2
+
+
+def test_a_url_that_another_process_names_while_its_host_is_released_is_visited_in_the_same_run(
+    web: Web, place: Place
+) -> None:
+    """Another process queued it, found that the host was held, and left it to the process that holds it."""
+    site = web.site({"/": page("/y"), "/y": page(), "/x": page()})
+    place.comity("seeds", "add", site.url())
+    left: set[str] = set()
+
+    async def crawl(state: State) -> RunSummary:
+        def leave(host: str) -> None:
+            address = web_address(site.url("/x"))
+            entry = FrontierEntry(address.url, address.key, 1, 0)
+            queue_site_links(state.frontier, None, [SiteLink(host, entry, False)], datetime.now(UTC))
+            left.add(host)
+
+        async with state.fetcher() as fetcher:
+            share = HostShare(None, lambda: left, leave, left.discard, report=lambda _line: None)
+            return await state.crawl(fetcher, {site.host}, CrawlHooks(hosts=share)).run()
+
+    with place.opened(site_hosts=[site.host]) as state:
+        summary = asyncio.run(asyncio.wait_for(crawl(state), 60))
+    assert (sorted(site.pages()), summary.pages) == (["/", "/x", "/y"], 3)
+    assert place.host(site.host)["status"] == "exhausted"

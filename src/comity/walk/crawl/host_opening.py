@@ -148,14 +148,14 @@ class HostOpener:
                 host.unsettled.site_links += returned.site_links  # queued with the first batch of this host
 
     def still_queued(self, host: LeasedHost) -> bool:
-        """Whether a host that was released as done got URLs meanwhile, from pages of other hosts; it is woken then."""
+        """Whether a host that had run dry got URLs while it was released, from other hosts; it is woken then."""
         with self._frontier.reading() as reads:
-            if not reads.queued_up_to(host.lease.host_id, 1):
+            if not reads.peek(host.lease.host_id, 1, self._clock.now()):
                 return False
-        if self._has_own_list:
-            return True
-        with self._database.write() as connection:
-            return hosts_table.wake_exhausted(connection, host.lease.host_id)
+        if not self._has_own_list:
+            with self._database.write() as connection:
+                hosts_table.wake_exhausted(connection, host.lease.host_id)
+        return True
 
     def _recall(self, hosts: Sequence[LeasedHost]) -> None:
         """Let the trap detection learn what earlier runs saw of hosts; not for too long at once."""

@@ -322,6 +322,7 @@ class OpenHosts:
 
     async def _release(self, host: LeasedHost) -> None:
         before = self._open[host]
+        has_run_dry = not (host.is_stopped or self.is_ending)
         self._dispatcher.forget(host)
         host.close()
         self._budget.release(host)
@@ -343,11 +344,12 @@ class OpenHosts:
         self._warn_of_what_was_skipped(host)
         self._progress.hosts_active = len(self._open)
         self._progress.hosts_done += 1
-        if self._terms.site is not None and line.status == HostStatus.EXHAUSTED and not self.is_ending:
+        may_go_on = line.status in (HostStatus.EXHAUSTED, *_OPEN) and not self.is_ending
+        if self._terms.site is not None and has_run_dry and may_go_on:
             await self._check_for_site_links(host)
 
     async def _check_for_site_links(self, host: LeasedHost) -> None:
-        """Pages of other hosts may have named URLs of a host while it was released."""
+        """Pages of other hosts may have named URLs of a host while it was released, before or after it was closed."""
         if await self._thread.run(self._opener.still_queued, host):
             self._take_again(host.name)
 
