@@ -124,7 +124,9 @@ FURTHER_BYTES_PER_GROUP: Final = 4 * 1024 * 1024  # of extracted values: links a
 ROWS_PER_GROUP: Final = 2000
 BYTES_PER_PAGE: Final = 1024 * 1024
 WAITING_BYTES: Final = 4 * 1024 * 1024  # compressed pages of other large columns that wait for `body` to end
-_LEVEL: Final = 1
+# Level 1 with a hash table that reaches back over several pages: those of a site share much of their markup, so bodies
+# become 3 to 18 % smaller in the same time.
+_COMPRESSION: Final = {"hash_log": 15, "window_log": 20}
 MAGIC: Final = b"PAR1"
 _BODY: Final = NAMES.index("body")
 _BINARY_BODY: Final = NAMES.index("body_bytes")
@@ -239,7 +241,8 @@ class ParquetPart(PartWriter):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
+        parameters = zstandard.ZstdCompressionParameters.from_level(1, **_COMPRESSION)
+        self._compressor = zstandard.ZstdCompressor(compression_params=parameters)
         self._groups: list[tuple[list[Chunk], int]] = []
         self._at = 0
         self._further: dict[str, StoredColumn] = {}  # by folded name: what was extracted from the pages
