@@ -22,7 +22,9 @@ from comity.walk.settle.settler import HostBatch, Settler
 BATCH: Final = 200
 INTERVAL_S: Final = 0.05
 _MOST_WAITING: Final = 5 * BATCH
-_BATCH_BYTES: Final = 8 << 20  # of bodies; a batch is in memory until its pages are written
+# Of bodies; a batch is in memory until its pages are written. With half of this, pages of 170 KB fill the queue: visits
+# stop and begin together, and the answers that then arrive at once need 20 MB more than a longer queue does.
+_BATCH_BYTES: Final = 16 << 20
 _MOST_BYTES: Final = 2 * _BATCH_BYTES
 _SILENCE_S: Final = 2.0
 _WITH_BODY: Final = (Fetched, ImageFetched)
