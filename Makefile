@@ -47,11 +47,11 @@ test: dev ## Linters, types, import rules, and every test (choose some: ARGS="-k
 	cores=$$(getconf _NPROCESSORS_ONLN)
 	log=$$(mktemp)
 	export COMITY_TEST_FAILURES=$$(mktemp)
-	trap 'rm -f "$$log" "$$checked" "$$COMITY_TEST_FAILURES"' EXIT
+	trap 'rm -f "$$log" "$$log.chosen" "$$checked" "$$COMITY_TEST_FAILURES"' EXIT
 	# Memory instead of a disk, where there is enough: most tests make files and wait until they are written.
 	free_kb=$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $$4 }')
 	if [ -z "$${TMPDIR-}" ] && [ -w /dev/shm ] && [ "$${free_kb:-0}" -gt 4000000 ]; then export TMPDIR=/dev/shm; fi
-	run() { status=0; "$$@" || status=$$?; [ $$status -ne 5 ] || status=0; return $$status; }  # 5: no test was chosen
+	run() { status=0; "$$@" || status=$$?; if [ $$status -eq 5 ]; then status=0; else touch "$$log.chosen"; fi; return $$status; }  # 5: no test
 	measured() {
 		code=0
 		run .venv/bin/pytest --lane alone $(ARGS) || code=$$?
@@ -68,6 +68,7 @@ test: dev ## Linters, types, import rules, and every test (choose some: ARGS="-k
 	wait $$checking || correct=$$?
 	cat "$$checked"
 	[ $$correct -eq 0 ] || exit $$correct
+	[ -e "$$log.chosen" ] || { printf 'No test was chosen by ARGS=%s\n' $(call quoted,$(value ARGS)) >&2; exit 5; }
 	[ $$beside -le $$failed ] || failed=$$beside
 	[ $$failed -eq 1 ] || exit $$failed  # 0: all passed; above 1: pytest itself failed
 	sort -u -o "$$COMITY_TEST_FAILURES" "$$COMITY_TEST_FAILURES"

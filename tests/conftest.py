@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -167,6 +168,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.freeze()
     gc.enable()
     atexit.register(gc.unfreeze)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _folders_of_a_forked_process(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """Remove the temporary folders of a process that pytest itself did not start, and so does not clean up after."""
+    yield
+    if pytestconfig.getoption("--processes") > 1:
+        shutil.rmtree(tmp_path_factory.getbasetemp(), ignore_errors=True)
 
 
 def _lane_of(item: pytest.Item) -> str:

@@ -13,6 +13,7 @@ import selectors
 import signal
 import struct
 import sys
+import time
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
@@ -42,6 +43,7 @@ WAITING: Final = (
 # Tests of these folders take milliseconds each. They come last, so that the processes end at the same time.
 QUICK: Final = ("tests/rules/", "tests/extract/", "tests/house/")
 SILENCE_S: Final = 1800.0  # without a report for so long, something hangs
+ENDS_WITHIN_S: Final = 60.0  # after its last test: servers and browsers are ended, too
 _NUMBER: Final = struct.Struct("I")
 
 
@@ -134,6 +136,7 @@ class _Child:
         self.pid, self.reads = pid, reads
         self.running: str | None = None
         self.is_done = False
+        self._is_gone = False  # it closed its pipe, which it does by ending
         self._rest = b""
 
     @classmethod
@@ -160,6 +163,7 @@ class _Child:
     def read(self, session: pytest.Session, reported: set[str]) -> bool:
         """Pass on what has come; false at the end."""
         more = os.read(self.reads, 1 << 20)
+        self._is_gone = not more
         self._rest += more
         for message in self._messages():
             if isinstance(message, dict):
@@ -181,7 +185,11 @@ class _Child:
     def end(self) -> int:
         """Wait for the process, which is ended if it still has tests to run; its exit status."""
         os.close(self.reads)
-        ended, status = os.waitpid(self.pid, 0 if self.is_done else os.WNOHANG)
+        until = time.monotonic() + (ENDS_WITHIN_S if self.is_done or self._is_gone else 0)
+        ended, status = os.waitpid(self.pid, os.WNOHANG)
+        while not ended and time.monotonic() < until:
+            time.sleep(0.01)
+            ended, status = os.waitpid(self.pid, os.WNOHANG)
         if not ended:
             os.kill(self.pid, signal.SIGKILL)
             _, status = os.waitpid(self.pid, 0)
