@@ -12,6 +12,9 @@
 static int is_utf8(const byte *at, const byte *end)
 {
     while (at < end) {
+        uint64_t eight;
+        while (end - at >= 8 && (memcpy(&eight, at, 8), (eight & 0x8080808080808080u) == 0)) at += 8;
+        if (at == end) break;
         byte first = *at++;
         if (first < 0x80) continue;
         int more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;

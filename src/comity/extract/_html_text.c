@@ -254,8 +254,10 @@ static void render_preformatted(Rendering *to, int32_t element)
 {
     Tree *tree = to->tree;
     int32_t last = -1, end = tree->nodes[element].end;
-    for (int32_t at = next_within(tree, element, end); at >= 0; at = next_within(tree, at, end))
+    for (int32_t at = next_within(tree, element, end); at >= 0; at = next_within(tree, at, end)) {
         if (tree->nodes[at].type == TEXT && tree->nodes[at].size > 0) last = at;
+        if (tree->nodes[at].marks & BAR_BEFORE) to->step = NEEDS_PARSER; /* a table in it: its bars are text, too */
+    }
     begin_block(to, 1);
     for (int32_t each = next_within(tree, element, end); each >= 0; each = next_within(tree, each, end)) {
         if (tree->nodes[each].type != TEXT) continue;

@@ -134,10 +134,13 @@ async def _read(
     host: LeasedHost, entry: QueuedUrl, response: Response, answer: Answered, trail: Trail, context: VisitContext
 ) -> HtmlPage | None:
     """Read a page here if it is surely light, else in a child process; None, with evidence, if it cannot be read."""
-    body = response.body
-    if not (context.reads_more or context.finds_images):
-        scanned = scan_html(body, content_type=answer.content_type, agent_token=context.agent)
-        if scanned is not None:
+    body, scanned = response.body, None
+    wants_text = context.reads_text and not (
+        context.reads_markdown or context.columns or context.details.links or context.details.facts
+    )
+    if (wants_text or not context.reads_more) and not context.finds_images:
+        scanned = scan_html(body, content_type=answer.content_type, agent_token=context.agent, with_text=wants_text)
+        if scanned is not None and (scanned.text is not None or not wants_text):
             return scanned
     # On another core, a child is faster.
     only_text = context.html_pool.shares_core and not context.columns and not context.details
@@ -157,6 +160,7 @@ async def _read(
             with_links=context.details.links,
             with_facts=context.details.facts,
             said=_said(response) if context.details.facts else _UNSAID,
+            scanned=scanned,
         )
         if thread_time() - began_s > _HELD_UP_S:
             host.hard_pages = 1  # from now on its pages are read in the child process, where they hold up no other host
