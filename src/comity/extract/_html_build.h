@@ -5,6 +5,7 @@
 #include "_html_tree.h"
 
 #define DECODED_MOST 200 /* attributes that Python decodes; a page with more is left to the parser */
+#define LOOKED_UP_MOST 20000 /* names of references */
 #define STYLE_LOOKED_AT 500 /* _LONGEST_WORDS in main_content.py */
 #define NUMBER_DIGITS_MOST 9
 
@@ -88,6 +89,7 @@ static Py_ssize_t put_code_point(unsigned code, byte *out)
 static enum step named_reference(Tree *tree, const byte *name, Py_ssize_t size, byte *out, Py_ssize_t *out_size)
 {
     *out_size = 0;
+    if (++tree->looked_up > LOOKED_UP_MOST) return NEEDS_PARSER;
     PyObject *key = PyUnicode_FromStringAndSize((const char *)name, size);
     if (key == NULL) return FAILED;
     PyObject *found = PyDict_GetItemWithError(tree->references, key);
@@ -356,6 +358,9 @@ static enum step start_in_head(Tree *tree, enum tag tag, Value name, int *is_don
     tree->has_begun = 1;
     switch (tag) {
     case TAG_html:
+        if (tree->has_html) return NEEDS_PARSER; /* its attributes are compared with those of the first one */
+        tree->has_html = 1;
+        return GO_ON;
     case TAG_head: return GO_ON;
     case TAG_body: tree->is_in_body = 1; return GO_ON;
     case TAG_noscript:
@@ -405,7 +410,8 @@ static enum step start_tag(Tree *tree)
     tree->is_after_body = 0;
     uint32_t traits = TRAITS[tag];
     if (traits & UNSUITED) return NEEDS_PARSER;
-    if (tag == TAG_html || tag == TAG_head || tag == TAG_body) return GO_ON; /* further ones are ignored */
+    if (tag == TAG_html || tag == TAG_body) return NEEDS_PARSER;
+    if (tag == TAG_head) return GO_ON; /* it is ignored */
     if (traits & TABLE_PART) return start_table_part(tree, tag, name, &names, marks);
     if (is_in_table_frame(tree) && tag != TAG_script && tag != TAG_style && tag != TAG_template &&
         !(tag == TAG_input && is_hidden_input))

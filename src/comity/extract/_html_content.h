@@ -27,6 +27,7 @@
 #define ROWS_LOOKED_AT 50
 #define CLASSES_MOST 512 /* different ones of a page; a power of two, half of the slots */
 #define CLASS_BYTES_MOST 60000
+#define ASKED_MOST 5000 /* elements with an id, and asides */
 #define WEIGHED_MOST 16
 #define LOOKED_AT_MOST 1000000 /* nodes, to know tables */
 
@@ -48,7 +49,7 @@ typedef struct {
     Tree *tree;
     PyObject *kinds, *kind_of, *is_note; /* what classes say; what an id and a class say; whether those of an aside do */
     KnownClass classes[2 * CLASSES_MOST];
-    int classes_count;
+    int classes_count, asked;
     Py_ssize_t class_bytes;
     Weighed weighed[WEIGHED_MOST];
     int weighed_count;
@@ -212,6 +213,10 @@ static PyObject *text_or_none(Value value)
 /* What Python says about two names: an enum's number or a truth value. */
 static int asked(Finder *finder, PyObject *function, Value id, Value class)
 {
+    if (++finder->asked > ASKED_MOST) {
+        leave_to_parser(finder);
+        return 0;
+    }
     PyObject *first = text_or_none(id), *second = text_or_none(class);
     PyObject *answer = first && second ? PyObject_CallFunctionObjArgs(function, first, second, NULL) : NULL;
     long said = answer != NULL ? PyLong_AsLong(answer) : -1;

@@ -10,7 +10,7 @@
 #define FORMAT 1 /* of the arguments and the answer; html.py takes no other */
 #define TEXT_MOST 1000000 /* MAX_CHARACTERS in content_rendering.py: a longer text is left to Python */
 #define INDENTED_MOST 6 /* lists and quotations in each other; the parser indents them only so far */
-#define BODY_MOST (1024 * 1024)
+#define BODY_MOST (512 * 1024) /* TEXT_BYTES in html_pool.py */
 
 /* Renders as `to_text` with a strict layout does. Lines are tidied as they are written. */
 typedef struct {
@@ -378,12 +378,9 @@ static byte *with_line_ends(const byte *at, const byte *end, Py_ssize_t *size)
     return copy;
 }
 
-/* Build, find and render; None if the page is left to the parser. */
-static PyObject *text_of_page(Tree *tree, Finder *finder)
+/* Find the content and render it; None if the page is left to the parser. */
+static PyObject *text_of_tree(Tree *tree, Finder *finder)
 {
-    enum step step = build_tree(tree);
-    if (step == FAILED) return NULL;
-    if (step != END_OF_PAGE) Py_RETURN_NONE;
     int32_t *lists = PyMem_Malloc(4 * (size_t)tree->count * sizeof *lists);
     Rendering to = {.finder = finder, .tree = tree, .was_empty = 1, .room = tree->text_size + 1024};
     to.out = PyMem_Malloc((size_t)to.room);
@@ -409,7 +406,8 @@ static PyObject *text_of_page(Tree *tree, Finder *finder)
 
 PyDoc_STRVAR(main_text_doc,
 "main_text(body, start, references, decode, kinds, kind_of, is_note)\n--\n\n"
-"The main content of a UTF-8 page from byte `start` on, as text; None if the page has to be parsed to know it.\n\n"
+"The main content of a UTF-8 page from byte `start` on, as text, or None if the page has to be parsed to know it; and\n"
+"whether its elements nest, so that the parser's tree is no larger than the page.\n\n"
 "`references` has the names of character references and their texts; `decode` gives the text of an attribute with\n"
 "references, or None. What classes suggest is in `kinds`, what an id and a class suggest says `kind_of`, and whether\n"
 "those of an aside make it a note `is_note`.");
@@ -418,7 +416,8 @@ static PyObject *main_text(PyObject *module, PyObject *args)
 {
     Py_buffer body;
     Py_ssize_t start;
-    PyObject *references, *decode, *kinds, *kind_of, *is_note, *result = NULL;
+    PyObject *references, *decode, *kinds, *kind_of, *is_note, *text = NULL;
+    enum step step = NEEDS_PARSER;
     (void)module;
     if (!PyArg_ParseTuple(args, "y*nO!OOOO", &body, &start, &PyDict_Type, &references, &decode, &kinds, &kind_of, &is_note))
         return NULL;
@@ -430,7 +429,7 @@ static PyObject *main_text(PyObject *module, PyObject *args)
     } else if (start < 0 || start > body.len) {
         PyErr_SetString(PyExc_ValueError, "start lies outside the body");
     } else if (body.len > BODY_MOST || memchr(body.buf, '\0', (size_t)body.len) != NULL) {
-        result = Py_NewRef(Py_None);
+        text = Py_NewRef(Py_None);
     } else {
         Py_ssize_t size = body.len - start;
         const byte *page = (const byte *)body.buf + start;
@@ -444,8 +443,13 @@ static PyObject *main_text(PyObject *module, PyObject *args)
         finder->kinds = kinds;
         finder->kind_of = kind_of;
         finder->is_note = is_note;
-        if (tree->text != NULL) result = text_of_page(tree, finder);
-        else if (!PyErr_Occurred()) PyErr_NoMemory();
+        if (tree->text == NULL) {
+            if (!PyErr_Occurred()) PyErr_NoMemory();
+        } else {
+            step = build_tree(tree);
+            if (step == END_OF_PAGE) text = text_of_tree(tree, finder);
+            else if (step != FAILED) text = Py_NewRef(Py_None);
+        }
     }
     PyMem_Free(copy);
     if (tree != NULL) {
@@ -457,7 +461,7 @@ static PyObject *main_text(PyObject *module, PyObject *args)
     PyMem_Free(tree);
     PyMem_Free(finder);
     PyBuffer_Release(&body);
-    return result;
+    return text != NULL ? Py_BuildValue("(NO)", text, step == END_OF_PAGE ? Py_True : Py_False) : NULL;
 }
 
 static PyMethodDef methods[] = {{"main_text", main_text, METH_VARARGS, main_text_doc}, {NULL, NULL, 0, NULL}};

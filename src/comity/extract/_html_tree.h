@@ -75,7 +75,8 @@ typedef struct {
     int32_t open[TAG_COUNT]; /* how many are open */
     Extent all, links;
     PyObject *kept;          /* decoded attributes */
-    int is_in_body, is_after_head, is_after_body, has_form, is_standard, has_begun, skips_line_end, named_content;
+    int looked_up;           /* names of references */
+    int has_html, is_in_body, is_after_head, is_after_body, has_form, is_standard, has_begun, skips_line_end, named_content;
 } Tree;
 
 static inline Open *top_of(Tree *tree) { return &tree->stack[tree->depth - 1]; }
