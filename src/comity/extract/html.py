@@ -2,8 +2,8 @@
 
 Links and head of most pages need no tree: `scan_html` reads them from the tokens, if it was compiled
 (`_html_scan.c`), and the text of those that name their content (`_html_text.c`). For all else, and for markup that only
-a tree explains, turbohtml builds the tree that the WHATWG rules require. All take time linear in the body. Everything taken from a page has a limit, and a page that exceeds one
-says so in ``limits``.
+a tree explains, turbohtml builds the tree that the WHATWG rules require. All take time linear in the body. Everything
+taken from a page has a limit, and a page that exceeds one says so in ``limits``.
 """
 
 from __future__ import annotations

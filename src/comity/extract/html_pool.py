@@ -79,8 +79,8 @@ class TooHard:
 def is_light(body: bytes, *, only_links: bool = False, only_text: bool = False, nests: bool = False) -> bool:
     """Whether a page can be read on the event loop, whatever it is made of, without holding it for a tenth of a second.
 
-    With `only_text`, no expressions are wanted, and with `only_links`, not even text: far larger pages are light. If its
-    elements are known to nest, its tree cannot grow.
+    With `only_text`, no expressions are wanted, and with `only_links`, not even text: far larger pages are light. The
+    tree of a page that is known to nest cannot grow.
     """
     size = len(body)
     if size > (LINKS_BYTES if only_links else TEXT_BYTES if only_text else LIGHT_BYTES):
