@@ -91,6 +91,13 @@ static const char *const TAG_NAMES[TAG_COUNT] = {
 #undef X
 };
 
+static const uint8_t TAG_SIZES[TAG_COUNT] = {
+    0,
+#define X(name, traits) sizeof(#name) - 1,
+    TAGS(X)
+#undef X
+};
+
 #define TAG_NAME_MOST 16
 #define TAG_SLOTS 512
 
@@ -107,7 +114,7 @@ static inline void prepare_tags(void)
 {
     memset(tag_slots, 0, sizeof tag_slots);
     for (int tag = 1; tag < TAG_COUNT; tag++) {
-        unsigned slot = tag_hash((const byte *)TAG_NAMES[tag], (Py_ssize_t)strlen(TAG_NAMES[tag]));
+        unsigned slot = tag_hash((const byte *)TAG_NAMES[tag], TAG_SIZES[tag]);
         while (tag_slots[slot] != 0) slot = (slot + 1) % TAG_SLOTS;
         tag_slots[slot] = (uint8_t)tag;
     }
@@ -118,8 +125,8 @@ static inline enum tag tag_of(const byte *name, Py_ssize_t size)
     if (size > TAG_NAME_MOST) return TAG_OTHER;
     unsigned slot = tag_hash(name, size);
     while (tag_slots[slot] != 0) {
-        const char *known = TAG_NAMES[tag_slots[slot]];
-        if (equals(name, size, known, (Py_ssize_t)strlen(known))) return (enum tag)tag_slots[slot];
+        uint8_t known = tag_slots[slot];
+        if (equals(name, size, TAG_NAMES[known], TAG_SIZES[known])) return (enum tag)known;
         slot = (slot + 1) % TAG_SLOTS;
     }
     return TAG_OTHER;
