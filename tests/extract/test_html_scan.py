@@ -28,7 +28,7 @@ def is_compiled() -> bool:
 
 
 def scanned(body: bytes, content_type: str | None = UTF_8) -> HtmlPage | None:
-    return scan_html(body, content_type=content_type, agent_token=AGENT).page
+    return scan_html(body, content_type=content_type, agent_token=AGENT)
 
 
 def from_tree(body: bytes, content_type: str | None = UTF_8) -> HtmlPage:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from comity.extract import html
 from comity.extract.decode import parse_html
-from comity.extract.html import ScannedPage, read_html, scan_html
-from comity.extract.html_pool import is_light
+from comity.extract.html import read_html, scan_html
 from comity.extract.main_content import read_main_content
+from comity.model.page import HtmlPage
 from tests.extract.test_html_hostile import HOSTILE
 from tests.extract.test_main_content import BODY, COMMENTS, COOKIES, FOOTER, ITEMS, LONG, NAV, RELATED, SHAPES, SHARE
 from tests.sizes import sized
@@ -32,12 +32,12 @@ def is_compiled() -> bool:
     return html._main_text is not None or shutil.which(compiler) is not None
 
 
-def scanned(body: bytes) -> ScannedPage:
+def scanned(body: bytes) -> HtmlPage | None:
     return scan_html(body, content_type=UTF_8, agent_token=AGENT, with_text=True)
 
 
 def scanned_text(body: bytes) -> str | None:
-    page = scanned(body).page
+    page = scanned(body)
     return page.text if page is not None else None
 
 
@@ -134,41 +134,36 @@ def test_a_shape_of_site_has_the_text_of_its_tree(name: str) -> None:
     assert agrees(SHAPES[name][0].encode())
 
 
-def test_a_page_that_does_not_name_its_content_keeps_its_links_and_is_known_to_nest() -> None:
-    body = f"<div><p>{LONG}</p><a href=/x>y</a></div>".encode()
+NAMING = (
+    b"<main>",
+    b"<ARTICLE >",
+    b"<p role=main>",
+    b"<p role='main'>",
+    b'<p role="main">',
+    b"<p itemprop=articleBody>",
+)
+
+
+def test_a_page_that_does_not_name_its_content_is_left_to_the_parser_at_once() -> None:
+    prose = LONG.encode()
+    assert scanned(b"<div class=main><maintain><articles><p>" + prose) is None
+    for start in NAMING:
+        assert (scanned_text(start + prose) is not None) == is_compiled(), start
+
+
+def test_a_page_whose_text_takes_a_tree_keeps_what_was_scanned() -> None:
+    body = page(PARTS["formatting that does not nest"] + "<a href=/x>y</a>")
     found = scanned(body)
-    assert found.nests == is_compiled()
-    if found.page is not None:
-        assert found.page.text is None
-        whole = read_html(body, content_type=UTF_8, agent_token=AGENT, with_text=True)
-        assert read_html(body, content_type=UTF_8, agent_token=AGENT, with_text=True, scanned=found.page) == whole
+    assert (found is not None) == is_compiled()
+    whole = read_html(body, content_type=UTF_8, agent_token=AGENT, with_text=True)
+    assert read_html(body, content_type=UTF_8, agent_token=AGENT, with_text=True, scanned=found) == whole
 
 
 def test_everything_else_is_read_as_without_text() -> None:
     body = page(PARTS["an article"] + "<a rel=next href=/2>2</a>")
     whole = read_html(body, content_type=UTF_8, agent_token=AGENT, with_text=True)
-    found = scanned(body).page
+    found = scanned(body)
     assert found == whole if is_compiled() else found is None
-
-
-GROWING = {
-    "open formatting": b"<main>" + b"<b><p>a" * 100,
-    "open links": b"<main>" + b"<a href=x><p>a" * 100,
-    "many bodies": b"<main>a" + b"<body a=b>" * 100,
-    "many roots": b"<html a=b>" * 100 + b"<main>a",
-}
-
-
-@pytest.mark.parametrize("name", GROWING)
-def test_a_page_whose_tree_may_grow_is_not_said_to_nest(name: str) -> None:
-    assert not scanned(GROWING[name]).nests
-
-
-def test_a_page_that_nests_is_light_without_a_look_unless_it_is_large() -> None:
-    odd = b"<i" + b" a='" * 20_000 + b"'>"
-    assert not is_light(odd, only_text=True)
-    assert is_light(odd, only_text=True, nests=True)
-    assert not is_light(odd * 10, only_text=True, nests=True)
 
 
 PIECES = sorted(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from comity.extract.html import ScannedPage, read_html
+from comity.extract.html import read_html
 from comity.extract.html_pool import HtmlPool, TooHard, is_light
 from comity.model.page import HtmlPage
 from tests.servers.waiting import least_of
@@ -100,7 +100,7 @@ def test_a_page_is_hard_by_the_work_it_makes_and_not_by_the_time_it_waits_for_th
 
     bodies: list[bytes] = []
     read_apart = HtmlPool.read
-    monkeypatch.setattr("comity.walk.visit.page.scan_html", lambda _body, **_more: ScannedPage(None))  # no compiler
+    monkeypatch.setattr("comity.walk.visit.page.scan_html", lambda _body, **_more: None)  # as without a compiler
     monkeypatch.setattr("comity.walk.visit.page.read_html", read)
     monkeypatch.setattr(HtmlPool, "read", sent_apart)
     site = web.site({"/": page("/a"), "/a": page("/b"), "/b": page()})

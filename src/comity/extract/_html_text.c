@@ -404,10 +404,38 @@ static PyObject *text_of_tree(Tree *tree, Finder *finder)
     return result;
 }
 
+/* Whether a tag of this name begins or ends here. */
+static int is_tag(const byte *at, const byte *end, const char *name)
+{
+    return begins(at, end, name) && end - at > (Py_ssize_t)strlen(name) && !is_letter(at[strlen(name)]);
+}
+
+PyDoc_STRVAR(may_name_content_doc,
+"may_name_content(body)\n--\n\n"
+"Whether a page may say which of its elements is its content: without that, `main_text` gives None.");
+
+static PyObject *may_name_content(PyObject *module, PyObject *page)
+{
+    Py_buffer body;
+    int may = 0;
+    (void)module;
+    if (PyObject_GetBuffer(page, &body, PyBUF_SIMPLE) < 0) return NULL;
+    const byte *start = body.buf, *end = start + body.len;
+    for (const byte *at = start; !may && (at = memchr(at, '<', (size_t)(end - at))) != NULL; at++)
+        may = is_tag(at + 1, end, "main") || is_tag(at + 1, end, "article");
+    for (const byte *at = start; !may && (at = memchr(at, 'B', (size_t)(end - at))) != NULL; at++)
+        may = at - start >= 7 && memcmp(at - 7, "article", 7) == 0;
+    for (const byte *at = start; !may && (at = memchr(at, '=', (size_t)(end - at))) != NULL; at++) {
+        const byte *value = at + 1 + (end - at > 1 && (at[1] == '"' || at[1] == '\''));
+        may = at - start >= 4 && IS(at - 4, 4, "role") && begins(value, end, "main");
+    }
+    PyBuffer_Release(&body);
+    return PyBool_FromLong(may);
+}
+
 PyDoc_STRVAR(main_text_doc,
 "main_text(body, start, references, decode, kinds, kind_of, is_note)\n--\n\n"
-"The main content of a UTF-8 page from byte `start` on, as text, or None if the page has to be parsed to know it; and\n"
-"whether its elements nest, so that the parser's tree is no larger than the page.\n\n"
+"The main content of a UTF-8 page from byte `start` on, as text; None if the page has to be parsed to know it.\n\n"
 "`references` has the names of character references and their texts; `decode` gives the text of an attribute with\n"
 "references, or None. What classes suggest is in `kinds`, what an id and a class suggest says `kind_of`, and whether\n"
 "those of an aside make it a note `is_note`.");
@@ -417,7 +445,6 @@ static PyObject *main_text(PyObject *module, PyObject *args)
     Py_buffer body;
     Py_ssize_t start;
     PyObject *references, *decode, *kinds, *kind_of, *is_note, *text = NULL;
-    enum step step = NEEDS_PARSER;
     (void)module;
     if (!PyArg_ParseTuple(args, "y*nO!OOOO", &body, &start, &PyDict_Type, &references, &decode, &kinds, &kind_of, &is_note))
         return NULL;
@@ -446,7 +473,7 @@ static PyObject *main_text(PyObject *module, PyObject *args)
         if (tree->text == NULL) {
             if (!PyErr_Occurred()) PyErr_NoMemory();
         } else {
-            step = build_tree(tree);
+            enum step step = build_tree(tree);
             if (step == END_OF_PAGE) text = text_of_tree(tree, finder);
             else if (step != FAILED) text = Py_NewRef(Py_None);
         }
@@ -461,10 +488,14 @@ static PyObject *main_text(PyObject *module, PyObject *args)
     PyMem_Free(tree);
     PyMem_Free(finder);
     PyBuffer_Release(&body);
-    return text != NULL ? Py_BuildValue("(NO)", text, step == END_OF_PAGE ? Py_True : Py_False) : NULL;
+    return text;
 }
 
-static PyMethodDef methods[] = {{"main_text", main_text, METH_VARARGS, main_text_doc}, {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {
+    {"main_text", main_text, METH_VARARGS, main_text_doc},
+    {"may_name_content", may_name_content, METH_O, may_name_content_doc},
+    {NULL, NULL, 0, NULL},
+};
 
 static int prepare(PyObject *module)
 {

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from html.entities import html5
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from turbohtml import Document, Element, Namespace, parse
 
@@ -47,14 +47,16 @@ try:
 except ImportError:  # installed where there was no C compiler
     _scan = None
 _TEXT_FORMAT: Final = 1
-_main_text: Callable[..., tuple[str | None, bool]] | None
+_main_text: Callable[..., str | None] | None
+_may_name_content: Callable[[bytes], bool] | None
 try:
     from comity.extract._html_text import FORMAT as _FOUND_TEXT_FORMAT
     from comity.extract._html_text import main_text as _main_text
+    from comity.extract._html_text import may_name_content as _may_name_content
 
     _main_text = _main_text if _FOUND_TEXT_FORMAT == _TEXT_FORMAT else None
 except ImportError:
-    _main_text = None
+    _main_text = _may_name_content = None
 
 MAX_ELEMENTS: Final = 100_000
 MAX_LINKS: Final = 10_000
@@ -152,33 +154,28 @@ def read_html(
     )
 
 
-class ScannedPage(NamedTuple):
-    """What was read without a tree; with None for the page if that takes one."""
+def scan_html(body: bytes, *, content_type: str | None, agent_token: str, with_text: bool = False) -> HtmlPage | None:
+    """Read a page's links, head and forms as `read_html` does, without a tree; None if that takes one.
 
-    page: HtmlPage | None
-    nests: bool = False
-    """Whether its elements nest, so that its tree is surely no larger than the page."""
-
-
-def scan_html(body: bytes, *, content_type: str | None, agent_token: str, with_text: bool = False) -> ScannedPage:
-    """Read a page's links, head and forms as `read_html` does, but without a tree.
-
-    With text, also its main content, which is None if only that takes a tree. This is quick enough for the event loop,
-    whatever the page: less than a tenth of a second for the largest.
+    With text, also the main content of a page that names it: None if it does not, and a page without text if only that
+    takes a tree. This is quick enough for the event loop, whatever the page: less than a tenth of a second for the
+    largest.
     """
     if _scan is None or len(body) > MAX_BODY_BYTES or not is_surely_utf_8(body, content_type):
-        return _NOT_SCANNED
+        return None
+    if with_text and (_main_text is None or _may_name_content is None or not _may_name_content(body)):
+        return None
     token = own_token(agent_token)
     start = len(BOM_UTF8) if body.startswith(BOM_UTF8) else 0
     found = _scan(body, start, token.encode(), _attribute_text, MAX_ELEMENTS, MAX_ELEMENTS)
     if found is None:
-        return _NOT_SCANNED
-    text, nests = None, False
+        return None
+    text = None
     if with_text and _main_text is not None:
-        text, nests = _main_text(body, start, html5, _attribute_text, kinds_of_classes, kind_of, is_note)
+        text = _main_text(body, start, html5, _attribute_text, kinds_of_classes, kind_of, is_note)
     reader = _Reader(token, None)
     reader.read_scanned(found)
-    page = HtmlPage(
+    return HtmlPage(
         reader.title,
         reader.base_href,
         tuple(reader.links),
@@ -192,10 +189,6 @@ def scan_html(body: bytes, *, content_type: str | None, agent_token: str, with_t
         frozenset(reader.limits) if reader.limits else _NO_LIMITS,
         text,
     )
-    return ScannedPage(page, nests)
-
-
-_NOT_SCANNED: Final = ScannedPage(None)
 
 
 def _attribute_text(written: str) -> str | None:

@@ -76,11 +76,10 @@ class TooHard:
     reason: str
 
 
-def is_light(body: bytes, *, only_links: bool = False, only_text: bool = False, nests: bool = False) -> bool:
+def is_light(body: bytes, *, only_links: bool = False, only_text: bool = False) -> bool:
     """Whether a page can be read on the event loop, whatever it is made of, without holding it for a tenth of a second.
 
-    With `only_text`, no expressions are wanted, and with `only_links`, not even text: far larger pages are light. The
-    tree of a page that is known to nest cannot grow.
+    With `only_text`, no expressions are wanted, and with `only_links`, not even text: far larger pages are light.
     """
     size = len(body)
     if size > (LINKS_BYTES if only_links else TEXT_BYTES if only_text else LIGHT_BYTES):
@@ -92,7 +91,7 @@ def is_light(body: bytes, *, only_links: bool = False, only_text: bool = False, 
     elif tags > LIGHT_TAGS or size * tags > LIGHT_PRODUCT:
         return False
     is_small = size <= _SMALL_BYTES and tags <= LIGHT_TAGS and size * tags <= _SMALL_PRODUCT
-    return is_small or nests or _grows_little(body, tags)
+    return is_small or _grows_little(body, tags)
 
 
 def _grows_little(body: bytes, tags: int) -> bool:

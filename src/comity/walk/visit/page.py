@@ -10,7 +10,7 @@ from typing import Final
 from xxhash import xxh3_128_hexdigest
 
 from comity.extract.fetched_page import FetchedPage, with_content
-from comity.extract.html import ScannedPage, read_html, scan_html
+from comity.extract.html import read_html, scan_html
 from comity.extract.html_pool import Hardship, TooHard, is_light
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import Response
@@ -138,14 +138,14 @@ async def _read(
     wants_text = context.reads_text and not (
         context.reads_markdown or context.columns or context.details.links or context.details.facts
     )
-    scanned, nests = _scan(body, answer, context, wants_text)
+    scanned = _scan(body, answer, context, wants_text)
     if scanned is not None and (scanned.text is not None or not wants_text):
         return scanned
     # On another core, a child is faster.
     only_text = context.html_pool.shares_core and not context.columns and not context.details
     only_links = only_text and not context.reads_content
     is_here = host.hard_pages == 0 and not context.reads_apart
-    if is_here and is_light(body, only_links=only_links, only_text=only_text, nests=nests):
+    if is_here and is_light(body, only_links=only_links, only_text=only_text):
         began_s = thread_time()
         page = read_html(
             body,
@@ -200,10 +200,10 @@ async def _read(
     return None
 
 
-def _scan(body: bytes, answer: Answered, context: VisitContext, wants_text: bool) -> ScannedPage:
-    """What can be read from a page without a tree, if no more than that is wanted."""
+def _scan(body: bytes, answer: Answered, context: VisitContext, wants_text: bool) -> HtmlPage | None:
+    """What can be read from a page without a tree, if no more is wanted; None if that is nothing."""
     if context.finds_images or (context.reads_more and not wants_text):
-        return ScannedPage(None)
+        return None
     return scan_html(body, content_type=answer.content_type, agent_token=context.agent, with_text=wants_text)
 
 
