@@ -29,32 +29,27 @@ static int is_utf8(const byte *at, const byte *end)
     return 1;
 }
 
-/* Counts of one piece of text; written so that compilers make vectors of it. */
+/* Counts of one piece of text, which is not empty; written so that compilers make vectors of it. */
 static void count_text(const byte *text, Py_ssize_t size, Extent *extent, int *is_plain, int *is_ascii)
 {
-    unsigned line_ends = 0, blanks = 0, later = 0, odd = 0;
-    byte any = 0;
-    for (Py_ssize_t start = 0; start < size; start += 128) {
+    byte first = text[0], any = first;
+    unsigned line_ends = first == '\n', blanks = first == ' ' || first == '\t', later = (first & 0xc0) == 0x80;
+    unsigned odd = is_blank(first) && first != ' ' && first != '\n';
+    for (Py_ssize_t start = 1; start < size; start += 128) {
         Py_ssize_t most = size - start < 128 ? size - start : 128;
         byte in_lines = 0, in_blanks = 0, in_later = 0, in_odd = 0;
         for (Py_ssize_t i = start; i < start + most; i++) {
-            byte c = text[i];
+            byte c = text[i], before = text[i - 1];
             in_lines += c == '\n';
             in_blanks += (c == ' ') | (c == '\t');
             in_later += (c & 0xc0) == 0x80;
-            in_odd += (c == '\t') | (c == '\f') | (c == '\r');
+            in_odd += (c == '\t') | (c == '\f') | (c == '\r') | ((c == ' ') & (before == ' '));
             any |= c;
         }
         line_ends += in_lines;
         blanks += in_blanks;
         later += in_later;
         odd += in_odd;
-    }
-    for (Py_ssize_t start = 0; start + 1 < size && !odd; start += 128) {
-        Py_ssize_t most = size - 1 - start < 128 ? size - 1 - start : 128;
-        byte doubled = 0;
-        for (Py_ssize_t i = start; i < start + most; i++) doubled += (text[i] == ' ') & (text[i + 1] == ' ');
-        odd += doubled;
     }
     *extent = (Extent){(int32_t)(size - later), (int32_t)line_ends, (int32_t)blanks};
     *is_plain = odd == 0 && line_ends == 0;
@@ -104,6 +99,24 @@ static enum step named_reference(Tree *tree, const byte *name, Py_ssize_t size, 
     return GO_ON;
 }
 
+/* The names that nearly all references have, so that these are not looked up. */
+static Py_ssize_t usual_reference(const byte *name, Py_ssize_t size, byte *out)
+{
+    static const struct {
+        char name[7], text[4];
+    } usual[] = {{"amp", "&"}, {"nbsp", "\xc2\xa0"}, {"quot", "\""}, {"lt", "<"}, {"gt", ">"}, {"apos", "'"},
+                 {"ndash", "\xe2\x80\x93"}, {"mdash", "\xe2\x80\x94"}, {"hellip", "\xe2\x80\xa6"}, {"rsquo", "\xe2\x80\x99"},
+                 {"ldquo", "\xe2\x80\x9c"}, {"rdquo", "\xe2\x80\x9d"}, {"copy", "\xc2\xa9"}};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        if (usual[i].name[0] != (char)name[0] || strncmp(usual[i].name, (const char *)name, (size_t)size) != 0) continue;
+        if (size < 7 && usual[i].name[size] != 0) continue;
+        Py_ssize_t text_size = (Py_ssize_t)strnlen(usual[i].text, sizeof usual[i].text);
+        memcpy(out, usual[i].text, (size_t)text_size);
+        return text_size;
+    }
+    return 0;
+}
+
 /* Read the character reference at `at` (13.2.5.72-84), outside attributes. `*taken` is 0 if it stands for itself. */
 static enum step read_reference(Tree *tree, const byte *at, const byte *end, byte *out, Py_ssize_t *out_size, Py_ssize_t *taken)
 {
@@ -131,13 +144,8 @@ static enum step read_reference(Tree *tree, const byte *at, const byte *end, byt
     if (size < 2) return GO_ON;
     if (size == REFERENCE_NAME_MOST) return NEEDS_PARSER;
     if (next < end && *next == ';') {
-        if (size == 3 && memcmp(first, "amp", 3) == 0) {
-            *out = '&';
-            *out_size = 1;
-            *taken = 5;
-            return GO_ON;
-        }
-        enum step step = named_reference(tree, first, size + 1, out, out_size);
+        *out_size = size <= 6 ? usual_reference(first, size, out) : 0;
+        enum step step = *out_size == 0 ? named_reference(tree, first, size + 1, out, out_size) : GO_ON;
         if (step != GO_ON) return step;
         if (*out_size > 0) {
             *taken = size + 2;
@@ -209,7 +217,7 @@ static enum step take_text(Tree *tree, const byte *at, const byte *end)
     }
     Py_ssize_t start = tree->text_size;
     enum step step = copy_text(tree, at, end);
-    if (step != GO_ON) return step;
+    if (step != GO_ON || tree->text_size == start) return step;
     Node *node = &tree->nodes[open->text];
     int is_plain, is_ascii;
     Extent extent;
