@@ -43,7 +43,7 @@ def _compile(source: Path, module: Path) -> str | None:
     compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
     shared = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
     unfinished = module.with_name(f"{module.name}.{os.getpid()}")
-    command = [*shlex.split(compiler), "-O2", "-fPIC", "-std=c11", f"-I{sysconfig.get_path('include')}", *shared]
+    command = [*shlex.split(compiler), "-O3", "-fPIC", "-std=c11", f"-I{sysconfig.get_path('include')}", *shared]
     try:
         subprocess.run(  # noqa: S603 - the compiler that Python itself was made with, or the one of CC
             [*command, str(source), "-o", str(unfinished)], check=True, capture_output=True, timeout=_SECONDS_MOST

@@ -458,7 +458,7 @@ def test_a_short_look_at_formatting_elements_finds_what_the_whole_look_finds(
 ) -> None:
     body = "".join(f"<{name}{attributes}{end}" * times for name, attributes, end, times in pieces).encode()
     tags = body.count(b"<")
-    whole = html_pool._open_at_once(html_pool._GROWING, body) * tags <= html_pool._REOPENED_MOST
+    whole = html_pool._open_at_once(body, True) * tags <= html_pool._REOPENED_MOST
     assert html_pool._grows_little(body, tags) == (whole or not tags)
 
 

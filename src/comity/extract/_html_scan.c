@@ -9,11 +9,7 @@
  * Time is linear in the body, whatever it contains: no byte is looked at more than a few times. Nothing is read before
  * the first byte or after the last.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <string.h>
-
-typedef unsigned char byte;
+#include "_html_tokens.h"
 
 #define NAME_MOST 16          /* longer names of elements and attributes are none that matter here */
 #define FOREIGN_DEPTH_MOST 64 /* deeper SVG is left to the tree */
@@ -31,12 +27,6 @@ enum kind {
     OTHER, LINK_OUT, AREA, BASE, LINK, META, TITLE, INPUT, RAW_TEXT, SCRIPT, SELECT, OPTION, FOREIGN, NOSCRIPT, TEMPLATE,
     COLUMN, UNSUITED
 };
-
-/* A value as it is written; `start` is NULL if the attribute is missing. */
-typedef struct {
-    const byte *start;
-    Py_ssize_t size;
-} Value;
 
 /* The attributes that any element of interest can have. */
 typedef struct {
@@ -60,23 +50,8 @@ typedef struct {
 /* What a step of the scan ends in. */
 enum step { GO_ON, END_OF_PAGE, NEEDS_TREE, FAILED };
 
-static inline int is_blank(byte c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f'; }
 /* What Python's `str.strip` removes, of ASCII. */
 static inline int is_python_blank(byte c) { return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f); }
-static inline byte lower(byte c) { return (c >= 'A' && c <= 'Z') ? (byte)(c | 0x20) : c; }
-static inline int is_letter(byte c) { c = lower(c); return c >= 'a' && c <= 'z'; }
-static inline int is_digit(byte c) { return c >= '0' && c <= '9'; }
-
-/* Whether `size` bytes are this lower-case text, in either case. */
-static int equals(const byte *bytes, Py_ssize_t size, const char *text, Py_ssize_t text_size)
-{
-    if (size != text_size) return 0;
-    for (Py_ssize_t i = 0; i < size; i++)
-        if (lower(bytes[i]) != (byte)text[i]) return 0;
-    return 1;
-}
-#define IS(bytes, size, text) equals((bytes), (size), (text), (Py_ssize_t)sizeof(text) - 1)
-
 static int contains(Value value, const char *text, Py_ssize_t text_size)
 {
     for (Py_ssize_t i = 0; i + text_size <= value.size; i++)
@@ -140,27 +115,6 @@ static enum kind kind_of(const byte *name, Py_ssize_t size)
     }
 }
 
-/* 13.2.6.5: start tags that end SVG and MathML, and elements inside which HTML may begin again. */
-static int leads_out_of_foreign(const byte *name, Py_ssize_t size)
-{
-    static const char *const names[] = {
-        "annotation-xml", "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed",
-        "font", "foreignobject", "frame", "frameset", "h1", "h2", "h3", "h4", "h5", "h6", "head", "hr", "html", "i", "img",
-        "li", "listing", "malignmark", "menu", "meta", "mglyph", "nobr", "ol", "p", "pre", "ruby", "s", "small", "span",
-        "strike", "strong", "sub", "sup", "table", "tt", "u", "ul", "var",
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (lower(name[0]) == (byte)names[i][0] && equals(name, size, names[i], (Py_ssize_t)strlen(names[i]))) return 1;
-    return 0;
-}
-
-/* Elements of SVG and MathML whose text is read as HTML: only text is expected in them. */
-static int holds_html_text(const byte *name, Py_ssize_t size)
-{
-    return IS(name, size, "title") || IS(name, size, "desc") || IS(name, size, "mi") || IS(name, size, "mo") ||
-           IS(name, size, "mn") || IS(name, size, "ms") || IS(name, size, "mtext");
-}
-
 static void take_attribute(Attributes *attributes, const byte *name, Py_ssize_t size, Value value)
 {
     Value *place = NULL;
@@ -178,48 +132,18 @@ static void take_attribute(Attributes *attributes, const byte *name, Py_ssize_t 
     if (place != NULL && place->start == NULL) *place = value; /* of two with one name the first counts */
 }
 
-/* Read the attributes of a tag (13.2.5.32-40) up to and including its `>`; 0 if the page ends before. */
+/* Read the attributes of a tag up to and including its `>`; 0 if the page ends before. */
 static int read_attributes(Scan *scan, Attributes *attributes, int *is_self_closing)
 {
-    const byte *at = scan->at, *end = scan->end;
-    *is_self_closing = 0;
     for (;;) {
-        while (at < end && (is_blank(*at) || *at == '/')) {
-            *is_self_closing = *at == '/';
-            at++;
+        Value name, value;
+        enum in_tag found = next_in_tag(&scan->at, scan->end, &name, &value);
+        if (found == TAG_ATTRIBUTE) {
+            if (attributes != NULL) take_attribute(attributes, name.start, name.size, value);
+            continue;
         }
-        if (at == end) return 0;
-        if (*at == '>') {
-            scan->at = at + 1;
-            /* A slash counts only right before the bracket. */
-            *is_self_closing = *is_self_closing && at[-1] == '/';
-            return 1;
-        }
-        *is_self_closing = 0;
-        const byte *name = at++; /* an equals sign here begins a name */
-        while (at < end && !is_blank(*at) && *at != '/' && *at != '>' && *at != '=') at++;
-        Py_ssize_t name_size = at - name;
-        while (at < end && is_blank(*at)) at++;
-        if (at == end) return 0;
-        Value value = {name, 0};
-        if (*at == '=') {
-            at++;
-            while (at < end && is_blank(*at)) at++;
-            if (at == end) return 0;
-            if (*at == '"' || *at == '\'') {
-                const byte *close = memchr(at + 1, *at, (size_t)(end - at - 1));
-                if (close == NULL) return 0;
-                value.start = at + 1;
-                value.size = close - value.start;
-                at = close + 1;
-            } else {
-                value.start = at;
-                while (at < end && !is_blank(*at) && *at != '>') at++;
-                if (at == end) return 0;
-                value.size = at - value.start;
-            }
-        }
-        if (attributes != NULL) take_attribute(attributes, name, name_size, value);
+        *is_self_closing = found == TAG_END_WITH_SLASH;
+        return found != TAG_CUT_OFF;
     }
 }
 
@@ -374,60 +298,6 @@ static enum step take_meta(Scan *scan, Attributes *attributes)
     return append(scan->metas, Py_BuildValue("(NNN)", name, http_equiv, content));
 }
 
-/* Where the text of a raw element ends: at `</name` before a blank, a slash or a bracket; NULL if it does not. */
-static const byte *end_of_raw_text(const byte *at, const byte *end, const byte *name, Py_ssize_t size)
-{
-    while ((at = memchr(at, '<', (size_t)(end - at))) != NULL) {
-        if (end - at < size + 3) return NULL;
-        if (at[1] == '/' && (is_blank(at[size + 2]) || at[size + 2] == '/' || at[size + 2] == '>')) {
-            Py_ssize_t i = 0;
-            while (i < size && lower(at[i + 2]) == lower(name[i])) i++;
-            if (i == size) return at;
-        }
-        at++;
-    }
-    return NULL;
-}
-
-static int begins(const byte *at, const byte *end, const char *text)
-{
-    Py_ssize_t size = (Py_ssize_t)strlen(text);
-    return end - at >= size && equals(at, size, text, size);
-}
-
-/* Where a script ends (13.2.5.4, 13.2.5.15-31): what stands in `<!-- <script> </script> -->` ends nothing. */
-static const byte *end_of_script(const byte *at, const byte *end)
-{
-    enum { PLAIN, ESCAPED, DOUBLY_ESCAPED } state = PLAIN;
-    while (at < end) {
-        if (state == PLAIN) {
-            at = memchr(at, '<', (size_t)(end - at));
-            if (at == NULL) return NULL;
-        } else if (*at == '-') {
-            if (begins(at, end, "-->")) state = PLAIN;
-            at++;
-            continue;
-        } else if (*at != '<') {
-            at++;
-            continue;
-        }
-        if (state == PLAIN && begins(at, end, "<!--")) {
-            state = ESCAPED;
-            at += 2; /* the dashes may belong to the end, too */
-            continue;
-        }
-        int is_end = begins(at, end, "</script");
-        const byte *after = at + (is_end ? 8 : 7);
-        if ((is_end || (state == ESCAPED && begins(at, end, "<script"))) && after < end &&
-            (is_blank(*after) || *after == '/' || *after == '>')) {
-            if (is_end && state != DOUBLY_ESCAPED) return at;
-            state = is_end ? ESCAPED : DOUBLY_ESCAPED;
-        }
-        at++;
-    }
-    return NULL;
-}
-
 /* Go past the end tag of a raw element; what lies before is text. */
 static enum step leave_raw_text(Scan *scan, const byte *close, Py_ssize_t name_size)
 {
@@ -544,37 +414,19 @@ static enum step skip_past(Scan *scan, const byte *from, char last)
     return GO_ON;
 }
 
-/* Go past a comment (13.2.5.43-52) whose text begins here. */
-static enum step skip_comment(Scan *scan)
-{
-    const byte *text = scan->at;
-    if (begins(text, scan->end, ">") || begins(text, scan->end, "->")) return skip_past(scan, text, '>');
-    for (const byte *at = text; (at = memchr(at, '>', (size_t)(scan->end - at))) != NULL; at++) {
-        const byte *dashes = at - text >= 3 && at[-1] == '!' ? at - 3 : at - 2;
-        if (dashes >= text && dashes[0] == '-' && dashes[1] == '-') {
-            scan->at = at + 1;
-            return GO_ON;
-        }
-    }
-    return END_OF_PAGE;
-}
-
 /* What follows `<!`. */
 static enum step skip_declaration(Scan *scan)
 {
-    if (begins(scan->at, scan->end, "--")) {
-        scan->at += 2;
-        return skip_comment(scan);
-    }
-    if (scan->foreign_depth && scan->end - scan->at >= 7 && memcmp(scan->at, "[CDATA[", 7) == 0) {
-        for (const byte *at = scan->at + 7; (at = memchr(at, '>', (size_t)(scan->end - at))) != NULL; at++)
-            if (at - scan->at >= 9 && at[-1] == ']' && at[-2] == ']') {
-                scan->at = at + 1;
-                return GO_ON;
-            }
-        return END_OF_PAGE;
-    }
-    return skip_past(scan, scan->at, '>');
+    const byte *end;
+    if (begins(scan->at, scan->end, "--"))
+        end = end_of_comment(scan->at + 2, scan->end);
+    else if (scan->foreign_depth && scan->end - scan->at >= 7 && memcmp(scan->at, "[CDATA[", 7) == 0)
+        end = end_of_section(scan->at, scan->end);
+    else
+        return skip_past(scan, scan->at, '>');
+    if (end == NULL) return END_OF_PAGE;
+    scan->at = end;
+    return GO_ON;
 }
 
 static enum step scan_page(Scan *scan)

@@ -1,9 +1,9 @@
 """Reading HTML for a crawler: takes body bytes, returns one ``HtmlPage``, whatever the markup.
 
 Links and head of most pages need no tree: `scan_html` reads them from the tokens, if it was compiled
-(`_html_scan.c`). For all else, and for markup that only a tree explains, turbohtml builds the tree that the WHATWG
-rules require. Both take time linear in the body. Everything taken from a page has a limit, and a page that exceeds one
-says so in ``limits``.
+(`_html_scan.c`), and the text of those that name their content (`_html_text.c`). For all else, and for markup that only
+a tree explains, turbohtml builds the tree that the WHATWG rules require. All take time linear in the body. Everything
+taken from a page has a limit, and a page that exceeds one says so in ``limits``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from html.entities import html5
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
@@ -20,7 +21,14 @@ from turbohtml import Document, Element, Namespace, parse
 
 from comity.extract.decode import MAX_BODY_BYTES, is_surely_utf_8, parse_html
 from comity.extract.expressions import extract_columns
-from comity.extract.main_content import MainContent, page_base, read_main_content
+from comity.extract.main_content import (
+    MainContent,
+    is_note,
+    kind_of,
+    kinds_of_classes,
+    page_base,
+    read_main_content,
+)
 from comity.extract.page_facts import SaidByServer, facts_to_json, read_facts
 from comity.model.page import HtmlPage, PageLimit
 from comity.rules.canonical import query_in
@@ -38,6 +46,17 @@ try:
     _scan = _scan if FORMAT == _FORMAT else None  # compiled from an older source
 except ImportError:  # installed where there was no C compiler
     _scan = None
+_TEXT_FORMAT: Final = 1
+_main_text: Callable[..., str | None] | None
+_may_name_content: Callable[[bytes], bool] | None
+try:
+    from comity.extract._html_text import FORMAT as _FOUND_TEXT_FORMAT
+    from comity.extract._html_text import main_text as _main_text
+    from comity.extract._html_text import may_name_content as _may_name_content
+
+    _main_text = _main_text if _FOUND_TEXT_FORMAT == _TEXT_FORMAT else None
+except ImportError:
+    _main_text = _may_name_content = None
 
 MAX_ELEMENTS: Final = 100_000
 MAX_LINKS: Final = 10_000
@@ -79,15 +98,18 @@ def read_html(
     with_links: bool = False,
     with_facts: bool = False,
     said: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
+    scanned: HtmlPage | None = None,
 ) -> HtmlPage:
     """Read a page's links, head and forms; robots meta elements count for everyone or for the agent's token.
 
     With text or Markdown, also its main content; links in Markdown are absolute if the page's `url` is named.
     With links, also where on the page each stands; with facts, what audits keep, and what the fields Link and
     X-Robots-Tag `said`. `columns` are expressions to evaluate. In a child process both may take more time: what takes
-    too much elsewhere is None.
+    too much elsewhere is None. If only text is missing, `scanned` has everything else.
     """
     document = parse_html(body[:MAX_BODY_BYTES], content_type)
+    if scanned is not None:
+        return scanned._replace(text=read_main_content(document, on_the_loop=not in_child).text)
     encoding = document.encoding or _UTF_8
     reader = _Reader(own_token(agent_token), None if encoding == _UTF_8 else encoding)
     if len(body) > MAX_BODY_BYTES:
@@ -132,18 +154,25 @@ def read_html(
     )
 
 
-def scan_html(body: bytes, *, content_type: str | None, agent_token: str) -> HtmlPage | None:
+def scan_html(body: bytes, *, content_type: str | None, agent_token: str, with_text: bool = False) -> HtmlPage | None:
     """Read a page's links, head and forms as `read_html` does, without a tree; None if that takes one.
 
-    This is quick enough for the event loop, whatever the page: less than a tenth of a second for the largest.
+    With text, also the main content of a page that names it: None if it does not, and a page without text if only that
+    takes a tree. This is quick enough for the event loop, whatever the page: less than a tenth of a second for the
+    largest.
     """
     if _scan is None or len(body) > MAX_BODY_BYTES or not is_surely_utf_8(body, content_type):
+        return None
+    if with_text and (_main_text is None or _may_name_content is None or not _may_name_content(body)):
         return None
     token = own_token(agent_token)
     start = len(BOM_UTF8) if body.startswith(BOM_UTF8) else 0
     found = _scan(body, start, token.encode(), _attribute_text, MAX_ELEMENTS, MAX_ELEMENTS)
     if found is None:
         return None
+    text = None
+    if with_text and _main_text is not None:
+        text = _main_text(body, start, html5, _attribute_text, kinds_of_classes, kind_of, is_note)
     reader = _Reader(token, None)
     reader.read_scanned(found)
     return HtmlPage(
@@ -158,6 +187,7 @@ def scan_html(body: bytes, *, content_type: str | None, agent_token: str) -> Htm
         reader.has_password_field,
         _UTF_8,
         frozenset(reader.limits) if reader.limits else _NO_LIMITS,
+        text,
     )
 
 

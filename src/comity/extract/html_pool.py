@@ -9,6 +9,7 @@ import marshal
 import os
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
@@ -17,6 +18,16 @@ from comity.extract.decode import MAX_BODY_BYTES
 from comity.extract.main_content import keep_freed_memory
 from comity.model.page import HtmlPage, PageLimit
 from comity.offload.pool import ChildPool, Failed, Failure
+
+_FORMAT: Final = 1
+_open_at_once_in_c: Callable[[bytes, bool], float] | None
+try:
+    from comity.extract._html_growth import FORMAT
+    from comity.extract._html_growth import open_at_once as _open_at_once_in_c
+
+    _open_at_once_in_c = _open_at_once_in_c if FORMAT == _FORMAT else None  # compiled from an older source
+except ImportError:  # installed where there was no C compiler
+    _open_at_once_in_c = None
 
 LIGHT_BYTES: Final = 256 * 1024
 LIGHT_TAGS: Final = 1500
@@ -103,14 +114,19 @@ def _grows_little(body: bytes, tags: int) -> bool:
     """
     if b"\0" in body:  # UTF-16, where tags look different
         return False
-    open_most = _open_at_once(_GROWING_BY_ATTRIBUTES, body)
+    open_at_once = _open_at_once_in_c or _open_at_once
+    open_most = open_at_once(body, False)
     if (open_most + _FORMATTING_ELEMENTS * _ALIKE_MOST) * tags <= _REOPENED_MOST:
         return True
-    return open_most * tags <= _REOPENED_MOST and _open_at_once(_GROWING, body) * tags <= _REOPENED_MOST
+    return open_most * tags <= _REOPENED_MOST and open_at_once(body, True) * tags <= _REOPENED_MOST
 
 
-def _open_at_once(growing: re.Pattern[bytes], body: bytes) -> float:
-    """How many formatting elements can be open at once, with their attributes; no number is enough for odd markup."""
+def _open_at_once(body: bytes, with_plain: bool) -> float:
+    """How many formatting elements can be open at once, with their attributes; no number is enough for odd markup.
+
+    `_html_growth.c` gives the same.
+    """
+    growing = _GROWING if with_plain else _GROWING_BY_ATTRIBUTES
     open_at_once, merged_bytes = float(_USUAL_LINK_ELEMENTS), 0
     for (name, attributes, end), count in Counter(growing.findall(body)).items():
         if not end:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from enum import Enum
+from enum import IntEnum
 from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple, cast
@@ -130,8 +130,8 @@ class MainContent(NamedTuple):
     markdown: str | None = None
 
 
-class _Kind(Enum):
-    """What the class and id of an element suggest."""
+class _Kind(IntEnum):
+    """What the class and id of an element suggest; `_html_content.h` knows the numbers."""
 
     PLAIN = 0
     NOISE = 1
@@ -176,7 +176,7 @@ def read_main_content(
 
 
 @lru_cache(maxsize=_KINDS_KEPT)
-def _kind_of(identifier: str | None, classes: str | None) -> _Kind:
+def kind_of(identifier: str | None, classes: str | None) -> _Kind:
     """What class and id say; the pages of a site share most of them."""
     words = _MODIFIER.sub("", f"{identifier or ''} {classes or ''}"[:_LONGEST_WORDS].lower())
     if _COMMENTS.search(words):
@@ -190,7 +190,7 @@ class _KindsOfClasses(dict[str | None, _Kind]):
     """What a class says where there is no id. The pages of a site share most classes, so those are kept."""
 
     def __missing__(self, classes: str | None) -> _Kind:
-        kind = _kind_of(None, classes)
+        kind = kind_of(None, classes)
         if classes is not None and len(classes) <= _LONGEST_WORDS:
             if len(self) >= _KINDS_KEPT:
                 self.clear()
@@ -198,7 +198,7 @@ class _KindsOfClasses(dict[str | None, _Kind]):
         return kind
 
 
-_kinds_of_classes: Final = _KindsOfClasses()
+kinds_of_classes: Final = _KindsOfClasses()
 
 
 class _Finder:
@@ -312,7 +312,7 @@ class _Finder:
                     return
                 if element.closest("article,main") is not None:
                     continue
-            if tag == "aside" and _NOTES.search(f"{element.attr('id')} {element.attr('class')}".lower()):
+            if tag == "aside" and is_note(element.attr("id"), element.attr("class")):
                 continue
             self._drop(element)
         for element in body.select(_NOISE_MARKUP)[:MAX_EXAMINED]:
@@ -332,7 +332,7 @@ class _Finder:
         Few do. All classes are read as strings, each is looked at once, and only elements of those that suggest
         something are selected.
         """
-        body, kinds, plain = self._body, _kinds_of_classes, _Kind.PLAIN
+        body, kinds, plain = self._body, kinds_of_classes, _Kind.PLAIN
         self._classes = cast("list[str]", body.xpath(_CLASSES))
         different = set(self._classes)
         new = sum([len(each) for each in different if each not in kinds])
@@ -350,7 +350,7 @@ class _Finder:
                 if new >= self._words_most:
                     self._give_up()
                     return suggested
-                kind = _kind_of(named, written)
+                kind = kind_of(named, written)
             if kind is not plain:
                 suggested.append((element, kind))
         return suggested
@@ -508,6 +508,11 @@ def _with_any_of(classes: Sequence[str]) -> str:
     if len(classes) > _SELECTED_CLASSES_MOST or _NOT_QUOTED.search("".join(classes)):
         return "[class],[id]"
     return ",".join(["[id]", *[f'[class="{each}"]' for each in classes]])
+
+
+def is_note(identifier: str | None, classes: str | None) -> bool:
+    """Whether class and id make an aside a note on the content, which belongs to it."""
+    return _NOTES.search(f"{identifier} {classes}".lower()) is not None
 
 
 def _is_marked_as_noise(element: Element) -> bool:

@@ -135,10 +135,12 @@ async def _read(
 ) -> HtmlPage | None:
     """Read a page here if it is surely light, else in a child process; None, with evidence, if it cannot be read."""
     body = response.body
-    if not (context.reads_more or context.finds_images):
-        scanned = scan_html(body, content_type=answer.content_type, agent_token=context.agent)
-        if scanned is not None:
-            return scanned
+    wants_text = context.reads_text and not (
+        context.reads_markdown or context.columns or context.details.links or context.details.facts
+    )
+    scanned = _scan(body, answer, context, wants_text)
+    if scanned is not None and (scanned.text is not None or not wants_text):
+        return scanned
     # On another core, a child is faster.
     only_text = context.html_pool.shares_core and not context.columns and not context.details
     only_links = only_text and not context.reads_content
@@ -157,6 +159,7 @@ async def _read(
             with_links=context.details.links,
             with_facts=context.details.facts,
             said=_said(response) if context.details.facts else _UNSAID,
+            scanned=scanned,
         )
         if thread_time() - began_s > _HELD_UP_S:
             host.hard_pages = 1  # from now on its pages are read in the child process, where they hold up no other host
@@ -195,6 +198,13 @@ async def _read(
         )
     )
     return None
+
+
+def _scan(body: bytes, answer: Answered, context: VisitContext, wants_text: bool) -> HtmlPage | None:
+    """What can be read from a page without a tree, if no more is wanted; None if that is nothing."""
+    if context.finds_images or (context.reads_more and not wants_text):
+        return None
+    return scan_html(body, content_type=answer.content_type, agent_token=context.agent, with_text=wants_text)
 
 
 def _said(response: Response) -> tuple[tuple[str, ...], tuple[str, ...]]:

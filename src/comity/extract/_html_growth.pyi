@@ -1,0 +1,3 @@
+FORMAT: int
+
+def open_at_once(body: bytes, with_plain: bool, /) -> float: ...
