@@ -1,8 +1,8 @@
 /* The main content of an HTML page as text, without the parser's tree.
  *
  * In: the body, which is UTF-8. Out: what `read_main_content` of main_content.py gives for the parser's tree, or None for
- * a page that has to be parsed to know it. Three steps, each in a header of its own: build a small tree, find the content
- * in it, render it. Time is linear in the page, and memory at most a few times its size.
+ * a page that has to be parsed to know it. Three steps: build a small tree (_html_build.h), find the content in it
+ * (_html_content.h), render it. Time is linear in the page, and memory at most a few times its size.
  */
 #include "_html_build.h"
 #include "_html_content.h"
