@@ -70,7 +70,7 @@ class VisitContext:
 
     @property
     def reads_more(self) -> bool:
-        """Whether more is read from pages than links and head, which takes their tree."""
+        """Whether more is read from pages than links and head."""
         return self.reads_content or bool(self.columns) or self.details.links or self.details.facts
 
     def rules_for(self, host: LeasedHost) -> UrlRules | None:
