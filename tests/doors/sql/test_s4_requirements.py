@@ -270,6 +270,15 @@ def test_sitemaps_of_robots_nested_and_compressed(web: Web, connection: SqlConne
     assert [url for (url,) in found] == urls_of(site, "/", "/a", "/b")
 
 
+def test_a_host_without_a_scheme_whose_start_page_the_filter_leaves_out(web: Web, connection: SqlConnection) -> None:
+    site = web.site({"/": page(), "/p/1": page(), "/about": page()})
+    site.routes["/sitemap.xml"] = xml(*(f"<loc>{site.url(path)}</loc>" for path in ("/p/1", "/about")))
+    host = site.url("").partition("://")[2].rstrip("/")
+    table = crawl(connection, host, "timeout_seconds 1", "WHERE url LIKE '%/p/%'")
+    assert rows(connection, f"SELECT url, http_status FROM {table}") == [(site.url("/p/1"), 200)]
+    assert "/" not in {asked.path for asked in site.log}
+
+
 @pytest.mark.parametrize("path", ["/sitemap.xml", "/sitemap_index.xml"])
 def test_usual_places_of_sitemaps(web: Web, connection: SqlConnection, path: str) -> None:
     site = web.site({"/": page(), "/a": page()})

@@ -16,10 +16,11 @@ from typing import Any, Final
 
 from comity.assemble import State
 from comity.frontier.store import Validators
-from comity.model.frontier import FrontierEntry
+from comity.model.frontier import FrontierEntry, HostHome
 from comity.model.outcome import Fetched, NotModified, Outcome
 from comity.model.run import EndReason
 from comity.rules.canonical import web_address
+from comity.rules.responses import without_tls
 from comity.rules.sql.seeds import QuerySeed, SeedKind
 from comity.rules.surt import surt_key
 from comity.run.visit_list_thread import WAIT_FOR_HOSTS_S, VisitListThread, hosts_held_elsewhere
@@ -263,9 +264,14 @@ class StatementRun(VisitListThread):
         self.summary.pages += before
         hosts = set(hosts_to_visit(database, visits))
         if kind == "sites":  # a sitemap may name pages where nothing is queued yet
-            visits.frontier.homes = {seed.address.host: seed.address.url for seed in seeds}
+            visits.frontier.homes = {
+                seed.address.host: HostHome(seed.address.url, is_scheme_guessed=not seed.names_scheme) for seed in seeds
+            }
             hosts.update(visits.frontier.homes)
         left = await self._crawl_until_done(state, visits, hosts)
+        if kind == "sites" and (plain := self._sites_without_tls(seeds, left)):
+            visits.frontier.homes = plain
+            left |= await self._crawl_until_done(state, visits, set(plain))
         files = [seed.address for seed in seeds if seed.kind is SeedKind.SITEMAP]
         if files and not left and not self._is_stopping.is_set() and not self._is_full():
             add_visits(database, visits, sitemaps_not_read(database, visits, files))
@@ -284,6 +290,24 @@ class StatementRun(VisitListThread):
             self._visited.append(visits)
         else:
             self.summary.left += len(left)
+
+    def _sites_without_tls(self, seeds: Sequence[QuerySeed], left: Collection[str]) -> dict[str, HostHome]:
+        """Sites that https did not reach, although the query names no scheme: their start pages by http.
+
+        A start page that is to be visited is tried by http with its visit. One that the filter leaves out is not, and
+        the sitemaps of its host would never be found.
+        """
+        if self._is_stopping.is_set() or self._is_full():
+            return {}
+        guessed = (seed.address for seed in seeds if not seed.names_scheme)
+        plain = {
+            each.host: HostHome(without_tls(each.url) or each.url)
+            for each in guessed
+            if each.host in self._dead and each.host not in left
+        }
+        for host in plain:
+            del self._dead[host]
+        return plain
 
     async def _crawl_until_done(self, state: State, visits: VisitList, hosts: set[str]) -> set[str]:
         """Crawl hosts, including those that other processes hold now; returns the hosts that are left."""
