@@ -70,9 +70,9 @@ from comity.run.sql.filling import Filling, OnProgress, fill, stop_crawls
 from comity.run.sql.function_pages import FunctionPages, PageTerms, listed_urls
 from comity.run.sql.options import TIMEOUT_S, check_robots_ignored, crawl_settings
 from comity.run.sql.statement import StatementPlan, StatementSummary
-from comity.run.sql.table import COLUMNS, StatementTable
 from comity.store.parts.duckdb_table import quoted
 from comity.store.sitemap_files import SitemapFiles
+from comity.store.sql_table import COLUMNS, ExtractedColumns, SqlTable, extracted_columns
 
 MOST_SEEDS: Final = 10_000_000
 _RELATIONS: Final = ("table", "view", "values", "table_function", "query_df")
@@ -520,13 +520,13 @@ class SqlConnection(DatabaseConnection):
         self._extension.withdraw(self._duck)
         options = _options_of(statement)
         columns = self._columns(statement.extract, reads_js=options.extract_js)
-        table = StatementTable(self._duck, quoted_name(statement.target), columns, print_name(statement.target))
+        table = SqlTable(self._duck, quoted_name(statement.target), columns.of_table, print_name(statement.target))
         seeds, unreadable = self._seeds(statement, parameters)
         where = self._prepared(statement.where) if statement.where is not None else None
         admission = Admission(self._duck, self._duck_lock, table, where, update_stale=options.update_stale)
         name = self._name_of(statement, seeds)
         named = [option for option, _value in statement.options]
-        settings = self._settings_of(options, named, name, seeds, print_columns(table.columns_of_parts))
+        settings = self._settings_of(options, named, name, seeds, print_columns(columns.of_parts))
         ignores_robots = not (options.respect_robots_txt and self._settings.get("respect_robots", True))
         if ignores_robots:
             check_robots_ignored("respect_robots_txt", seeds, settings.allow_networks)
@@ -576,15 +576,15 @@ class SqlConnection(DatabaseConnection):
         urls = sorted(seed.address.url for seed in seeds)
         return _digest(f"{self._identity}\n{place}\n{print_statement(statement)}\n{urls}")
 
-    def _columns(self, extract: str | None, *, reads_js: bool) -> tuple[ExtractColumn, ...]:
+    def _columns(self, extract: str | None, *, reads_js: bool) -> ExtractedColumns:
         if extract is None:
-            return ()
+            return ExtractedColumns([], [])
         found = parse_columns(extract, COLUMNS)
         if isinstance(found, ExpressionProblem):
             raise BadInput("EXTRACT", describe(extract, found))
         if not reads_js and (column := next(filter(_reads_scripts, found), None)) is not None:
             raise BadInput("EXTRACT", f"the column {column.name} reads js.…, but extract_js is false")
-        return found
+        return extracted_columns(found)
 
     def _seeds(self, statement: CrawlStatement, parameters: object) -> tuple[tuple[QuerySeed, ...], int]:
         """What the query names, each once; and how many of its rows are not URLs."""
