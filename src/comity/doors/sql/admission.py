@@ -57,6 +57,10 @@ class Admission:
         with self._lock:
             return self._table.validators(urls)
 
+    def detach(self) -> None:
+        """Give up the connection."""
+        self._duck = None
+
     def _admitted(self, where: str, urls: Sequence[str]) -> Iterator[int]:
         try:
             found = self._duck.execute(_filtered(where), [urls, urls]).fetchall()

@@ -545,16 +545,13 @@ class SqlConnection(DatabaseConnection):
             most_pages=min((most for most in (statement.limit, options.max_crawl_pages) if most), default=0),
             lists_refused=options.log_skipped,
         )
-        self.summary = summary = fill(plan, Filling(table, self._duck_lock, self._on_progress))
-        self._summary_row = [
-            summary.pages,
-            summary.errors,
-            summary.refused,
-            summary.left_out,
-            unreadable,
-            summary.ended_by,
-            summary.left,
-        ]
+        try:
+            self.summary = summary = fill(plan, Filling(table, self._duck_lock, self._on_progress))
+        finally:  # otherwise the file cannot be closed before the garbage is collected, which takes long after a crawl
+            table.detach()
+            admission.detach()
+        counted = [summary.pages, summary.errors, summary.refused, summary.left_out, unreadable]
+        self._summary_row = [*counted, summary.ended_by, summary.left]
         self._duck.execute(_SUMMARY, self._summary_row)
         self._has_unread_summary = True
         self.is_in_vain = self.is_in_vain or summary.brought_nothing

@@ -129,17 +129,19 @@ class FunctionPages:
 
 
 def listed_urls(files: SitemapFiles) -> Iterator[tuple[Any, ...]]:
-    """What kept sitemaps list: host, SURT key, URL, lastmod, changefreq, priority, and when the file was requested."""
-    found = 0
+    """What kept sitemaps list, each URL once: host, SURT key, URL, lastmod, changefreq, priority, and when the file was requested."""
+    found: set[str] = set()
     for file in files.all():
         asked_at = datetime.fromtimestamp(file.asked_at, UTC)
         for chunk in iter_entries(file.body, content_type=file.content_type):
             for loc, lastmod, changefreq, priority, *_more in chunk.entries:
+                if loc in found:
+                    continue
+                if len(found) >= MOST_LISTED:
+                    return
+                found.add(loc)
                 host = urlsplit(loc).hostname or ""
                 yield host, surt_key(loc), loc, lastmod, str(changefreq) if changefreq else None, priority, asked_at
-            found += len(chunk.entries)
-            if found >= MOST_LISTED:
-                return
 
 
 def _variable_of(css: str) -> str | None:
