@@ -129,7 +129,7 @@ class FunctionPages:
 
 
 def listed_urls(files: SitemapFiles) -> Iterator[tuple[Any, ...]]:
-    """What kept sitemaps list, each URL once: host, SURT key, URL, lastmod, changefreq, priority, and when the file was requested."""
+    """The URLs of kept sitemaps, each once, with what they say of it and when they were requested."""
     found: set[str] = set()
     for file in files.all():
         asked_at = datetime.fromtimestamp(file.asked_at, UTC)
