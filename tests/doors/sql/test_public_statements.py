@@ -362,6 +362,15 @@ def test_columns_that_only_the_extension_stores(
     assert connection.execute("SELECT view_name FROM duckdb_views() WHERE temporary AND NOT internal").fetchall() == []
 
 
+def test_in_a_transaction_the_first_error_is_shown(connection: SqlConnection, crawled: str) -> None:
+    """DuckDB ends a transaction at an error; no view can be added after it."""
+    connection.execute("BEGIN")
+    with pytest.raises(duckdb.BinderException, match="status_code"):
+        connection.execute(f"SELECT status_code FROM {crawled}")
+    connection.execute("ROLLBACK")
+    assert connection.execute(f"SELECT count(status_code) FROM {crawled}").fetchall() == [(3,)]
+
+
 def test_such_columns_cannot_be_changed(connection: SqlConnection, crawled: str) -> None:
     with pytest.raises(duckdb.BinderException, match="status_code"):
         connection.execute(f"DELETE FROM {crawled} WHERE status_code = 200")

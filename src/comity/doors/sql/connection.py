@@ -425,9 +425,12 @@ class SqlConnection(DatabaseConnection):
 
     def _supply(self, text: str, problem: duckdb.Error) -> bool:
         """Add what a statement lacks that this connection can have; each thing once."""
-        if self._has_functions is None and isinstance(problem, duckdb.CatalogException) and self._add_functions():
-            return True  # a view or a macro may call them
-        return self._add_functions() and self._extension.supply(self._duck, text, problem)
+        try:
+            if self._has_functions is None and isinstance(problem, duckdb.CatalogException) and self._add_functions():
+                return True  # a view or a macro may call them
+            return self._add_functions() and self._extension.supply(self._duck, text, problem)
+        except duckdb.TransactionException:  # a transaction of the user's, which the problem has ended
+            return False
 
     def _prepared(self, text: str) -> str:
         """A statement as DuckDB can read it, with the tables of the state that it names."""
