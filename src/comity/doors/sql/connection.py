@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -44,6 +43,7 @@ from comity.doors.sql.network import (
     with_state_tables,
 )
 from comity.doors.sql.session_secrets import SessionSecrets
+from comity.doors.sql.session_settings import SessionSettings
 from comity.model.errors import BadAddress, BadInput, ComityError
 from comity.model.expression import Coalesce, DataPath, Expression, ExpressionProblem, ExtractColumn, PathRoot
 from comity.model.statement import (
@@ -61,14 +61,14 @@ from comity.reports.state_tables import NAMES as STATE_TABLES
 from comity.reports.state_tables import write_table
 from comity.rules.expressions.parse import describe, parse_columns
 from comity.rules.expressions.printing import print_columns
-from comity.rules.sql.options import DUCKDB_SETTINGS, SETTINGS, SqlCrawlOptions, read_options, read_setting
+from comity.rules.sql.options import SqlCrawlOptions, read_options
 from comity.rules.sql.secrets import read_secret_statement
 from comity.rules.sql.seeds import QuerySeed, read_query_seed
 from comity.rules.sql.statements import print_name, print_statement, quoted_name, read_script
 from comity.run.remedies import with_remedies
 from comity.run.sql.filling import Filling, OnProgress, fill, stop_crawls
 from comity.run.sql.function_pages import FunctionPages, PageTerms, listed_urls
-from comity.run.sql.options import TIMEOUT_S, check_robots_ignored, crawl_settings
+from comity.run.sql.options import check_robots_ignored, crawl_settings
 from comity.run.sql.statement import StatementPlan, StatementSummary
 from comity.store.parts.duckdb_table import quoted
 from comity.store.sitemap_files import SitemapFiles
@@ -76,21 +76,6 @@ from comity.store.sql_table import COLUMNS, ExtractedColumns, SqlTable, extracte
 
 MOST_SEEDS: Final = 10_000_000
 _RELATIONS: Final = ("table", "view", "values", "table_function", "query_df")
-_SETTING_FIELDS: Final = {
-    "crawler_user_agent": "user_agent",
-    "crawler_default_delay": "delay_s",
-    "crawler_timeout_ms": "timeout_s",
-    "crawler_max_response_bytes": "max_response_bytes",
-    "crawler_respect_robots": "respect_robots",
-    "http_timeout": "http_timeout_s",
-    "http_keep_alive": "keep_alive",
-}
-_DUCKDB_SETTINGS: Final = {
-    "http_proxy": "proxy",
-    "http_proxy_username": "proxy_user",
-    "http_proxy_password": "proxy_password",
-}
-
 _NOT_A_QUERY: Final = (
     "CRAWL cannot be used here; write CRAWL (SELECT …) INTO table as a statement of its own, or SELECT … FROM crawl(…)"
 )
@@ -140,7 +125,7 @@ class SqlConnection(DatabaseConnection):
             self._identity = Path(database).name if state is None else str(self._place)
         self._state = state if state is not None else self._beside.with_name(f"{self._beside.name}.comity.db")
         self._options = options
-        self._settings: dict[str, Any] = {}
+        self._settings = SessionSettings()
         self._secrets = SessionSecrets()
         self._on_progress = on_progress
         super().__init__(database, read_only=read_only, config=config)
@@ -302,7 +287,7 @@ class SqlConnection(DatabaseConnection):
         other._temporary = other._file = None
         other._beside, other._identity, other._state = self._beside, self._identity, self._state
         other._place = self._place
-        other._options, other._settings, other._on_progress = self._options, dict(self._settings), self._on_progress
+        other._options, other._settings, other._on_progress = self._options, self._settings.copy(), self._on_progress
         other._secrets = self._secrets
         other._cursors = self._cursors
         other._adopt(self._duck.cursor())
@@ -325,13 +310,8 @@ class SqlConnection(DatabaseConnection):
         match statement:
             case PlainSql(text):
                 self._execute(text, parameters)
-            case CrawlerSetting(name, value, is_reset):
-                if name in DUCKDB_SETTINGS and self._duckdb_knows(name):
-                    self._duck.execute(print_statement(statement))
-                elif is_reset and name in SETTINGS:
-                    self._settings.pop(_SETTING_FIELDS[name], None)
-                else:
-                    self._settings[_SETTING_FIELDS[name]] = read_setting(name, value)
+            case CrawlerSetting():
+                self._settings.run(self._duck, statement)
             case CrawlStatement():
                 self._crawl(statement, parameters)
             case CrawlingMerge(merge, target, source):
@@ -437,7 +417,7 @@ class SqlConnection(DatabaseConnection):
         for name in tables_named(text, STATE_DATABASE, STATE_TABLES):
             self._show_state(name)
         if calls_of(text, "CURRENT_SETTING"):  # a transaction that failed accepts ROLLBACK and nothing else
-            text = with_settings(text, self._shown_settings())
+            text = with_settings(text, self._settings.shown(self._duck))
         return as_calls_of_macros(replaced(text, "READ_HTML", self._table_of))
 
     def _show_state(self, name: str) -> None:
@@ -455,24 +435,6 @@ class SqlConnection(DatabaseConnection):
             types = "false" if rows else "true"  # without rows there is nothing to infer them from
             reads = f"read_csv({quoted(path)}, header = true, sample_size = -1, all_varchar = {types})"
             cursor.execute(f"CREATE OR REPLACE TABLE {STATE_DATABASE}.main.{name} AS SELECT * FROM {reads}")  # noqa: S608
-
-    def _shown_settings(self) -> dict[str, Any]:
-        """Our own settings with their values, as `current_setting` shows them."""
-        chosen = self._settings
-        timeout_s = chosen.get("timeout_s", TIMEOUT_S)
-        return {
-            "crawler_user_agent": chosen.get("user_agent"),
-            "crawler_default_delay": chosen.get("delay_s", SqlCrawlOptions().default_crawl_delay),
-            "crawler_timeout_ms": round(timeout_s * 1000),
-            "crawler_max_response_bytes": chosen.get("max_response_bytes", SqlCrawlOptions().max_response_bytes),
-            "crawler_respect_robots": chosen.get("respect_robots", True),
-            **(
-                {}
-                if self._duckdb_knows("http_timeout")
-                else {"http_timeout": round(chosen.get("http_timeout_s", TIMEOUT_S))}
-            ),
-            **({} if self._duckdb_knows("http_keep_alive") else {"http_keep_alive": chosen.get("keep_alive", True)}),
-        }
 
     def _table_of(self, arguments: str) -> str:
         """A table of a page, as a temporary table whose types DuckDB infers; gives its name."""
@@ -503,7 +465,7 @@ class SqlConnection(DatabaseConnection):
         """What `SET crawler_respect_robots` says holds where the call does not say otherwise."""
         if terms.respects_robots is not None:
             return terms
-        return terms._replace(respects_robots=self._settings.get("respect_robots", True))
+        return terms._replace(respects_robots=self._settings.respects_robots)
 
     def _settings_of_functions(self, name: str, terms: PageTerms, seeds: Sequence[QuerySeed]) -> Any:
         options = SqlCrawlOptions(user_agent=terms.user_agent, timeout_seconds=terms.timeout_s)
@@ -530,7 +492,7 @@ class SqlConnection(DatabaseConnection):
         name = self._name_of(statement, seeds)
         named = [option for option, _value in statement.options]
         settings = self._settings_of(options, named, name, seeds, print_columns(columns.of_parts))
-        ignores_robots = not (options.respect_robots_txt and self._settings.get("respect_robots", True))
+        ignores_robots = not (options.respect_robots_txt and self._settings.respects_robots)
         if ignores_robots:
             check_robots_ignored("respect_robots_txt", seeds, settings.allow_networks)
         table.prepare()
@@ -622,7 +584,7 @@ class SqlConnection(DatabaseConnection):
         seeds: Sequence[QuerySeed],
         extract: str = "",
     ) -> Any:
-        chosen = crawl_settings(options, named, {**self._duckdb_settings(), **self._settings})
+        chosen = crawl_settings(options, named, self._settings.of_crawls(self._duck))
         spool = self._beside.with_name(f"{self._beside.name}.comity.pages") / name
         headers = self._secrets.headers_for(self._duck, seeds)
         most_bytes = chosen.pop("max_response_bytes")  # may be less than a crawl needs for whole pages
@@ -630,26 +592,6 @@ class SqlConnection(DatabaseConnection):
             self._state, pages=str(spool), extract=extract, headers=headers, **chosen, **self._options
         )
         return settings.model_copy(update={"max_response_bytes": most_bytes})
-
-    def _duckdb_settings(self) -> dict[str, Any]:
-        """What DuckDB's own settings say about crawls; `threads` counts once it is not DuckDB's default."""
-        found: dict[str, Any] = {}
-        for name, field in _DUCKDB_SETTINGS.items():
-            with suppress(duckdb.Error):
-                ((value,),) = self._duck.execute("SELECT current_setting(?)", [name]).fetchall()
-                if value:
-                    found[field] = value if field != "proxy" or "://" in value else f"http://{value}"
-        for name in DUCKDB_SETTINGS:
-            if self._duckdb_knows(name):
-                ((value,),) = self._duck.execute("SELECT current_setting(?)", [name]).fetchall()
-                found[_SETTING_FIELDS[name]] = value
-        ((threads,),) = self._duck.execute("SELECT current_setting('threads')").fetchall()
-        if threads != _default_threads():
-            found["threads"] = threads
-        return found
-
-    def _duckdb_knows(self, name: str) -> bool:
-        return bool(self._duck.execute("SELECT 1 FROM duckdb_settings() WHERE name = ?", [name]).fetchall())
 
 
 def _options_of(statement: CrawlStatement) -> SqlCrawlOptions:
@@ -660,13 +602,6 @@ def _options_of(statement: CrawlStatement) -> SqlCrawlOptions:
         except BadInput as problem:
             raise BadInput(f"line {at.line}, column {at.column}: {problem}") from None
     return read_options(statement.options)
-
-
-@cache
-def _default_threads() -> int:
-    with closing(duckdb.connect(MEMORY)) as apart:
-        ((threads,),) = apart.execute("SELECT current_setting('threads')").fetchall()
-    return int(threads)
 
 
 def _is_ours(statement: Statement) -> bool:

@@ -80,8 +80,6 @@ class StatementPlan:
     """What tells this statement from others of its database."""
     seeds: tuple[QuerySeed, ...]
     admits: Admits
-    only_for_links: frozenset[str] = frozenset()
-    """URLs of the query that its filter leaves out: they are requested for their links, and not stored."""
     most_pages: int = 0
     """0 means no limit."""
     lists_refused: bool = True
@@ -98,6 +96,8 @@ class StatementPlan:
     """Sitemaps that earlier statements of the database read."""
     ignores_own_robots: bool = False
     """Whether robots.txt is ignored at addresses in the allowed networks."""
+    only_for_links: frozenset[str] = frozenset()
+    """URLs of the query that its filter leaves out: they are requested for their links, and not stored."""
 
 
 @dataclass(slots=True)
