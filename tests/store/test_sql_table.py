@@ -79,8 +79,8 @@ def test_memory_is_bounded_while_a_table_is_filled_and_the_users_settings_return
         for _time in range(3):
             with table.filling():
                 memory, threshold = said()
-                assert memory == ("128.0 MiB" if chosen != "100MB" else before[0])
-                assert threshold == ("64.0 MiB" if chosen is None else before[1])
+                assert memory == ("192.0 MiB" if chosen != "100MB" else before[0])
+                assert threshold == (before[1] if chosen == "2.5GB" else "128.0 MiB")
             assert said() == before
 
 

@@ -46,8 +46,8 @@ _COMPRESSED: Final = " USING COMPRESSION zstd"
 # While a statement fills a table of a file. What is in the log is in memory, too, until a checkpoint writes it, and a
 # checkpoint takes about as much as the limit lets it; so these two bound the memory of a statement, however many pages
 # it has. DuckDB's defaults are 16 MiB and four fifths of the machine.
-_CHECKPOINT_BYTES: Final = 64 * 1024 * 1024
-_MEMORY_BYTES: Final = 128 * 1024 * 1024
+_CHECKPOINT_BYTES: Final = 128 * 1024 * 1024
+_MEMORY_BYTES: Final = 192 * 1024 * 1024
 _GROUPS: Final = (
     "SELECT row_group_id, any_value(row_group_num_rows) FROM parquet_metadata(?) GROUP BY ALL ORDER BY row_group_id"
 )
