@@ -501,7 +501,6 @@ class SqlConnection(DatabaseConnection):
             name=name,
             seeds=seeds if statement.limit != 0 else (),
             admits=admission.admits,
-            admits_all=where is None and not table.had_pages,
             only_for_links=admission.only_for_links,
             database=str(self._place),
             target=statement.target.parts,

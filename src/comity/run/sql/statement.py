@@ -96,8 +96,6 @@ class StatementPlan:
     """Sitemaps that earlier statements of the database read."""
     ignores_own_robots: bool = False
     """Whether robots.txt is ignored at addresses in the allowed networks."""
-    admits_all: bool = False
-    """Whether `admits` leaves out nothing."""
     only_for_links: frozenset[str] = frozenset()
     """URLs of the query that its filter leaves out: they are requested for their links, and not stored."""
 
@@ -260,8 +258,6 @@ class StatementRun(VisitListThread):
         visits = open_list(database, clock, DOOR, f"{self._plan.name}:{kind}")
         self._opened.append(visits)
         visits.frontier.admits = self._plan.admits if kind == "pages" else self._admits_of_sites()
-        if self._plan.admits_all and visits.frontier.admits == self._plan.admits:
-            visits.frontier.is_selective = False  # links are at hand at once, as in a crawl
         visits.frontier.validators = self._plan.validators
         if not visits.is_resumed:
             guessed = {seed.address for seed in seeds if not seed.names_scheme}
