@@ -174,6 +174,9 @@ class SqlTable:
         try:
             yield
         finally:
+            if "memory_limit" in changed:  # otherwise closing the file does it, with as much memory as there is
+                with suppress(duckdb.Error):  # of other transactions that are under way
+                    self._connection.execute("CHECKPOINT")
             self._memory_bytes = self._memory_most_bytes = 0
             for name, said in changed.items():
                 with suppress(duckdb.Error):
