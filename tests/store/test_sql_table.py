@@ -15,6 +15,53 @@ from comity.store.sql_table import RefusedRow, SqlTable
 NAMES = ("memory_limit", "checkpoint_threshold")
 
 
+def write_part(connection: duckdb.DuckDBPyConnection, path: Path, pages: dict[str, str], error: str = "") -> None:
+    """A part with some pages; `error` is that of the last one."""
+    rest = [f"NULL::{each.kind.value} AS {each.name}" for each in COLUMNS if each.name not in ("url", "body", "error")]
+    rows = ", ".join(f"({place}, '{url}', '{body}')" for place, (url, body) in enumerate(pages.items(), 1))
+    connection.execute(
+        f"COPY (SELECT url, body, CASE place WHEN {len(pages)} THEN nullif('{error}', '') END AS error, "
+        f"{', '.join(rest)} FROM (VALUES {rows}) t(place, url, body) ORDER BY place) TO '{path}' (FORMAT parquet)"
+    )
+
+
+@pytest.mark.parametrize("declared", [None, "url VARCHAR"])
+def test_a_page_that_comes_again_replaces_its_row(tmp_path: Path, declared: str | None) -> None:
+    """Also in a table that had none, where pages are taken for new, and in one without a key."""
+    with closing(duckdb.connect(str(tmp_path / "a.duckdb"))) as connection:
+        SqlTable(connection, "pages").prepare()
+        if declared is not None:
+            connection.execute("CREATE TABLE plain AS FROM pages; DROP TABLE pages; ALTER TABLE plain RENAME TO pages")
+        table = SqlTable(connection, "pages")
+        table.prepare()
+        parts = [{"a": "1", "b": "1"}, {"c": "2", "b": "2"}, {"d": "3"}, {"c": "2", "b": "2"}]
+        for number, pages in enumerate(parts):
+            write_part(connection, tmp_path / f"{number}.parquet", pages, "http_404" if number == 2 else "")
+            loaded = table.load(tmp_path / f"{number}.parquet", lambda urls: {url: ord(url) for url in urls})
+            assert loaded == len(pages)
+        found = connection.execute("SELECT url, body, elapsed_ms, error_type FROM pages ORDER BY url").fetchall()
+        assert found == [
+            ("a", "1", 97, None),
+            ("b", "2", 98, None),
+            ("c", "2", 99, None),
+            ("d", "3", 100, "http_client_error"),
+        ]
+
+
+@pytest.mark.parametrize("threads", [None, 3])
+def test_one_thread_fills_a_table_and_the_users_setting_returns(threads: int | None) -> None:
+    with closing(duckdb.connect()) as connection:
+        if threads is not None:
+            connection.execute(f"SET threads = {threads}")
+        asked = "SELECT current_setting('threads')"
+        before = connection.execute(asked).fetchall()
+        table = SqlTable(connection, "pages")
+        table.prepare()
+        with table.filling():
+            assert connection.execute(asked).fetchall() == [(1,)]
+        assert connection.execute(asked).fetchall() == before
+
+
 @pytest.mark.parametrize("chosen", [None, "2.5GB", "100MB"])
 def test_memory_is_bounded_while_a_table_is_filled_and_the_users_settings_return(
     tmp_path: Path, chosen: str | None
@@ -32,8 +79,8 @@ def test_memory_is_bounded_while_a_table_is_filled_and_the_users_settings_return
         for _time in range(3):
             with table.filling():
                 memory, threshold = said()
-                assert memory == ("128.0 MiB" if chosen != "100MB" else before[0])
-                assert threshold == ("64.0 MiB" if chosen is None else before[1])
+                assert memory == ("192.0 MiB" if chosen != "100MB" else before[0])
+                assert threshold == (before[1] if chosen == "2.5GB" else "128.0 MiB")
             assert said() == before
 
 

@@ -18,7 +18,7 @@ from comity.database.frontier import rows as frontier_table
 from comity.database.frontier.journal import FrontierPlace, frontier_place
 from comity.frontier.store import DoneUrl, FoundUrl, HostSettlement, PlacedUrl, Validators
 from comity.model.errors import BadInput
-from comity.model.frontier import FrontierEntry, QueuedUrl
+from comity.model.frontier import FrontierEntry, HostHome, QueuedUrl
 from comity.model.sitemap import ChangeFrequency, PageHints
 
 KeyOf = Callable[[UUID], UUID]
@@ -193,7 +193,7 @@ class SqlFrontier:
 
     has_own_server = False
     is_selective = False
-    homes: Mapping[str, str] = MappingProxyType({})
+    homes: Mapping[str, HostHome] = MappingProxyType({})
     validators: Validators | None = None
 
     def __init__(self, database: Database) -> None:
@@ -368,7 +368,7 @@ class ListFrontier(SqlFrontier):
         self.validators: Validators | None = None
         self.left_out = 0
         """URLs that were found and not admitted."""
-        self.homes: Mapping[str, str] = {}
+        self.homes: Mapping[str, HostHome] = {}
         self._keys: dict[UUID, UUID] = {}
 
     def key_of(self, host_id: UUID) -> UUID:

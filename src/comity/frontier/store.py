@@ -17,7 +17,7 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.model.errors import StateUnavailable
-from comity.model.frontier import FrontierEntry, QueuedUrl
+from comity.model.frontier import FrontierEntry, HostHome, QueuedUrl
 from comity.model.sitemap import PageHints
 
 
@@ -211,7 +211,7 @@ class FrontierStore(FrontierReads, Protocol):
     is_selective: bool
     """Whether it may take in fewer links than it is given: then they are visited only once they are read from it."""
 
-    homes: Mapping[str, str]
+    homes: Mapping[str, HostHome]
     """A URL of each host whose sitemaps are read although none of its URLs may be queued."""
 
     validators: Validators | None

@@ -86,6 +86,13 @@ GUESSED_SCHEME_PRIORITY: Final = 1_000_001
 """An entry of this priority was named without a scheme: where nothing speaks https, http is tried. It comes first."""
 
 
+class HostHome(NamedTuple):
+    """A URL of a host whose sitemaps are read. Where its scheme is guessed and nothing speaks https, that is final."""
+
+    url: str
+    is_scheme_guessed: bool = False
+
+
 class FrontierEntry(NamedTuple):
     """A canonical URL of a host, with its key, how far from the seed it was found, and how much it matters."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -41,6 +41,8 @@ class CrawlStatement:
     options: tuple[tuple[str, OptionValue], ...] = ()
     """Names in lower case, in the order of the statement."""
     limit: int | None = None
+    option_places: tuple[TextPosition, ...] = field(default=(), compare=False, repr=False)
+    """Where the options are in the script, for messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,20 @@ class CrawlingMerge:
 
     merge: str
     """The statement without its first word."""
+    target: QualifiedName | None = field(default=None, compare=False)
+    source: str = field(default="", compare=False)
+    """What follows USING, as a query: a target that is missing gets its columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStatement:
+    """`STREAM (query) INTO target …`: the rows of a query, which may call functions that request pages."""
+
+    query: str
+    target: QualifiedName
+    batch_size: int | None = None
+    """Accepted for scripts of the crawler extension; the rows are stored together."""
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +84,7 @@ class CrawlerSetting:
     is_reset: bool = False
 
 
-Statement = PlainSql | CrawlStatement | CrawlingMerge | StopCrawl | CrawlerSetting
+Statement = PlainSql | CrawlStatement | CrawlingMerge | StreamStatement | StopCrawl | CrawlerSetting
 
 
 @dataclass(frozen=True, slots=True)

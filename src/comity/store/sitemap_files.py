@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -42,12 +43,13 @@ class SitemapFiles:
 
     def find(self, url: str, now: float) -> KeptSitemap | None:
         """The sitemap of an address, unless it is too old, damaged or not there."""
-        with suppress(OSError, ValueError, TypeError, zstandard.ZstdError), self._path(url).open("rb") as file:
-            final_url, status, content_type, asked_at, said = json.loads(file.readline(1 << 16))
-            if said == url and 0 <= now - asked_at < self._fresh_s:
-                body = zstandard.ZstdDecompressor().decompress(file.read(), max_output_size=_LARGEST_BODY)
-                return KeptSitemap(url, final_url, status, content_type, asked_at, body)
-        return None
+        return _read(self._path(url), lambda said, asked_at: said == url and 0 <= now - asked_at < self._fresh_s)
+
+    def all(self) -> Iterator[KeptSitemap]:
+        """Every sitemap of the folder, however old."""
+        for path in sorted(self.folder.glob(f"*{_SUFFIX}")):
+            if (found := _read(path, lambda _said, _asked_at: True)) is not None:
+                yield found
 
     def keep(self, sitemap: KeptSitemap) -> None:
         """Keep a sitemap; a disk that does not take it only means that it is requested again."""
@@ -77,3 +79,13 @@ class SitemapFiles:
             _at, size, path = files.pop(0)
             total -= size
             Path(path).unlink(missing_ok=True)
+
+
+def _read(path: Path, is_wanted: Callable[[str, float], bool]) -> KeptSitemap | None:
+    """A file, if it can be read and its address and time are wanted."""
+    with suppress(OSError, ValueError, TypeError, zstandard.ZstdError), path.open("rb") as file:
+        final_url, status, content_type, asked_at, url = json.loads(file.readline(1 << 16))
+        if is_wanted(url, asked_at):
+            body = zstandard.ZstdDecompressor().decompress(file.read(), max_output_size=_LARGEST_BODY)
+            return KeptSitemap(url, final_url, status, content_type, asked_at, body)
+    return None

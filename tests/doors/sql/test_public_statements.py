@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -143,6 +144,23 @@ def connection() -> Iterator[SqlConnection]:
         ),
         ("SELECT html.hydration['__NEXT_DATA__']->'props'->>'a' FROM crawl(['{}/state'])", [("1",)]),
         ("SELECT html.js->'jobs'->0->>'id' FROM crawl(['{}/state'])", [("1",)]),
+        ("SELECT status FROM crawl(['{}/'], state_table := '', follow := '', \"extract\" := []::VARCHAR[])", [(200,)]),
+        ("SELECT status FROM crawl('{}/', crawl_delay = 0)", [(200,)]),
+        (
+            "SELECT url[-7:] FROM crawl(SELECT u FROM (VALUES ('{}/jobs/1'), ('{}/jobs/2')) t(u) LIMIT 1)",
+            [("/jobs/1",)],
+        ),
+        ("SELECT status FROM (CRAWL (SELECT '{}/jobs/1'))", [(200,)]),
+        (
+            "SELECT url[-5:], domain[:9], http_status, error, elapsed_ms >= 0, crawled_at IS NOT NULL "
+            "FROM crawl_urls(['{}/jobs/1', '{}/gone'], user_agent := 'MyBot/1.0', default_crawl_delay := 0)",
+            [("obs/1", "127.0.0.1", 200, None, True, True), ("/gone", "127.0.0.1", 404, "http_404", True, True)],
+        ),
+        (
+            "SELECT extract FROM crawl('{}/jobs/1', extract = ['a := jsonld.JobPosting.title', "
+            '\'b := COALESCE(og.title, $("h1"))\', \'c := $("p", "attr:data-job-id")\', \'d := $("p", "html")\'])',
+            [('{"a": "Engineer", "b": "Engineer", "c": "7", "d": "x"}',)],
+        ),
         (
             "SELECT html.readability.title, html.readability.content IS NOT NULL FROM crawl('{}/jobs/1')",
             [("page", True)],
@@ -184,11 +202,17 @@ def test_robots_txt_of_ones_own_addresses(connection: SqlConnection) -> None:
             connection.execute("SELECT * FROM crawl('https://shop.example/', respect_robots := false)")
 
 
-def test_a_state_table_is_refused(site: Site, connection: SqlConnection) -> None:
+def test_urls_that_a_state_table_has_are_left_out(site: Site, connection: SqlConnection) -> None:
     site.log.clear()
-    with pytest.raises(duckdb.Error, match="resumes by itself"):
-        connection.execute(f"SELECT * FROM crawl('{site.url('/')}', state_table := 'crawl_state')")
-    assert site.log == []
+    urls = [site.url("/jobs/1"), site.url("/jobs/2")]
+    asked = "SELECT url FROM crawl({}, state_table := 'crawl_state', timeout := 30)"
+    assert connection.execute(asked.format([urls[0]])).fetchall() == [(urls[0],)]
+    assert connection.execute(asked.format(urls)).fetchall() == [(urls[1],)]
+    assert connection.execute(asked.format(urls)).fetchall() == []
+    assert connection.sql(asked.format(f"'{urls[0]}'")).fetchall() == []
+    assert site.pages() == ["/jobs/1", "/jobs/2"]
+    found = connection.execute("SELECT url, http_status FROM crawl_state ORDER BY url").fetchall()
+    assert found == [(url, 200) for url in urls]
 
 
 @pytest.mark.parametrize("limit", ["", " LIMIT 1"])
@@ -296,3 +320,120 @@ def test_a_column_may_be_called_title(site: Site, connection: SqlConnection) -> 
     assert connection.execute("SELECT title, text, data FROM articles ORDER BY url").fetchall() == expected
     with pytest.raises(BadInput, match="is a column of every page"):
         connection.execute(f"CRAWL (SELECT '{site.url('/jobs/1')}') INTO other EXTRACT (css 'h1' AS error_type)")
+
+
+@pytest.fixture(scope="module")
+def crawled(site: Site, connection: SqlConnection) -> str:
+    """A table with all pages of the site."""
+    paths = ", ".join(f"'{site.url(path)}'" for path in ("/jobs/1", "/state", "/lists"))
+    connection.execute(f"CRAWL (SELECT unnest([{paths}])) INTO crawled WITH (user_agent 'TestBot/1.0')")
+    return "crawled"
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT count(*) FROM crawled WHERE status_code = 200 AND crawled_at = crawl_time", [(3,)]),
+        ("SELECT count(*) FROM crawled c WHERE c.domain LIKE '127.%' ORDER BY max(c.crawled_at)", [(3,)]),
+        (
+            "SELECT jsonld::JSON->>'@type', jsonld::JSON->'JobPosting'->>'title' FROM crawled "
+            "WHERE jsonld IS NOT NULL AND jsonld != ''",
+            [("JobPosting", "Engineer")],
+        ),
+        ("SELECT js->'jobs'->1->>'name' FROM crawled WHERE js IS NOT NULL", [("b",)]),
+        ("SELECT hydration::JSON->'__NEXT_DATA__'->'props'->>'a' FROM crawled WHERE (hydration IS NOT NULL)", [("1",)]),
+        ("WITH found AS (SELECT js AS said FROM crawled) SELECT count(said) FROM found", [(1,)]),
+        ("SELECT opengraph, meta FROM main.crawled WHERE url LIKE '%/lists'", [(None, None)]),
+        (
+            "CREATE TABLE kept AS SELECT status_code FROM crawled; SELECT sum(status_code) FROM kept",
+            [(600,)],
+        ),
+        ("CREATE OR REPLACE VIEW seen AS SELECT status_code FROM crawled; SELECT count(status_code) FROM seen", [(3,)]),
+        ("SELECT 1; SELECT count(status_code) FROM crawled; SELECT max(status_code) FROM crawled", [(200,)]),
+        ("SELECT count(*) FROM (DESCRIBE crawled) WHERE column_name IN ('status_code', 'js')", [(0,)]),
+    ],
+)
+def test_columns_that_only_the_extension_stores(
+    connection: SqlConnection, crawled: str, query: str, expected: list[tuple[object, ...]]
+) -> None:
+    assert connection.execute(query).fetchall() == expected
+    if ";" not in query and "DESCRIBE" not in query:
+        assert connection.sql(query).fetchall() == expected
+    assert connection.execute("SELECT view_name FROM duckdb_views() WHERE temporary AND NOT internal").fetchall() == []
+
+
+def test_in_a_transaction_the_first_error_is_shown(connection: SqlConnection, crawled: str) -> None:
+    """DuckDB ends a transaction at an error; no view can be added after it."""
+    connection.execute("BEGIN")
+    with pytest.raises(duckdb.BinderException, match="status_code"):
+        connection.execute(f"SELECT status_code FROM {crawled}")
+    connection.execute("ROLLBACK")
+    assert connection.execute(f"SELECT count(status_code) FROM {crawled}").fetchall() == [(3,)]
+
+
+def test_such_columns_cannot_be_changed(connection: SqlConnection, crawled: str) -> None:
+    with pytest.raises(duckdb.BinderException, match="status_code"):
+        connection.execute(f"DELETE FROM {crawled} WHERE status_code = 200")
+    with pytest.raises(duckdb.BinderException, match="statuscode"):
+        connection.execute(f"SELECT statuscode FROM {crawled}")
+
+
+def test_the_file_is_released_after_such_columns_were_read(site: Site, tmp_path: Path) -> None:
+    with comity.sql.connect(tmp_path / "a.duckdb", allow_networks=["127.0.0.0/8"], contact="b@example.org") as opened:
+        opened.execute(f"CRAWL (SELECT '{site.url('/jobs/1')}') INTO pages WITH (default_crawl_delay 0)")
+        assert opened.execute("SELECT status_code FROM pages").fetchall() == [(200,)]
+        assert opened.release()
+        assert opened.execute("SELECT status_code FROM pages").fetchall() == [(200,)]
+
+
+def test_pages_of_sitemaps_that_were_read(site: Site, connection: SqlConnection) -> None:
+    connection.execute(f"CRAWL SITES (SELECT '{site.url('')}') INTO of_sitemaps WITH (sitemap_cache_hours 48)")
+    found = connection.execute("SELECT url, hostname, lastmod FROM _crawl_sitemap_cache ORDER BY surt_key").fetchall()
+    assert found == [(site.url(path), "127.0.0.1", None) for path in ("/jobs/1", "/jobs/2")]
+
+
+def test_rows_of_a_query_are_streamed_into_a_table(site: Site, connection: SqlConnection) -> None:
+    stream = f"""STREAM (
+        WITH listed AS (SELECT unnest(htmlpath(html.document, 'a.job-link@href[*]')::VARCHAR[]) AS path
+                        FROM crawl(['{site.url("/jobs")}']) WHERE status = 200)
+        SELECT c.url, c.html.schema['JobPosting']->>'title' AS title
+        FROM listed, LATERAL crawl_url('{site.url("")}' || path) c
+    ) INTO streamed"""
+    assert connection.execute(stream).fetchall() == [(2,)]
+    assert connection.execute("SELECT title FROM streamed ORDER BY url").fetchall() == [("Engineer",), ("Cook",)]
+    connection.execute("CREATE TABLE keyed (id VARCHAR PRIMARY KEY, title VARCHAR, made_at TIMESTAMP DEFAULT now())")
+    for title in ("old", "new"):
+        connection.execute("STREAM (SELECT ? AS title, 'a' AS id) INTO keyed WITH (batch_size 50)", [title])
+    connection.execute("STREAM (SELECT 'b', 'by place', now()) INTO keyed LIMIT 1")
+    found = connection.execute("SELECT id, title, made_at IS NOT NULL FROM keyed ORDER BY id").fetchall()
+    assert found == [("a", "new", True), ("b", "by place", True)]
+
+
+def test_the_target_of_a_merge_is_created(site: Site, connection: SqlConnection) -> None:
+    for word in ("CRAWLING MERGE", "STREAM"):
+        connection.execute(
+            f"{word} INTO made USING (SELECT url, status FROM crawl(['{site.url('/jobs/1')}'])) AS src "
+            "ON (src.url = made.url) WHEN MATCHED THEN UPDATE BY NAME WHEN NOT MATCHED THEN INSERT BY NAME"
+        )
+        assert connection.execute("FROM made").fetchall() == [(site.url("/jobs/1"), 200)]
+
+
+@pytest.mark.parametrize(
+    ("statement", "sentence"),
+    [
+        ("SELECT *\nFROM _crawl_progress_pages", "line 2, column 6: .* comity.runs"),
+        ("SELECT * FROM stream_merge_internal('SELECT 1', 'src')", "line 1, column 15: .* CRAWLING MERGE INTO table"),
+        ("SELECT * FROM discover('https://shop.example/')", "line 1, column 15: .* sitemap"),
+        ("CREATE TABLE x AS\n  CRAWL (SELECT 'https://shop.example/')", "line 2, column 3: CRAWL cannot be used here"),
+        (
+            "SELECT * FROM crawl(['a'], follow_links = true)",
+            "line 1, column 15: .* follow_links; .*follow :=",
+        ),
+        ("SELECT * FROM crawl(['a'], time_out := 5)", "line 1, column 15: .* did you mean timeout?"),
+        ("CRAWL (SELECT 'a')\nINTO t WITH (url_filter '%')", "line 2, column 14: url_filter: .* write WHERE url LIKE"),
+        ("CRAWL (SELECT 'a') INTO t WITH (timeout 5)", "line 1, column 33: timeout: .* did you mean timeout_seconds?"),
+    ],
+)
+def test_what_is_not_there_says_what_to_write_instead(connection: SqlConnection, statement: str, sentence: str) -> None:
+    with pytest.raises(BadInput, match=f"^{sentence}"):
+        connection.execute(statement)

@@ -6,16 +6,19 @@ import gzip
 import time
 from base64 import b64encode
 from collections.abc import Iterator
+from contextlib import closing
 from email.utils import formatdate
 from itertools import count
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+import duckdb
 import pytest
 
 import comity
 from comity.doors.sql import SqlConnection
+from comity.doors.sql.session_settings import SessionSettings
 from comity.model.errors import BadInput, ComityError
 from comity.rules.sql.options import SqlCrawlOptions, read_options
 from comity.run.sql.options import crawl_settings
@@ -175,7 +178,7 @@ def test_robots_can_be_ignored_only_inside_allowed_networks(web: Web, connection
 # Threads
 
 
-def test_threads_are_those_of_duckdb_from_1_to_32(connection: SqlConnection) -> None:
+def test_threads_are_those_of_duckdb_from_1_to_32() -> None:
     assert crawl_settings(SqlCrawlOptions(), (), {"threads": 4})["concurrency"] == 4
     assert crawl_settings(SqlCrawlOptions(), (), {"threads": 64})["concurrency"] == 32
     assert crawl_settings(read_options([("threads", 2)]), ("threads",), {"threads": 8})["concurrency"] == 2
@@ -183,11 +186,13 @@ def test_threads_are_those_of_duckdb_from_1_to_32(connection: SqlConnection) -> 
     for wrong in (0, 33):
         with pytest.raises(BadInput, match="a whole number from 1 to 32"):
             read_options([("threads", wrong)])
-    before = rows(connection, "SELECT current_setting('threads')")[0][0]
-    connection.execute(f"SET threads = {before + 1}")
-    assert connection._duckdb_settings()["threads"] == before + 1
-    connection.execute("RESET threads")
-    assert "threads" not in connection._duckdb_settings()
+    settings = SessionSettings()
+    with closing(duckdb.connect()) as duck:
+        ((before,),) = duck.execute("SELECT current_setting('threads')").fetchall()
+        duck.execute(f"SET threads = {before + 1}")
+        assert settings.of_crawls(duck)["threads"] == before + 1
+        duck.execute("RESET threads")
+        assert "threads" not in settings.of_crawls(duck)
 
 
 @pytest.mark.parametrize("option", ["max_parallel_per_domain 2", "max_total_connections 2", "threads 2"])
@@ -268,6 +273,15 @@ def test_sitemaps_of_robots_nested_and_compressed(web: Web, connection: SqlConne
     table = crawl(connection, site.url("/"))
     found = rows(connection, f"SELECT url FROM {table} ORDER BY url")
     assert [url for (url,) in found] == urls_of(site, "/", "/a", "/b")
+
+
+def test_a_host_without_a_scheme_whose_start_page_the_filter_leaves_out(web: Web, connection: SqlConnection) -> None:
+    site = web.site({"/": page(), "/p/1": page(), "/about": page()})
+    site.routes["/sitemap.xml"] = xml(*(f"<loc>{site.url(path)}</loc>" for path in ("/p/1", "/about")))
+    host = site.url("").partition("://")[2].rstrip("/")
+    table = crawl(connection, host, "timeout_seconds 1", "WHERE url LIKE '%/p/%'")
+    assert rows(connection, f"SELECT url, http_status FROM {table}") == [(site.url("/p/1"), 200)]
+    assert "/" not in {asked.path for asked in site.log}
 
 
 @pytest.mark.parametrize("path", ["/sitemap.xml", "/sitemap_index.xml"])

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from comity.doors.cli.sql import _ShownProgress
+from comity.doors.cli.sql import _KEYWORDS, _completions, _ShownProgress
+from comity.rules.sql.options import OPTIONS
 from comity.run.sql.statement import StatementSummary
 from comity.walk.crawl.progress import Progress
 from tests.doors.command_line import CommandLine
@@ -70,6 +71,37 @@ def test_the_help_names_one_default_of_the_state(comity: CommandLine) -> None:
     answer = comity("sql", "--help")
     assert "beside FILE" in " ".join(answer.out.replace("│", " ").split())
     assert "COMITY_STATE" not in answer.out
+
+
+def test_a_file_may_have_commands_of_the_prompt(comity: CommandLine) -> None:
+    """Scripts for DuckDB's shell have `.timer on`, for example."""
+    Path("script.sql").write_text(
+        ".timer on\n-- a comment;\nCREATE TABLE one (x INTEGER);\nSELECT '\n.tables\n' AS said;\n  .tables\n\n"
+        "SELECT .5 AS n;\n.quit\nSELECT 'not run';"
+    )
+    answer = comity("sql", "shop.duckdb", "--read", "script.sql")
+    assert answer.code == 0
+    assert [line.strip() for line in answer.lines if "──" not in line] == [
+        *("said", ".tables"),
+        *("table_name  rows", "one         0"),
+        *("n", "0.5"),
+    ]
+    assert ".timer is not known" in answer.err
+    Path("script.sql").write_text(".mode markdown\n\nFROM nothing;")
+    assert comity("sql", "shop.duckdb", "--read", "script.sql").err.count("line 3 of script.sql") == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("CRA", ["CRAWL (SELECT", "CRAWLING MERGE INTO"]),
+        ("crawl_d", ["crawl_delay_ms"]),
+        ("stre", ["STREAM (SELECT"]),
+        ("", []),
+    ],
+)
+def test_completion_prefers_the_case_that_was_typed(typed: str, found: list[str]) -> None:
+    assert _completions(typed, [*_KEYWORDS, *OPTIONS]) == found
 
 
 def test_an_error_in_a_file_names_its_line(comity: CommandLine) -> None:

@@ -18,6 +18,7 @@ from comity.model.statement import (
     Statement,
     StatementProblem,
     StopCrawl,
+    StreamStatement,
 )
 from comity.rules.sql.statements import first_lines, is_complete, print_statement, read_script
 
@@ -130,10 +131,36 @@ def test_values_of_options(written: str, value: object) -> None:
         ("CRAWL (SELECT 1) INTO t WHERE WITH (a 1)", "line 1, column 31: expected a condition on url"),
         ("CRAWL (SELECT 1) INTO a.b.c.d", "line 1, column 29: a table has at most a catalog"),
         ("STOP CRAWL INTO t now", "line 1, column 19: nothing may follow the table"),
+        ("STREAM SELECT 1 INTO t", "line 1, column 8: expected a query in parentheses"),
+        ("STREAM (SELECT 1) INTO t WHERE x", "line 1, column 26: nothing may follow the table"),
+        ("STREAM (SELECT 1) INTO t\nWITH (size 5)", "line 2, column 7: size: the only option of STREAM is batch_size"),
+        ("STREAM (SELECT 1) INTO t WITH (batch_size 'x')", "line 1, column 32: batch_size: it takes a whole number"),
     ],
 )
 def test_problems_say_where_and_what_was_expected(text: str, sentence: str) -> None:
     assert problem(text).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("STREAM (SELECT ')' AS a) INTO t", StreamStatement("SELECT ')' AS a", QualifiedName(("t",)))),
+        (
+            "stream (SELECT 1\n) INTO a.b WITH (batch_size 50) LIMIT 7",
+            StreamStatement("SELECT 1", QualifiedName(("a", "b")), 50, 7),
+        ),
+    ],
+)
+def test_rows_of_a_query_into_a_table(text: str, expected: StreamStatement) -> None:
+    assert only(text) == expected
+    assert only(print_statement(expected)) == expected
+
+
+def test_stream_into_using_is_a_merge() -> None:
+    found = only("STREAM INTO jobs USING (SELECT 1 AS id) AS src ON (src.id = jobs.id) WHEN NOT MATCHED THEN INSERT")
+    assert isinstance(found, CrawlingMerge)
+    assert found.merge.startswith("MERGE INTO jobs USING (SELECT 1 AS id) AS src ON")
+    assert (found.target, found.source) == (QualifiedName(("jobs",)), "SELECT 1 AS id")
 
 
 def test_after_a_problem_the_next_statement_is_read() -> None:

@@ -40,7 +40,10 @@ _PROMPT, _GOES_ON = "comity> ", "   ...> "
 _IDLE_S: Final = 0.3  # pasted statements run without a pause
 _COMMANDS: Final = (".read", ".tables", ".help", ".quit")
 _TABLES: Final = "SELECT table_name, estimated_size AS rows FROM duckdb_tables() ORDER BY table_name"
-_KEYWORDS: Final = ("CRAWL (SELECT", "INTO", "EXTRACT (", "WHERE url", "WITH (", "LIMIT", "SELECT", "FROM", "SET")
+_KEYWORDS: Final = (
+    *("CRAWL (SELECT", "INTO", "EXTRACT (", "WHERE url", "WITH (", "LIMIT", "SELECT", "FROM", "SET"),
+    *("CRAWLING MERGE INTO", "STREAM (SELECT", "STOP CRAWL INTO", "crawl(", "crawl_url(", "sitemap(", "read_html("),
+)
 _HELP: Final = """\
 CRAWL (SELECT 'https://example.com/') INTO pages WITH (user_agent 'MyBot/1.0');
 SELECT url, http_status FROM pages;
@@ -120,9 +123,10 @@ def sql(
             on_progress=_shown.show,
         )
         with connection:
-            for each, place in ((text, str(read)), *((each, "") for each in statements or ())):
-                if each:
-                    _run(connection, each, place, as_csv=as_csv, as_json=as_json)
+            if text:
+                _run_script(connection, text, str(read), as_csv=as_csv, as_json=as_json)
+            for each in filter(None, statements or ()):
+                _run(connection, each, as_csv=as_csv, as_json=as_json)
             if not text and not statements:
                 _converse(connection, database)
             if connection.is_in_vain and (text or statements or not sys.stdin.isatty()):
@@ -136,6 +140,31 @@ def _script(read: Path | None) -> str:
         return read.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as problem:
         raise BadInput("read", f"{read} cannot be read: {problem}") from None
+
+
+def _run_script(
+    connection: SqlConnection, text: str, place: str, *, as_csv: bool = False, as_json: bool = False
+) -> None:
+    """Run the statements of a file and print the result of the last one; it may have commands of the prompt."""
+    for part, typed in _parts_of(text):
+        if part.strip():
+            _run(connection, part, place, as_csv=as_csv, as_json=as_json)
+        if typed and not _command(connection, typed, stops=True):
+            return
+
+
+def _parts_of(text: str) -> Iterator[tuple[str, str]]:
+    """Statements up to each line that is a command such as `.tables`, and the command. Lines keep their numbers."""
+    from comity.rules.sql.statements import is_complete
+
+    part: list[str] = []
+    for number, line in enumerate(text.splitlines()):
+        if line.lstrip().startswith(".") and is_complete("\n".join(part)):
+            yield "\n".join(part), line.strip()
+            part = [""] * (number + 1)
+        else:
+            part.append(line)
+    yield "\n".join(part), ""
 
 
 class _ShownProgress:
@@ -242,7 +271,7 @@ def _with_line(problem: Exception, connection: SqlConnection, text: str, place: 
     from comity.store.parts.duckdb_table import one_line
 
     lines, done = first_lines(text), connection.statements_done
-    if not isinstance(problem, duckdb.Error) or len(lines) < 2 or done >= len(lines):
+    if not isinstance(problem, duckdb.Error) or (len(lines) < 2 and not place) or done >= len(lines):
         return problem
     if isinstance(problem, duckdb.ParserException) and not done:
         return problem  # which one is wrong is not known: DuckDB parses a script as a whole, before it runs any
@@ -309,10 +338,10 @@ def _released_when_idle(connection: SqlConnection) -> Iterator[None]:
         timer.join()
 
 
-def _answer(connection: SqlConnection, text: str, place: str = "", *, stops: bool) -> None:
+def _answer(connection: SqlConnection, text: str, place: str = "", *, stops: bool, is_script: bool = False) -> None:
     """Run what was typed; at a prompt, an error or an interruption does not end it."""
     try:
-        _run(connection, text, place)
+        (_run_script if is_script else _run)(connection, text, place)
     except KeyboardInterrupt:
         if stops:
             raise
@@ -345,7 +374,7 @@ def _command(connection: SqlConnection, line: str, *, stops: bool) -> bool:
                     raise
                 note(str(problem))
             else:
-                _answer(connection, text, rest.strip(), stops=stops)
+                _answer(connection, text, rest.strip(), stops=stops, is_script=True)
         case _:
             note(f"{name} is not known; .help lists the commands")
     return True
@@ -364,8 +393,7 @@ def _use_history(database: Path | None) -> Any:
             readline.set_history_length(1000)
 
         def complete(text: str, number: int) -> str | None:
-            known = [*_COMMANDS, *_KEYWORDS, *OPTIONS, *_known_tables]
-            found = [word for word in known if text and word.lower().startswith(text.lower())]
+            found = _completions(text, [*_COMMANDS, *_KEYWORDS, *OPTIONS, *_known_tables])
             return found[number] if number < len(found) else None
 
         readline.set_completer(complete)
@@ -373,6 +401,14 @@ def _use_history(database: Path | None) -> Any:
         readline.parse_and_bind("tab: complete")
         return readline
     return None
+
+
+def _completions(text: str, known: Sequence[str]) -> list[str]:
+    """The words that begin so; in the same case, if there are any: `CRA` means CRAWL and not crawl_delay_ms."""
+    if not text:
+        return []
+    exact = [word for word in known if word.startswith(text)]
+    return exact or [word for word in known if word.lower().startswith(text.lower())]
 
 
 def _note_tables(connection: SqlConnection) -> None:

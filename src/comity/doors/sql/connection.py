@@ -7,11 +7,9 @@ statement that is killed loses nothing that came, and goes on when it is issued 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
-from datetime import timedelta
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -22,8 +20,8 @@ import duckdb
 from xxhash import xxh3_128_hexdigest
 
 from comity.assemble import open_existing_state
-from comity.clock import SystemClock
 from comity.doors.python.options import Place, settings_for
+from comity.doors.sql.admission import Admission
 from comity.doors.sql.calls import arguments_of, calls_of, loads_crawler, replaced, tables_named, with_settings
 from comity.doors.sql.database_file import (
     MEMORY,
@@ -31,73 +29,56 @@ from comity.doors.sql.database_file import (
     DatabaseConnection,
     attach_state_database,
 )
+from comity.doors.sql.extension_names import ExtensionNames
 from comity.doors.sql.functions import add_functions
 from comity.doors.sql.network import (
     NetworkFunctions,
     as_calls_of_macros,
+    crawl_of_query,
+    create_state_table,
     is_in_transaction,
     is_query,
     names_any,
     page_row,
+    with_state_tables,
 )
+from comity.doors.sql.session_secrets import SessionSecrets
+from comity.doors.sql.session_settings import SessionSettings
 from comity.model.errors import BadAddress, BadInput, ComityError
 from comity.model.expression import Coalesce, DataPath, Expression, ExpressionProblem, ExtractColumn, PathRoot
-from comity.model.frontier import FrontierEntry, SeenPage
 from comity.model.statement import (
     CrawlerSetting,
     CrawlingMerge,
     CrawlStatement,
     PlainSql,
+    QualifiedName,
     Statement,
     StatementProblem,
     StopCrawl,
+    StreamStatement,
 )
 from comity.reports.state_tables import NAMES as STATE_TABLES
 from comity.reports.state_tables import write_table
 from comity.rules.expressions.parse import describe, parse_columns
 from comity.rules.expressions.printing import print_columns
-from comity.rules.sql.options import DUCKDB_SETTINGS, SETTINGS, SqlCrawlOptions, read_options, read_setting
-from comity.rules.sql.secrets import (
-    KeptSecret,
-    SecretStatement,
-    check_scope,
-    has_parameters,
-    read_secret_statement,
-    secret_for,
-    secret_headers,
-)
+from comity.rules.sql.options import SqlCrawlOptions, read_options
+from comity.rules.sql.secrets import read_secret_statement
 from comity.rules.sql.seeds import QuerySeed, read_query_seed
 from comity.rules.sql.statements import print_name, print_statement, quoted_name, read_script
-from comity.rules.stale import RefreshTerms, revisit_rank
 from comity.run.remedies import with_remedies
 from comity.run.sql.filling import Filling, OnProgress, fill, stop_crawls
-from comity.run.sql.function_pages import FunctionPages, PageTerms
-from comity.run.sql.options import TIMEOUT_S, check_robots_ignored, crawl_settings
+from comity.run.sql.function_pages import FunctionPages, PageTerms, listed_urls
+from comity.run.sql.options import check_robots_ignored, crawl_settings
 from comity.run.sql.statement import StatementPlan, StatementSummary
-from comity.run.sql.table import COLUMNS, StatementTable
 from comity.store.parts.duckdb_table import quoted
 from comity.store.sitemap_files import SitemapFiles
-from comity.store.sql_table import SqlTable
+from comity.store.sql_table import COLUMNS, ExtractedColumns, SqlTable, extracted_columns
 
 MOST_SEEDS: Final = 10_000_000
-_SECRET_VALUES: Final = ("bearer_token", "extra_http_headers")
 _RELATIONS: Final = ("table", "view", "values", "table_function", "query_df")
-_STALE: Final = RefreshTerms(timedelta(days=1), only_stale=True)
-_SETTING_FIELDS: Final = {
-    "crawler_user_agent": "user_agent",
-    "crawler_default_delay": "delay_s",
-    "crawler_timeout_ms": "timeout_s",
-    "crawler_max_response_bytes": "max_response_bytes",
-    "crawler_respect_robots": "respect_robots",
-    "http_timeout": "http_timeout_s",
-    "http_keep_alive": "keep_alive",
-}
-_DUCKDB_SETTINGS: Final = {
-    "http_proxy": "proxy",
-    "http_proxy_username": "proxy_user",
-    "http_proxy_password": "proxy_password",
-}
-
+_NOT_A_QUERY: Final = (
+    "CRAWL cannot be used here; write CRAWL (SELECT …) INTO table as a statement of its own, or SELECT … FROM crawl(…)"
+)
 _SUMMARY: Final = (
     "SELECT ?::BIGINT AS pages, ?::BIGINT AS errors, ?::BIGINT AS refused, ?::BIGINT AS left_out, "
     "?::BIGINT AS not_addresses, ?::VARCHAR AS ended_by, ?::BIGINT AS hosts_left"
@@ -144,8 +125,8 @@ class SqlConnection(DatabaseConnection):
             self._identity = Path(database).name if state is None else str(self._place)
         self._state = state if state is not None else self._beside.with_name(f"{self._beside.name}.comity.db")
         self._options = options
-        self._settings: dict[str, Any] = {}
-        self._secrets: dict[str, KeptSecret] = {}  # of this database, by name; in memory only
+        self._settings = SessionSettings()
+        self._secrets = SessionSecrets()
         self._on_progress = on_progress
         super().__init__(database, read_only=read_only, config=config)
 
@@ -154,6 +135,7 @@ class SqlConnection(DatabaseConnection):
         self._duck_lock = Lock()  # while a statement crawls, its filter runs on another thread
         self._pages = FunctionPages(self._settings_of_functions)
         self._network = NetworkFunctions(self._pages_of, self._pages.sitemap)
+        self._extension = ExtensionNames(lambda: listed_urls(self._sitemap_files(0)))
         self._has_functions: bool | None = None  # not added yet
         self._summary_row: list[Any] = []
         self._has_unread_summary = False
@@ -175,6 +157,10 @@ class SqlConnection(DatabaseConnection):
         if is_new:
             self._has_functions, self._has_unread_summary = None, False
         return is_new
+
+    def _has_session(self) -> bool:
+        self._extension.withdraw(self._duck)
+        return super()._has_session()
 
     def _add_functions(self) -> bool:
         """Add the functions to the connection, once: most statements call none, and they need numpy."""
@@ -225,7 +211,14 @@ class SqlConnection(DatabaseConnection):
             self._duck.execute(script, parameters)
             return
         for number, statement in enumerate(parsed, 1):
-            self._duck.execute(statement, parameters if number == count else None)
+            own = parameters if number == count else None
+            self._extension.withdraw(self._duck)
+            try:
+                self._duck.execute(statement, own)
+            except (duckdb.CatalogException, duckdb.BinderException) as problem:
+                if not self._supply(statement.query, problem):
+                    raise
+                self._execute_prepared(statement.query, own)
             self.statements_done = number
 
     def sql(self, query: Any, **options: Any) -> Any:
@@ -236,17 +229,16 @@ class SqlConnection(DatabaseConnection):
             self._duck.fetchall()
         statements = self._read(query) if isinstance(query, str) else []
         self._add_functions()  # a relation is run later, and elsewhere
+        self._extension.withdraw(self._duck)
         if not any(map(_is_ours, statements)):
-            return self._duck.sql(query, **options)
+            return self._relation(query, statements, options)
         for statement in statements[:-1]:
             self._run(statement, None)
         last, parameters = statements[-1], options.get("params")
         if isinstance(last, PlainSql) and not names_any(last.text) and read_secret_statement(last.text) is None:
-            return self._duck.sql(self._prepared(last.text), **options)
-        if isinstance(last, PlainSql) and is_query(self._duck, last.text):
-            name = f"comity_result_{uuid4().hex}"  # a relation may be read again, and later
-            self._run(PlainSql(f"CREATE TEMP TABLE {name} AS {last.text}"), parameters)
-            return self._duck.sql(f"FROM temp.{name}")
+            return self._relation(self._prepared(last.text), [last], options)
+        if isinstance(last, PlainSql) and is_query(self._duck, self._prepared(last.text)):
+            return self._stored_relation(last.text, parameters)
         self._run(last, parameters)
         if not isinstance(last, CrawlStatement):
             return None
@@ -255,6 +247,21 @@ class SqlConnection(DatabaseConnection):
         return self._duck.sql(_SUMMARY, params=self._summary_row)
 
     query = sql
+
+    def _relation(self, query: Any, statements: Sequence[Statement], options: dict[str, Any]) -> Any:
+        """The relation of DuckDB's own statements; of one that reads columns of ours, a relation of its result."""
+        try:
+            return self._duck.sql(query, **options)
+        except (duckdb.CatalogException, duckdb.BinderException) as problem:
+            if len(statements) != 1 or not self._supply(query, problem) or not is_query(self._duck, query):
+                raise
+        return self._stored_relation(query, options.get("params"))
+
+    def _stored_relation(self, query: str, parameters: object) -> Any:
+        """The result of a query as a relation, which may be read again, and later."""
+        name = f"comity_result_{uuid4().hex}"
+        self._run(PlainSql(f"CREATE TEMP TABLE {name} AS {query}"), parameters)
+        return self._duck.sql(f"FROM temp.{name}")
 
     def executemany(self, query: Any, parameters: Sequence[object]) -> Self:
         """Run one statement with many sets of parameters."""
@@ -280,7 +287,7 @@ class SqlConnection(DatabaseConnection):
         other._temporary = other._file = None
         other._beside, other._identity, other._state = self._beside, self._identity, self._state
         other._place = self._place
-        other._options, other._settings, other._on_progress = self._options, dict(self._settings), self._on_progress
+        other._options, other._settings, other._on_progress = self._options, self._settings.copy(), self._on_progress
         other._secrets = self._secrets
         other._cursors = self._cursors
         other._adopt(self._duck.cursor())
@@ -303,57 +310,114 @@ class SqlConnection(DatabaseConnection):
         match statement:
             case PlainSql(text):
                 self._execute(text, parameters)
-            case CrawlerSetting(name, value, is_reset):
-                if name in DUCKDB_SETTINGS and self._duckdb_knows(name):
-                    self._duck.execute(print_statement(statement))
-                elif is_reset and name in SETTINGS:
-                    self._settings.pop(_SETTING_FIELDS[name], None)
-                else:
-                    self._settings[_SETTING_FIELDS[name]] = read_setting(name, value)
+            case CrawlerSetting():
+                self._settings.run(self._duck, statement)
             case CrawlStatement():
                 self._crawl(statement, parameters)
-            case CrawlingMerge(merge):
+            case CrawlingMerge(merge, target, source):
+                self._create_missing(target, source, parameters)
                 self._execute(merge, parameters)
+            case StreamStatement():
+                self._stream(statement, parameters)
             case StopCrawl(target):
                 if not stop_crawls(str(self._place), target.parts):
                     raise ComityError(f"no crawl into {print_name(target)} is running in this process")
 
+    def _create_missing(self, target: QualifiedName | None, source: str, parameters: object) -> None:
+        """Create the table that a MERGE names, with the columns of its source, if there is none."""
+        if target is not None and self._columns_of(target) is None:
+            self._execute(f"CREATE TABLE {quoted_name(target)} AS SELECT * FROM ({source}\n) LIMIT 0", parameters)  # noqa: S608  # the user's own query
+
+    def _stream(self, statement: StreamStatement, parameters: object) -> None:
+        """Store the rows of a query in a table, which is created if it is missing; the result is their number."""
+        target = quoted_name(statement.target)
+        query = f"SELECT * FROM ({statement.query}\n)"  # noqa: S608  # the user's own query
+        query += f" LIMIT {statement.limit}" if statement.limit is not None else ""
+        present = self._columns_of(statement.target)
+        if present is None:
+            self._execute(f"CREATE TABLE {target} AS {query}", parameters)
+        else:
+            name = f"comity_result_{uuid4().hex}"
+            self._execute(f"CREATE TEMP TABLE {name} AS {query}", parameters)
+            arriving = self._columns_of(QualifiedName(("temp", name))) or []
+            by_name = " BY NAME" if set(arriving) <= set(present) else ""
+            # Rows whose key the table has replace those that are there, as for CRAWL.
+            for insert in ("INSERT OR REPLACE", "INSERT"):
+                try:
+                    self._duck.execute(f"{insert} INTO {target}{by_name} FROM temp.{name}")
+                except duckdb.BinderException:
+                    if insert == "INSERT":
+                        raise
+                else:
+                    break
+        ((rows,),) = self._duck.fetchall()
+        self._duck.execute("SELECT ?::BIGINT AS rows_inserted", [rows])
+
+    def _columns_of(self, table: QualifiedName) -> list[str] | None:
+        """The columns of a table in lower case; None if there is no such table."""
+        try:
+            described = self._duck.execute(f"DESCRIBE {quoted_name(table)}").fetchall()
+        except duckdb.CatalogException:
+            return None
+        return [row[0].lower() for row in described]
+
     def _execute(self, text: str, parameters: object) -> None:
         """A statement of DuckDB's, which may call functions that request pages, also by way of a view."""
-        secret = read_secret_statement(text)
-        if secret is not None:
-            is_there = secret.keeps_existing and secret.name in self._described_secrets()
-            self._duck.execute(text, parameters)  # DuckDB checks and stores it
-            if secret.values is None:
-                self._secrets.pop(secret.name, None)
-            elif not is_there:
-                self._keep_secret(secret, secret.values, parameters)
+        self._extension.withdraw(self._duck)
+        if self._secrets.run(self._duck, text, parameters):
             return
         if loads_crawler(text):
             self._duck.execute("SELECT NULL WHERE false")  # nothing to do
             return
-        text = self._prepared(text)
-        if names_any(text) and self._add_functions():
-            self._network.run(self._duck, text, parameters)
-            return
+        states: list[str] = []
+
+        def state_table(argument: str) -> str:
+            states.append(create_state_table(self._duck, argument))
+            return states[-1]
+
+        calls = with_state_tables(text, state_table)
+        try:
+            self._execute_prepared(self._prepared(calls), parameters)
+            for state in states:
+                with closing(self._duck.cursor()) as cursor:  # the result is not read yet
+                    self._network.note_pages(cursor, state)
+        except duckdb.ParserException:
+            if (at := crawl_of_query(text)) is None:
+                raise
+            raise BadInput(f"line {at.line}, column {at.column}: {_NOT_A_QUERY}") from None
+
+    def _execute_prepared(self, text: str, parameters: object) -> None:
+        """Run a statement; if DuckDB refuses it for want of a function, a column or a table of ours, add it first."""
         self._network.was_called = False
         try:
-            self._duck.execute(text, parameters)
-        except duckdb.CatalogException:  # of a function that is not added yet, by a view or a macro as well
-            if self._has_functions is not None or not self._add_functions():
+            if names_any(text) and self._add_functions():
+                self._network.run(self._duck, text, parameters)
+            else:
+                self._duck.execute(text, parameters)
+        except (duckdb.CatalogException, duckdb.BinderException) as problem:
+            if not self._supply(text, problem):
                 raise
-            self._execute(text, parameters)
+            self._execute_prepared(text, parameters)
         except duckdb.Error:
-            if not self._network.was_called:
+            if not self._network.was_called or names_any(text):
                 raise
             self._network.run(self._duck, text, parameters)
+
+    def _supply(self, text: str, problem: duckdb.Error) -> bool:
+        """Add what a statement lacks that this connection can have; each thing once."""
+        try:
+            if self._has_functions is None and isinstance(problem, duckdb.CatalogException) and self._add_functions():
+                return True  # a view or a macro may call them
+            return self._add_functions() and self._extension.supply(self._duck, text, problem)
+        except duckdb.TransactionException:  # a transaction of the user's, which the problem has ended
+            return False
 
     def _prepared(self, text: str) -> str:
         """A statement as DuckDB can read it, with the tables of the state that it names."""
         for name in tables_named(text, STATE_DATABASE, STATE_TABLES):
             self._show_state(name)
         if calls_of(text, "CURRENT_SETTING"):  # a transaction that failed accepts ROLLBACK and nothing else
-            text = with_settings(text, self._shown_settings())
+            text = with_settings(text, self._settings.shown(self._duck))
         return as_calls_of_macros(replaced(text, "READ_HTML", self._table_of))
 
     def _show_state(self, name: str) -> None:
@@ -371,24 +435,6 @@ class SqlConnection(DatabaseConnection):
             types = "false" if rows else "true"  # without rows there is nothing to infer them from
             reads = f"read_csv({quoted(path)}, header = true, sample_size = -1, all_varchar = {types})"
             cursor.execute(f"CREATE OR REPLACE TABLE {STATE_DATABASE}.main.{name} AS SELECT * FROM {reads}")  # noqa: S608
-
-    def _shown_settings(self) -> dict[str, Any]:
-        """Our own settings with their values, as `current_setting` shows them."""
-        chosen = self._settings
-        timeout_s = chosen.get("timeout_s", TIMEOUT_S)
-        return {
-            "crawler_user_agent": chosen.get("user_agent"),
-            "crawler_default_delay": chosen.get("delay_s", SqlCrawlOptions().default_crawl_delay),
-            "crawler_timeout_ms": round(timeout_s * 1000),
-            "crawler_max_response_bytes": chosen.get("max_response_bytes", SqlCrawlOptions().max_response_bytes),
-            "crawler_respect_robots": chosen.get("respect_robots", True),
-            **(
-                {}
-                if self._duckdb_knows("http_timeout")
-                else {"http_timeout": round(chosen.get("http_timeout_s", TIMEOUT_S))}
-            ),
-            **({} if self._duckdb_knows("http_keep_alive") else {"http_keep_alive": chosen.get("keep_alive", True)}),
-        }
 
     def _table_of(self, arguments: str) -> str:
         """A table of a page, as a temporary table whose types DuckDB infers; gives its name."""
@@ -419,7 +465,7 @@ class SqlConnection(DatabaseConnection):
         """What `SET crawler_respect_robots` says holds where the call does not say otherwise."""
         if terms.respects_robots is not None:
             return terms
-        return terms._replace(respects_robots=self._settings.get("respect_robots", True))
+        return terms._replace(respects_robots=self._settings.respects_robots)
 
     def _settings_of_functions(self, name: str, terms: PageTerms, seeds: Sequence[QuerySeed]) -> Any:
         options = SqlCrawlOptions(user_agent=terms.user_agent, timeout_seconds=terms.timeout_s)
@@ -429,40 +475,6 @@ class SqlConnection(DatabaseConnection):
             named.append("default_crawl_delay")
         return self._settings_of(options, named, name, seeds)
 
-    def _keep_secret(self, secret: SecretStatement, values: Mapping[str, str], parameters: object) -> None:
-        """Remember the values of a secret, which DuckDB does not show; they stay in memory."""
-        # All that have parameters: those of the statement are passed on as they are.
-        asked = {key: said for key, said in values.items() if key in _SECRET_VALUES or has_parameters(said)}
-        kept: dict[str, Any] = {}
-        if asked:
-            with closing(self._duck.cursor()) as cursor:
-                (row,) = cursor.execute(f"SELECT {', '.join(asked.values())}", parameters).fetchall()
-            kept = {key: value for key, value in zip(asked, row, strict=True) if key in _SECRET_VALUES}
-        self._secrets[secret.name] = KeptSecret(kept, self._described_secrets().get(secret.name, ("", ()))[0])
-
-    def _described_secrets(self) -> dict[str, tuple[str, Sequence[str]]]:
-        """How DuckDB describes the HTTP secrets that it has, and their scopes, by their names."""
-        asked = "SELECT lower(name), secret_string, scope FROM duckdb_secrets() WHERE type = 'http'"
-        return {name: (described, scopes) for name, described, scopes in self._duck.execute(asked).fetchall()}
-
-    def _headers_for(self, seeds: Sequence[QuerySeed]) -> tuple[str, ...]:
-        """Headers of secrets for the origins of the query: no other host gets any of them, whatever leads there."""
-        described = self._described_secrets()
-        scopes = {name: listed for name, (_description, listed) in described.items()}
-        for name, listed in scopes.items():
-            check_scope(name, [scope for scope in listed if any(seed.address.url.startswith(scope) for seed in seeds)])
-        found: list[str] = []
-        for origin in dict.fromkeys(seed.address.origin for seed in seeds) if scopes else ():
-            chosen = secret_for(origin, scopes)
-            if chosen is None:
-                continue
-            kept = self._secrets.get(chosen)
-            # A rollback, for example, brings back a secret with another scope.
-            if kept is None or kept.description != described[chosen][0]:
-                raise BadInput(f"the secret {chosen}", "its values are not known here; create it again in this session")
-            found += [f"{origin}: {key}: {value}" for key, value in secret_headers(chosen, kept.values)]
-        return tuple(found)
-
     def _crawl(self, statement: CrawlStatement, parameters: object) -> None:
         """Crawl, and fill the table; the result is one row about it."""
         if is_in_transaction(self._duck):
@@ -470,15 +482,17 @@ class SqlConnection(DatabaseConnection):
                 "CRAWL cannot run inside a transaction, because its rows are stored while it crawls; "
                 "run it before BEGIN or after COMMIT"
             )
-        options = read_options(statement.options)
+        self._extension.withdraw(self._duck)
+        options = _options_of(statement)
         columns = self._columns(statement.extract, reads_js=options.extract_js)
-        table = StatementTable(self._duck, quoted_name(statement.target), columns, print_name(statement.target))
+        table = SqlTable(self._duck, quoted_name(statement.target), columns.of_table, print_name(statement.target))
         seeds, unreadable = self._seeds(statement, parameters)
-        where = self._filter_of(statement.where)
+        where = self._prepared(statement.where) if statement.where is not None else None
+        admission = Admission(self._duck, self._duck_lock, table, where, options, [seed.address.url for seed in seeds])
         name = self._name_of(statement, seeds)
         named = [option for option, _value in statement.options]
-        settings = self._settings_of(options, named, name, seeds, print_columns(table.columns_of_parts))
-        ignores_robots = not (options.respect_robots_txt and self._settings.get("respect_robots", True))
+        settings = self._settings_of(options, named, name, seeds, print_columns(columns.of_parts))
+        ignores_robots = not (options.respect_robots_txt and self._settings.respects_robots)
         if ignores_robots:
             check_robots_ignored("respect_robots_txt", seeds, settings.allow_networks)
         table.prepare()
@@ -486,26 +500,24 @@ class SqlConnection(DatabaseConnection):
             settings=settings,
             name=name,
             seeds=seeds if statement.limit != 0 else (),
-            admits=self._admission(where, options, table),
+            admits=admission.admits,
+            only_for_links=admission.only_for_links,
             database=str(self._place),
             target=statement.target.parts,
-            validators=self._validators(table) if options.update_stale else None,
+            validators=admission.validators if options.update_stale else None,
             batch_size=options.batch_size,
             kept_sitemaps=self._kept_sitemaps(options, named),
             ignores_own_robots=ignores_robots,
             most_pages=min((most for most in (statement.limit, options.max_crawl_pages) if most), default=0),
             lists_refused=options.log_skipped,
         )
-        self.summary = summary = fill(plan, Filling(table, self._duck_lock, self._on_progress))
-        self._summary_row = [
-            summary.pages,
-            summary.errors,
-            summary.refused,
-            summary.left_out,
-            unreadable,
-            summary.ended_by,
-            summary.left,
-        ]
+        try:
+            self.summary = summary = fill(plan, Filling(table, self._duck_lock, self._on_progress))
+        finally:  # otherwise the file cannot be closed before the garbage is collected, which takes long after a crawl
+            table.detach()
+            admission.detach()
+        counted = [summary.pages, summary.errors, summary.refused, summary.left_out, unreadable]
+        self._summary_row = [*counted, summary.ended_by, summary.left]
         self._duck.execute(_SUMMARY, self._summary_row)
         self._has_unread_summary = True
         self.is_in_vain = self.is_in_vain or summary.brought_nothing
@@ -516,8 +528,10 @@ class SqlConnection(DatabaseConnection):
         """Sitemaps that earlier statements read. Where they decide what is stale, only if the statement says so."""
         if options.update_stale and "sitemap_cache_hours" not in named:
             return None
-        folder = self._beside.with_name(f"{self._beside.name}.comity.sitemaps")
-        return SitemapFiles(folder, options.sitemap_cache_hours * 3600)
+        return self._sitemap_files(options.sitemap_cache_hours * 3600)
+
+    def _sitemap_files(self, fresh_s: float) -> SitemapFiles:
+        return SitemapFiles(self._beside.with_name(f"{self._beside.name}.comity.sitemaps"), fresh_s)
 
     def _name_of(self, statement: CrawlStatement, seeds: Sequence[QuerySeed]) -> str:
         """What tells a statement from others of its state: its database, its words and its URLs."""
@@ -525,15 +539,15 @@ class SqlConnection(DatabaseConnection):
         urls = sorted(seed.address.url for seed in seeds)
         return _digest(f"{self._identity}\n{place}\n{print_statement(statement)}\n{urls}")
 
-    def _columns(self, extract: str | None, *, reads_js: bool) -> tuple[ExtractColumn, ...]:
+    def _columns(self, extract: str | None, *, reads_js: bool) -> ExtractedColumns:
         if extract is None:
-            return ()
+            return ExtractedColumns([], [])
         found = parse_columns(extract, COLUMNS)
         if isinstance(found, ExpressionProblem):
             raise BadInput("EXTRACT", describe(extract, found))
         if not reads_js and (column := next(filter(_reads_scripts, found), None)) is not None:
             raise BadInput("EXTRACT", f"the column {column.name} reads js.…, but extract_js is false")
-        return found
+        return extracted_columns(found)
 
     def _seeds(self, statement: CrawlStatement, parameters: object) -> tuple[tuple[QuerySeed, ...], int]:
         """What the query names, each once; and how many of its rows are not URLs."""
@@ -561,56 +575,6 @@ class SqlConnection(DatabaseConnection):
             warnings.warn(f"{unreadable:,} {are_not}: {', '.join(shown)}", stacklevel=5)
         return tuple(found.values()), unreadable
 
-    def _filter_of(self, where: str | None) -> str | None:
-        """A filter as DuckDB can read it; one that it cannot is refused before anything is requested."""
-        if where is None:
-            return None
-        where = self._prepared(where)
-        try:
-            self._duck.execute(_filtered(where), [[], []])
-        except duckdb.Error as problem:
-            raise BadInput("WHERE", f"{str(problem).splitlines()[0]}; a filter may name the column url") from None
-        return where
-
-    def _admission(
-        self, where: str | None, options: SqlCrawlOptions, table: SqlTable
-    ) -> Callable[[Sequence[FrontierEntry]], Sequence[bool]]:
-        """Which URLs are visited: those that the filter admits, and that the table lacks or has an old row of.
-
-        The filter runs on the user's own connection, which alone has its temporary tables, macros and search path.
-        """
-
-        def admits(entries: Sequence[FrontierEntry]) -> Sequence[bool]:
-            if where is None and not table.had_pages:
-                return [True] * len(entries)
-            urls = [entry.url for entry in entries]
-            wanted = set(range(len(urls)))
-            with self._duck_lock:
-                if where is not None:
-                    wanted = set(self._admitted(where, urls))
-                known = table.known([urls[place] for place in wanted]) if wanted else {}
-            return [
-                place in wanted
-                and (urls[place] not in known or (options.update_stale and _is_stale(entry, known[urls[place]])))
-                for place, entry in enumerate(entries)
-            ]
-
-        return admits
-
-    def _validators(self, table: SqlTable) -> Callable[[Sequence[str]], dict[str, tuple[str | None, str | None]]]:
-        def validators(urls: Sequence[str]) -> dict[str, tuple[str | None, str | None]]:
-            with self._duck_lock:
-                return table.validators(urls)
-
-        return validators
-
-    def _admitted(self, where: str, urls: Sequence[str]) -> Iterator[int]:
-        try:
-            found = self._duck.execute(_filtered(where), [urls, urls]).fetchall()
-        except duckdb.Error as problem:
-            raise BadInput("WHERE", f"the filter failed: {str(problem).splitlines()[0]}") from None
-        return (place for (place,) in found)
-
     @with_remedies()
     def _settings_of(
         self,
@@ -620,41 +584,24 @@ class SqlConnection(DatabaseConnection):
         seeds: Sequence[QuerySeed],
         extract: str = "",
     ) -> Any:
-        chosen = crawl_settings(options, named, {**self._duckdb_settings(), **self._settings})
+        chosen = crawl_settings(options, named, self._settings.of_crawls(self._duck))
         spool = self._beside.with_name(f"{self._beside.name}.comity.pages") / name
-        headers = self._headers_for(seeds)
+        headers = self._secrets.headers_for(self._duck, seeds)
         most_bytes = chosen.pop("max_response_bytes")  # may be less than a crawl needs for whole pages
         settings = settings_for(
             self._state, pages=str(spool), extract=extract, headers=headers, **chosen, **self._options
         )
         return settings.model_copy(update={"max_response_bytes": most_bytes})
 
-    def _duckdb_settings(self) -> dict[str, Any]:
-        """What DuckDB's own settings say about crawls; `threads` counts once it is not DuckDB's default."""
-        found: dict[str, Any] = {}
-        for name, field in _DUCKDB_SETTINGS.items():
-            with suppress(duckdb.Error):
-                ((value,),) = self._duck.execute("SELECT current_setting(?)", [name]).fetchall()
-                if value:
-                    found[field] = value if field != "proxy" or "://" in value else f"http://{value}"
-        for name in DUCKDB_SETTINGS:
-            if self._duckdb_knows(name):
-                ((value,),) = self._duck.execute("SELECT current_setting(?)", [name]).fetchall()
-                found[_SETTING_FIELDS[name]] = value
-        ((threads,),) = self._duck.execute("SELECT current_setting('threads')").fetchall()
-        if threads != _default_threads():
-            found["threads"] = threads
-        return found
 
-    def _duckdb_knows(self, name: str) -> bool:
-        return bool(self._duck.execute("SELECT 1 FROM duckdb_settings() WHERE name = ?", [name]).fetchall())
-
-
-@cache
-def _default_threads() -> int:
-    with closing(duckdb.connect(MEMORY)) as apart:
-        ((threads,),) = apart.execute("SELECT current_setting('threads')").fetchall()
-    return int(threads)
+def _options_of(statement: CrawlStatement) -> SqlCrawlOptions:
+    """The options of a statement; `BadInput` says where one is that is not known or does not fit."""
+    for option, at in zip(statement.options, statement.option_places, strict=False):
+        try:
+            read_options([option])
+        except BadInput as problem:
+            raise BadInput(f"line {at.line}, column {at.column}: {problem}") from None
+    return read_options(statement.options)
 
 
 def _is_ours(statement: Statement) -> bool:
@@ -670,18 +617,6 @@ def _is_ours(statement: Statement) -> bool:
         or calls_of(text, "CURRENT_SETTING")
         or read_secret_statement(text) is not None
     )
-
-
-def _filtered(where: str) -> str:
-    """The places of the URLs that a filter admits."""
-    numbered = "SELECT unnest(?::VARCHAR[]) AS url, unnest(range(len(?::VARCHAR[]))) AS place"
-    return f"SELECT place FROM ({numbered}) WHERE ({where}\n)"  # noqa: S608  # the user's own filter
-
-
-def _is_stale(entry: FrontierEntry, crawled_at: float) -> bool:
-    """Whether a page is visited again: by what its sitemap says, or by its age."""
-    seen = SeenPage(crawled_at, is_gone=False)
-    return revisit_rank(entry.hints, seen, SystemClock().now(), _STALE) is not None
 
 
 def _reads_scripts(column: ExtractColumn) -> bool:

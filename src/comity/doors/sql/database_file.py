@@ -131,7 +131,7 @@ class DatabaseConnection:
                     return False
             except duckdb.Error:  # a transaction that failed, for example
                 return False
-            self._duck = _without_database().cursor()  # closes the file, if no other connection has it open
+            self._duck = without_database().cursor()  # closes the file, if no other connection has it open
             self._is_released = True
             return True
 
@@ -213,6 +213,6 @@ def attach_state_database(cursor: Any) -> bool:
 
 
 @cache
-def _without_database() -> Any:
-    """What serves the results of connections that have released their files."""
+def without_database() -> Any:
+    """A database in memory, one for the process; it serves the results of connections that released their files."""
     return duckdb.connect(MEMORY)

@@ -12,8 +12,8 @@ from typing import Any, Final
 import duckdb
 
 from comity.doors.sql.network import NetworkFunctions
+from comity.doors.sql.page_values import extracted_values, page_value
 from comity.extract.html_functions import (
-    extracted,
     page_info,
     select_attribute,
     select_element,
@@ -42,7 +42,8 @@ def add_functions(connection: Any, network: NetworkFunctions | None = None) -> b
         ("comity_attribute", select_attribute, [text] * 3, text),
         ("comity_text", select_text, [text] * 3, text),
         ("comity_value", value_at, [text] * 2, text),
-        ("comity_extracted", extracted, [text, f"{text}[]"], text),
+        ("comity_extracted", extracted_values, [text, f"{text}[]"], text),
+        ("comity_page_value", page_value, [text] * 2, text),
         ("comity_page_info", page_info, [text] * 2, text),
     ):
         with suppress(duckdb.CatalogException):  # another connection of this process to the same database added them

@@ -7,20 +7,23 @@ do it, and so on until a run finds every page known.
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count, pairwise
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import duckdb
 
-from comity.doors.sql.calls import arguments_of, replaced
-from comity.extract.html_functions import as_json, embedded_state, linked, page_info, variables
-from comity.model.errors import ComityError
-from comity.rules.sql.tokens import tokens
+from comity.doors.sql.calls import Call, arguments_of, calls_of, replaced
+from comity.doors.sql.page_values import html_struct
+from comity.extract.html_functions import linked
+from comity.model.errors import BadInput, ComityError
+from comity.model.statement import TextPosition
+from comity.rules.sql.tokens import position, tokens
+from comity.rules.suggestions import nearest
 from comity.run.sql.function_pages import PageTerms
 
-NAMES: Final = ("CRAWL", "CRAWL_URL", "CRAWL_STREAM", "SITEMAP")
+NAMES: Final = ("CRAWL", "CRAWL_URL", "CRAWL_URLS", "CRAWL_STREAM", "SITEMAP")
 _FOLLOWING: Final = "CRAWL_FOLLOWING"  # `crawl` with the argument `follow`
 MOST_ROUNDS: Final = 10  # lateral joins that feed each other, and links that are followed
 MOST_PAGES: Final = 100_000
@@ -54,13 +57,17 @@ _LIST: Final = (
     "'[\"VARCHAR\"]')"
 )
 _TERM_TYPES: Final = ["DOUBLE", "VARCHAR", "DOUBLE", "BOOLEAN"]
-_TERMS: Final = "timeout, user_agent, delay, respect_robots"
-_NAMED_TERMS: Final = "timeout := NULL, user_agent := NULL, respect_robots := NULL, extract := NULL"
+_TERMS: Final = "timeout, user_agent, coalesce(delay, 1000 * crawl_delay), respect_robots"
+_NAMED_TERMS: Final = (
+    "delay := NULL, crawl_delay := NULL, timeout := NULL, user_agent := NULL, respect_robots := NULL, extract := NULL"
+)
 # Arguments that only make the crawler extension faster are accepted, and not needed.
 _UNNEEDED: Final = "workers := NULL, batch_size := NULL, cache := NULL, cache_ttl := NULL"
-_MOST_RESULTS: Final = f"max_results := {MOST_PAGES}, state_table := NULL, delay := NULL, {_UNNEEDED}, {_NAMED_TERMS}"
-_NO_STATE: Final = "crawl() has no state_table; CRAWL (SELECT …) INTO table resumes by itself"
-_FIRST: Final = f"CASE WHEN state_table IS NOT NULL THEN error('{_NO_STATE}') ELSE"
+_MOST_RESULTS: Final = f"max_results := {MOST_PAGES}, state_table := NULL, {_UNNEEDED}, {_NAMED_TERMS}"
+_STATE_COLUMNS: Final = (
+    "url VARCHAR PRIMARY KEY, http_status INTEGER, extracted JSON, crawled_at TIMESTAMP DEFAULT current_timestamp, "
+    "etag VARCHAR, last_modified VARCHAR"
+)
 _URLS: Final = f"(SELECT each_url FROM (SELECT unnest({_LIST}) AS each_url) WHERE each_url IS NOT NULL"  # noqa: S608
 _SELECTED: Final = "SELECT page.*, comity_extracted(page.body, extract) AS extract FROM"
 _STREAMED: Final = (
@@ -68,15 +75,23 @@ _STREAMED: Final = (
     'strlen(page.body) AS content_length, to_json(page.html."schema")::VARCHAR AS jsonld, '
     "page.html.opengraph::VARCHAR AS opengraph, page.html.meta::VARCHAR AS meta FROM"
 )
+_OF_URLS: Final = (
+    "wanted, user_agent := NULL, default_crawl_delay := NULL, min_crawl_delay := NULL, max_crawl_delay := NULL, "
+    "timeout_seconds := NULL, respect_robots_txt := NULL, log_skipped := NULL"
+)
 # Only projections stand above the requests: DuckDB moves a LIMIT below them, and then fewer pages are requested.
 # The functions of Python belong to one connection by their names, the macros because they are temporary.
 _MACROS: Final = (
-    f"crawl_url(wanted, max_results := NULL, delay := NULL, {_UNNEEDED}, {_NAMED_TERMS}) AS TABLE {_SELECTED} "
+    f"crawl_url(wanted, max_results := NULL, {_UNNEEDED}, {_NAMED_TERMS}) AS TABLE {_SELECTED} "
     f"(SELECT comity_page(wanted, {_TERMS}) AS page WHERE wanted IS NOT NULL)",
     f"crawl(wanted, {_MOST_RESULTS}, max_depth := NULL) AS TABLE {_SELECTED} "  # noqa: S608
-    f"(SELECT comity_page({_FIRST} each_url END, {_TERMS}) AS page FROM {_URLS} LIMIT max_results))",
+    f"(SELECT comity_page(each_url, {_TERMS}) AS page FROM {_URLS} LIMIT max_results))",
     f"crawl_following(wanted, {_MOST_RESULTS}, max_depth := 1, follow := NULL) AS TABLE {_SELECTED} "
-    f"(SELECT unnest(comity_linked({_FIRST} {_LIST} END, follow, max_depth, max_results, {_TERMS})) AS page)",
+    f"(SELECT unnest(comity_linked({_LIST}, follow, max_depth, max_results, {_TERMS})) AS page)",
+    f"crawl_urls({_OF_URLS}) AS TABLE SELECT page.url, regexp_extract(page.url, '^\\w+://([^/?#]+)', 1) AS domain, "  # noqa: S608
+    "page.status AS http_status, page.body, page.content_type, page.elapsed_ms, page.crawl_time AS crawled_at, "
+    "page.error FROM (SELECT comity_page(each_url, timeout_seconds, user_agent, "
+    f"1000 * greatest(default_crawl_delay, min_crawl_delay), respect_robots_txt) AS page FROM {_URLS}))",
     "crawl_stream(wanted, user_agent := NULL, crawl_delay := NULL, timeout := NULL, respect_robots_txt := NULL) "  # noqa: S608
     f"AS TABLE {_STREAMED} (SELECT comity_page(each_url, timeout, user_agent, 1000 * crawl_delay, respect_robots_txt) "
     f"AS page FROM {_URLS}))",
@@ -84,6 +99,25 @@ _MACROS: Final = (
     "max_depth := NULL) AS TABLE SELECT listed.* FROM (SELECT unnest(comity_sitemap(wanted, timeout, user_agent, "
     "recursive AND coalesce(max_depth > 0, true))) AS listed) WHERE filter IS NULL OR listed.url LIKE filter",
 )
+_OF_PAGES: Final = tuple(name for name in NAMES if name != "SITEMAP")
+_QUERY_WORDS: Final = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
+_ARGUMENT: Final = re.compile(r"(\w+) := ")
+_ARGUMENTS: Final = {
+    name: {
+        key
+        for macro in _MACROS
+        if macro.startswith((f"{name.lower()}(", f"{name.lower()}_following("))
+        for key in _ARGUMENT.findall(macro.partition(" AS TABLE ")[0])
+    }
+    for name in NAMES
+}
+"""The named arguments of each function."""
+_INSTEAD: Final = {
+    "follow_links": "to follow links, name them by a selector: follow := 'a', max_depth := 2",
+    "url_pattern": "choose rows by WHERE url LIKE '…'",
+    "skip_cached": "CRAWL (SELECT …) INTO table requests only what the table lacks",
+    "conditional": "CRAWL (SELECT …) INTO table WITH (update_stale true) requests pages conditionally",
+}
 _OWN: Final = ("comity_page", "comity_linked", "comity_sitemap")
 _NUMBERS: Final = count(1)  # DuckDB shares functions between all connections of a process to one database
 _READING: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
@@ -125,17 +159,79 @@ def is_query(connection: Any, text: str) -> bool:
 
 
 def as_calls_of_macros(text: str) -> str:
-    """A statement with its calls as DuckDB reads those of macros: it takes `name = value` only for functions."""
+    """A statement with its calls as DuckDB reads those of macros: it takes `name = value` only for functions.
+
+    `BadInput` says where a call has an argument that is not known.
+    """
+    for name in NAMES:
+        for call in calls_of(text, name):
+            _check_arguments(text, name, call)
     for name in NAMES:
         text = replaced(text, name, lambda arguments, name=name: _call_of_macro(name, arguments))  # type: ignore[misc]
     return text
 
 
+def with_state_tables(text: str, prepare: Callable[[str], str]) -> str:
+    """A statement whose calls of `crawl` with a `state_table` leave out the URLs that the table has.
+
+    `prepare` creates the table that an argument names, if it is missing, and gives its name.
+    """
+
+    def without_known(arguments: str) -> str | None:
+        by_position, by_name = arguments_of(arguments)
+        said = by_name.pop("state_table", "NULL")
+        if said.upper() in ("NULL", "''") or not by_position:
+            return None
+        listed = _LIST.replace("wanted", f"({by_position[0]})")
+        new = (
+            f"(SELECT list(each_url) FROM (SELECT unnest({listed}) AS each_url) "  # noqa: S608
+            f"WHERE each_url NOT IN (SELECT url FROM {prepare(said)}))"
+        )
+        named = (f"{key} := {value}" for key, value in by_name.items())
+        return f"crawl({', '.join([new, *by_position[1:], *named])})"
+
+    return replaced(text, "CRAWL", without_known)
+
+
+def create_state_table(connection: Any, argument: str) -> str:
+    """Create the table of a `state_table` argument, if it is missing; gives its quoted name."""
+    ((name,),) = connection.execute(f"SELECT ({argument})::VARCHAR").fetchall()  # the user's own argument
+    if not name:
+        raise BadInput("state_table", "it takes the name of a table")
+    quoted = '"' + str(name).replace('"', '""') + '"'
+    connection.execute(f"CREATE TABLE IF NOT EXISTS {quoted} ({_STATE_COLUMNS})")
+    return quoted
+
+
+def crawl_of_query(text: str) -> TextPosition | None:
+    """Where a statement has CRAWL with a query inside; a call of the function has one in parentheses of its own."""
+    found = (call for name in _OF_PAGES for call in calls_of(text, name) if _is_query(call.arguments))
+    return next((position(text, call.start) for call in found), None)
+
+
+def _is_query(arguments: str) -> bool:
+    return next((piece.is_word(*_QUERY_WORDS) for piece in tokens(arguments)), False)
+
+
+def _check_arguments(text: str, name: str, call: Call) -> None:
+    if _is_query(call.arguments):
+        return
+    for key in arguments_of(call.arguments)[1]:
+        if key not in _ARGUMENTS[name]:
+            meant = nearest(key, _ARGUMENTS[name])
+            remedy = _INSTEAD.get(key) or (f"did you mean {meant}?" if meant else "")
+            remedy = remedy or f"it takes {', '.join(sorted(_ARGUMENTS[name]))}"
+            at = position(text, call.start)
+            raise BadInput(f"line {at.line}, column {at.column}: {name.lower()}() has no argument {key}; {remedy}")
+
+
 def _call_of_macro(name: str, arguments: str) -> str | None:
+    if name in _OF_PAGES and _is_query(arguments):
+        return f"{name.lower()}((SELECT list(named_url) FROM ({arguments}\n) AS queried(named_url)))"  # noqa: S608  # the user's own query
     by_position, by_name = arguments_of(arguments)
     if not by_name:
         return None
-    follows = name == "CRAWL" and by_name.get("follow", "NULL").upper() != "NULL"
+    follows = name == "CRAWL" and by_name.get("follow", "NULL").upper() not in ("NULL", "''")
     if not follows:
         by_name.pop("follow", None)
     all_arguments = [*by_position, *(f"{key} := {value}" for key, value in by_name.items())]
@@ -200,6 +296,16 @@ class NetworkFunctions:
         else:
             raise ComityError(f"the statement asks for more pages after {MOST_ROUNDS} rounds of requests")
         connection.execute(text, parameters)
+
+    def note_pages(self, connection: Any, table: str) -> None:
+        """Note the pages that the last statement requested in a state table."""
+        rows = [row for row in self._pages.values() if row["status"] > 0]
+        columns = [[row[name] for row in rows] for name in ("url", "status", "etag", "last_modified")]
+        connection.execute(
+            f"INSERT OR IGNORE INTO {table} (url, http_status, etag, last_modified) "
+            "SELECT unnest(?::VARCHAR[]), unnest(?::INTEGER[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
+            columns,
+        )
 
     def _try(self, connection: Any, text: str, parameters: object, *, rolls_back: bool) -> None:
         """Run a statement to learn what it asks for; one that fails because it lacks pages is tried again."""
@@ -302,36 +408,6 @@ def page_row(url: str, stored: Mapping[str, Any] | None) -> Row:
         why = {"status": -1, "status_code": -1, "error": _NOT_ASKED, "error_type": "not_requested"}
         return nothing | why | {"url": url, "depth": 1}
     row = {name: stored["http_status" if name == "status" else name] for name in _COLUMNS}
-    html = _html(stored["body"], stored["final_url"] or stored["url"])
+    html = html_struct(stored["body"], stored["final_url"] or stored["url"])
     again = {"response_time_ms": stored["elapsed_ms"], "status_code": stored["http_status"]}
     return row | {"html": html, **again, "depth": 1}
-
-
-def _html(body: str | None, url: str) -> Row | None:
-    if not body:
-        return None
-    from comity.extract.fetched_page import FetchedPage
-    from comity.extract.structured_items import types_of
-
-    page = FetchedPage(url, url, 200, "text/html; charset=utf-8", body.encode("utf-8", "replace"), "utf-8", None)
-    info = json.loads(page_info(body, url) or "{}")
-    schema: dict[str, str] = {}
-    for node in (*page.jsonld, *page.microdata):
-        for kind in types_of(node):
-            schema.setdefault(kind, as_json(node))
-    readable = info.get("readability", {})
-    full = {f"og:{name}": value for name, value in page.opengraph.items()}  # found by either name
-    return {
-        "document": body,
-        "readability": {
-            "title": readable.get("title"),
-            "excerpt": readable.get("excerpt"),
-            "text_content": page.text,
-            "content": page.markdown,
-        },
-        "schema": schema,
-        "opengraph": as_json(page.opengraph | full) if full else None,
-        "meta": as_json(page.meta) if page.meta else None,
-        "js": as_json(found) if (found := variables(body)) else None,
-        "hydration": {name: as_json(value) for name, value in embedded_state(body).items()},
-    }

@@ -53,7 +53,7 @@ from comity.frontier.store import (
     PlacedUrl,
     Validators,
 )
-from comity.model.frontier import FrontierEntry, QueuedUrl
+from comity.model.frontier import FrontierEntry, HostHome, QueuedUrl
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -83,7 +83,7 @@ class RedisFrontier:
 
     has_own_server = True
     is_selective = False
-    homes: Mapping[str, str] = MappingProxyType({})
+    homes: Mapping[str, HostHome] = MappingProxyType({})
     validators: Validators | None = None
 
     def __init__(self, database: Database, url: str, clock: Clock, terms: RedisTerms | None = None) -> None:

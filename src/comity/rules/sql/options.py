@@ -67,9 +67,7 @@ def read_options(options: Iterable[tuple[str, OptionValue]]) -> SqlCrawlOptions:
     for name, value in options:
         rule = OPTIONS.get(name)
         if rule is None:
-            meant = nearest(name, OPTIONS)
-            remedy = f"; did you mean {meant}?" if meant is not None else f"; the options are {', '.join(OPTIONS)}"
-            raise BadInput(name, f"the option is not known{remedy}")
+            raise BadInput(name, f"the option is not known; {_remedy(name)}")
         target = rule.field or name
         if target in used:
             raise BadInput(name, f"the option means the same as {used[target]}; use one of them")
@@ -83,6 +81,15 @@ def read_options(options: Iterable[tuple[str, OptionValue]]) -> SqlCrawlOptions:
     if chosen.min_crawl_delay > chosen.max_crawl_delay:
         raise BadInput("min_crawl_delay", "the least delay is longer than max_crawl_delay")
     return chosen
+
+
+def _remedy(name: str) -> str:
+    """What to write instead of an option that there is not."""
+    if name in _INSTEAD:
+        return _INSTEAD[name]
+    begun = next((option for option in OPTIONS if option.startswith(name)), None)
+    meant = nearest(name, OPTIONS) or begun
+    return f"did you mean {meant}?" if meant is not None else f"the options are {', '.join(OPTIONS)}"
 
 
 def read_setting(name: str, value: OptionValue) -> Any:
@@ -209,6 +216,11 @@ OPTIONS: Final[dict[str, OptionRule]] = {
     "log_skipped": _boolean("store a row for each URL that was not requested, with the reason"),
 }
 """Every option, with the other spellings that users of the extension know."""
+
+_INSTEAD: Final = {
+    "url_filter": "write WHERE url LIKE '…' after the table",
+    "num_threads": "did you mean threads?",
+}
 
 _SETTINGS: Final[dict[str, OptionRule]] = {
     "crawler_user_agent": OPTIONS["user_agent"],

@@ -21,6 +21,7 @@ from comity.model.statement import (
     Statement,
     StatementProblem,
     StopCrawl,
+    StreamStatement,
 )
 from comity.rules.sql.tokens import Token, TokenKind, name_value, position, string_value, tokens
 from comity.rules.suggestions import nearest
@@ -74,7 +75,7 @@ def is_complete(text: str) -> bool:
     return last is None or last.is_symbol(";")
 
 
-def print_statement(statement: CrawlStatement | CrawlingMerge | StopCrawl | CrawlerSetting) -> str:
+def print_statement(statement: CrawlStatement | CrawlingMerge | StreamStatement | StopCrawl | CrawlerSetting) -> str:
     """A statement as text; reading it gives the same statement again."""
     match statement:
         case CrawlerSetting(name, value, is_reset):
@@ -83,6 +84,10 @@ def print_statement(statement: CrawlStatement | CrawlingMerge | StopCrawl | Craw
             return f"CRAWLING {merge}"
         case StopCrawl(target):
             return f"STOP CRAWL INTO {print_name(target)}"
+        case StreamStatement(query, target, batch_size, limit):
+            options = f" WITH (batch_size {batch_size})" if batch_size is not None else ""
+            limited = f" LIMIT {limit}" if limit is not None else ""
+            return f"STREAM ({query}\n) INTO {print_name(target)}{options}{limited}"
         case CrawlStatement():
             return "\n".join(_printed_clauses(statement))
 
@@ -151,6 +156,8 @@ def _reader_of(pieces: Sequence[Token]) -> Callable[[_Reader], Statement] | None
         return _Reader.crawl
     if first.is_word("CRAWLING") and second.is_word("MERGE"):
         return _Reader.merge
+    if first.is_word("STREAM"):
+        return _Reader.stream_merge if second.is_word("INTO") else _Reader.stream
     if first.is_word("STOP") and second.is_word("CRAWL"):
         return _Reader.stop
     if first.is_word("SET", "RESET"):
@@ -171,13 +178,14 @@ class _Reader:
     def crawl(self) -> CrawlStatement:
         """`CRAWL (query) INTO name [EXTRACT (…)] [WHERE …] [WITH (…)] [LIMIT n]`; the clauses come in any order."""
         self._take_word("CRAWL")
-        if self._next_is_word("SITES"):  # an older form of the language; it means the same
+        if self._next_is_word("SITES", "CONCURRENTLY"):  # older forms of the language; they mean the same
             self._at += 1
         query = self._enclosed("a query in parentheses: CRAWL (SELECT …) INTO table")
         self._take_word("INTO")
         target = self._name()
         extract, where, limit = None, None, None
         options: tuple[tuple[str, OptionValue], ...] = ()
+        places: tuple[int, ...] = ()
         seen: set[str] = set()
         while (token := self._peek()) is not None:
             clause = token.text.upper()
@@ -192,28 +200,79 @@ class _Reader:
             elif clause == "WHERE":
                 where = self._filter()
             elif clause == "WITH":
-                options = self._options()
+                options, places = self._options()
             else:
                 limit = self._limit()
-        return CrawlStatement(query, target, extract, where, options, limit)
+        at = tuple(position(self._text, place) for place in places)
+        return CrawlStatement(query, target, extract, where, options, limit, at)
 
-    def merge(self) -> CrawlingMerge:
+    def stream(self) -> StreamStatement:
+        """`STREAM (query) INTO name [WITH (batch_size n)] [LIMIT n]`, a form of the crawler extension's."""
+        self._at = 1
+        query = self._enclosed("a query in parentheses: STREAM (SELECT …) INTO table")
+        self._take_word("INTO")
+        target = self._name()
+        batch_size, limit = None, None
+        if self._next_is_word("WITH"):
+            self._at += 1
+            batch_size = self._batch_size()
+        if self._next_is_word("LIMIT"):
+            self._at += 1
+            limit = self._limit()
+        self._expect_end("the table, WITH (batch_size …) and LIMIT")
+        return StreamStatement(query, target, batch_size, limit)
+
+    def _batch_size(self) -> int | None:
+        options, places = self._options()
+        for (name, value), at in zip(options, places, strict=True):
+            if name != "batch_size" or isinstance(value, bool) or not isinstance(value, int):
+                takes = "it takes a whole number" if name == "batch_size" else "the only option of STREAM is batch_size"
+                raise _Wrong(f"{name}: {takes}", at)
+            return value
+        return None
+
+    def stream_merge(self) -> CrawlingMerge:
+        """`STREAM INTO … USING …`, an older form of CRAWLING MERGE."""
+        return self.merge("MERGE ")
+
+    def merge(self, prefix: str = "") -> CrawlingMerge:
         """`CRAWLING MERGE INTO … USING (query) … [LIMIT n]`: DuckDB reads the rest. The limit is one of the query."""
-        first, last = self._pieces[1], self._pieces[-1]
+        begin, last = self._pieces[1], self._pieces[-1]
+        whole = prefix + self._text[begin.start : last.end]
+        target, source = self._merged()
         if len(self._pieces) < 4 or not self._pieces[-2].is_word("LIMIT") or last.kind is not TokenKind.NUMBER:
-            return CrawlingMerge(self._text[first.start : last.end])
+            return CrawlingMerge(whole, target, source)
         self._at = len(self._pieces) - 1
         limit = self._limit()
-        self._at = next((at for at, piece in enumerate(self._pieces) if piece.is_word("USING")), len(self._pieces)) + 1
+        self._go_behind_using()
         start, end, name = self._source()
-        source = self._text[start.start : end.end]
-        query = source[1:-1].strip() if start.is_symbol("(") else f"FROM {source}"
         # A table that is named without an alias keeps its name.
         alias = f" AS {name.text}" if name is not None and self._next_is_word("ON") else ""
-        limited = f"(SELECT * FROM ({query}\n) LIMIT {limit}\n){alias}"  # noqa: S608  # the user's own query
-        return CrawlingMerge(
-            f"{self._text[first.start : start.start]}{limited}{self._text[end.end : self._pieces[-3].end]}"
-        )
+        limited = f"(SELECT * FROM ({self._query_of(start, end)}\n) LIMIT {limit}\n){alias}"  # noqa: S608  # the user's own query
+        head, tail = self._text[begin.start : start.start], self._text[end.end : self._pieces[-3].end]
+        return CrawlingMerge(f"{prefix}{head}{limited}{tail}", target, source)
+
+    def _go_behind_using(self) -> None:
+        self._at = next((at for at, piece in enumerate(self._pieces) if piece.is_word("USING")), len(self._pieces)) + 1
+
+    def _query_of(self, start: Token, end: Token) -> str:
+        source = self._text[start.start : end.end]
+        return source[1:-1].strip() if start.is_symbol("(") else f"FROM {source}"
+
+    def _merged(self) -> tuple[QualifiedName | None, str]:
+        """The target and the source; what is wrong with them, DuckDB says better."""
+        before, self._at = self._at, 0
+        try:
+            while not self._take("INTO").is_word("INTO"):
+                pass
+            target = self._name()
+            self._go_behind_using()
+            start, end, _name = self._source()
+            return target, self._query_of(start, end)
+        except _Wrong:
+            return None, ""
+        finally:
+            self._at = before
 
     def _source(self) -> tuple[Token, Token, Token | None]:
         """The first and the last token of what follows USING: a query, a call or a table; and the name of these."""
@@ -333,16 +392,17 @@ class _Reader:
             self._fail(f"LIMIT needs a whole number, not {_quoted(token)}", token)
         return int(token.text.replace("_", ""))
 
-    def _options(self) -> tuple[tuple[str, OptionValue], ...]:
-        """`(name value, name = value, …)`."""
+    def _options(self) -> tuple[tuple[tuple[str, OptionValue], ...], tuple[int, ...]]:
+        """`(name value, name = value, …)`, and where the names are."""
         opening = self._take("options in parentheses: WITH (user_agent 'MyBot/1.0')")
         if not opening.is_symbol("("):
             self._fail("expected options in parentheses: WITH (user_agent 'MyBot/1.0')", opening)
         found: dict[str, OptionValue] = {}
+        places: list[int] = []
         while True:
             token = self._take("the name of an option")
             if token.is_symbol(")"):
-                return tuple(found.items())
+                return tuple(found.items()), tuple(places)
             if token.kind not in (TokenKind.WORD, TokenKind.QUOTED_NAME):
                 self._fail(f"expected the name of an option, not {_quoted(token)}", token)
             self._check_closed(token)
@@ -354,10 +414,11 @@ class _Reader:
             following = self._peek()
             if following is not None and (following.is_symbol("=") or following.is_symbol(":=")):
                 self._at += 1
+            places.append(token.start)
             found[name] = self._value(name, 0)
             token = self._take("a comma or the closing parenthesis")
             if token.is_symbol(")"):
-                return tuple(found.items())
+                return tuple(found.items()), tuple(places)
             if not token.is_symbol(","):
                 self._fail(f"expected a comma or a closing parenthesis after {name}, not {_quoted(token)}", token)
 
@@ -408,9 +469,9 @@ class _Reader:
     def _peek(self) -> Token | None:
         return self._pieces[self._at] if self._at < len(self._pieces) else None
 
-    def _next_is_word(self, word: str) -> bool:
+    def _next_is_word(self, *words: str) -> bool:
         token = self._peek()
-        return token is not None and token.is_word(word)
+        return token is not None and token.is_word(*words)
 
     def _take(self, what: str) -> Token:
         token = self._peek()

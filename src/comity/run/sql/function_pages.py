@@ -7,27 +7,33 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import duckdb
 
 from comity.extract.html_functions import list_table, variable_table
 from comity.extract.html_tables import read_table
+from comity.extract.sitemap.read import iter_entries
 from comity.model.errors import BadAddress, BadInput, ComityError
 from comity.model.frontier import FrontierEntry
 from comity.model.sitemap import PageHints
 from comity.rules.sql.seeds import QuerySeed, SeedKind, read_query_seed
+from comity.rules.surt import surt_key
 from comity.run.sql.filling import Filling, fill
 from comity.run.sql.options import check_robots_ignored
 from comity.run.sql.statement import StatementPlan
 from comity.settings import Settings
+from comity.store.sitemap_files import SitemapFiles
 from comity.store.sql_table import SqlTable
 
 Row = dict[str, Any]
+MOST_LISTED: Final = 1_000_000
 _VARIABLE: Final = re.compile(r"\s*(?:[\w.#-]+@)?js=")
 
 
@@ -120,6 +126,22 @@ class FunctionPages:
                 writer.writerow(table.names)
                 writer.writerows(table.rows)
             yield path
+
+
+def listed_urls(files: SitemapFiles) -> Iterator[tuple[Any, ...]]:
+    """The URLs of kept sitemaps, each once, with what they say of it and when they were requested."""
+    found: set[str] = set()
+    for file in files.all():
+        asked_at = datetime.fromtimestamp(file.asked_at, UTC)
+        for chunk in iter_entries(file.body, content_type=file.content_type):
+            for loc, lastmod, changefreq, priority, *_more in chunk.entries:
+                if loc in found:
+                    continue
+                if len(found) >= MOST_LISTED:
+                    return
+                found.add(loc)
+                host = urlsplit(loc).hostname or ""
+                yield host, surt_key(loc), loc, lastmod, str(changefreq) if changefreq else None, priority, asked_at
 
 
 def _variable_of(css: str) -> str | None:

@@ -16,10 +16,11 @@ from typing import Any, Final
 
 from comity.assemble import State
 from comity.frontier.store import Validators
-from comity.model.frontier import FrontierEntry
+from comity.model.frontier import FrontierEntry, HostHome
 from comity.model.outcome import Fetched, NotModified, Outcome
 from comity.model.run import EndReason
 from comity.rules.canonical import web_address
+from comity.rules.responses import without_tls
 from comity.rules.sql.seeds import QuerySeed, SeedKind
 from comity.rules.surt import surt_key
 from comity.run.visit_list_thread import WAIT_FOR_HOSTS_S, VisitListThread, hosts_held_elsewhere
@@ -95,6 +96,8 @@ class StatementPlan:
     """Sitemaps that earlier statements of the database read."""
     ignores_own_robots: bool = False
     """Whether robots.txt is ignored at addresses in the allowed networks."""
+    only_for_links: frozenset[str] = frozenset()
+    """URLs of the query that its filter leaves out: they are requested for their links, and not stored."""
 
 
 @dataclass(slots=True)
@@ -146,6 +149,7 @@ class StatementRun(VisitListThread):
         self._may_close = Event()
         self._opened: list[VisitList] = []
         self._visited: list[VisitList] = []  # lists of which nothing is left to do
+        self._only_for_links = 0  # pages that came and are not stored
         self._elapsed_ms: dict[str, int] = {}  # of pages whose parts are not in the table yet
         self._unchanged: dict[str, float] = {}  # pages that answered 304, and when they were requested
         self._dead: dict[str, str] = {}  # hosts that could not be reached, and why
@@ -211,6 +215,7 @@ class StatementRun(VisitListThread):
             self._elapsed_ms.clear()
         for outcome in outcomes:
             if isinstance(outcome, Fetched):
+                self._only_for_links += outcome.entry.url in self._plan.only_for_links and outcome.answer.status < 400
                 self._elapsed_ms[outcome.entry.url] = round(outcome.answer.elapsed_s * 1000)
             elif isinstance(outcome, NotModified):
                 self._unchanged[outcome.entry.url] = outcome.answer.at
@@ -259,13 +264,18 @@ class StatementRun(VisitListThread):
             wanted = [seed.address for seed in seeds if seed.kind is not SeedKind.SITEMAP]
             add_visits(database, visits, wanted, is_guessed=guessed.__contains__)
             plan_sitemaps(database, visits, (seed.address for seed in seeds if seed.kind is SeedKind.SITEMAP))
-        before = pages_so_far(database, visits) if visits.is_resumed else 0
-        self.summary.pages += before
+        if visits.is_resumed:  # the URLs of the query came first
+            self.summary.pages += max(0, pages_so_far(database, visits) - len(self._plan.only_for_links))
         hosts = set(hosts_to_visit(database, visits))
         if kind == "sites":  # a sitemap may name pages where nothing is queued yet
-            visits.frontier.homes = {seed.address.host: seed.address.url for seed in seeds}
+            visits.frontier.homes = {
+                seed.address.host: HostHome(seed.address.url, is_scheme_guessed=not seed.names_scheme) for seed in seeds
+            }
             hosts.update(visits.frontier.homes)
         left = await self._crawl_until_done(state, visits, hosts)
+        if kind == "sites" and (plain := self._sites_without_tls(seeds, left)):
+            visits.frontier.homes = plain
+            left |= await self._crawl_until_done(state, visits, set(plain))
         files = [seed.address for seed in seeds if seed.kind is SeedKind.SITEMAP]
         if files and not left and not self._is_stopping.is_set() and not self._is_full():
             add_visits(database, visits, sitemaps_not_read(database, visits, files))
@@ -285,6 +295,24 @@ class StatementRun(VisitListThread):
         else:
             self.summary.left += len(left)
 
+    def _sites_without_tls(self, seeds: Sequence[QuerySeed], left: Collection[str]) -> dict[str, HostHome]:
+        """Sites that https did not reach, although the query names no scheme: their start pages by http.
+
+        A start page that is to be visited is tried by http with its visit. One that the filter leaves out is not, and
+        the sitemaps of its host would never be found.
+        """
+        if self._is_stopping.is_set() or self._is_full():
+            return {}
+        guessed = (seed.address for seed in seeds if not seed.names_scheme)
+        plain = {
+            each.host: HostHome(without_tls(each.url) or each.url)
+            for each in guessed
+            if each.host in self._dead and each.host not in left
+        }
+        for host in plain:
+            del self._dead[host]
+        return plain
+
     async def _crawl_until_done(self, state: State, visits: VisitList, hosts: set[str]) -> set[str]:
         """Crawl hosts, including those that other processes hold now; returns the hosts that are left."""
         if self._is_full():  # a killed process reached the limit: only what it left is saved
@@ -299,6 +327,9 @@ class StatementRun(VisitListThread):
             left = set(hosts_to_visit(state.database, visits)) | hosts_held_elsewhere(summary)
             if self._is_stopping.is_set() or self._is_full() or not left:
                 break
+            if self._only_for_links and summary.code == EndReason.PAGE_LIMIT:  # they counted for it
+                hosts = left
+                continue
             held = hosts_held_elsewhere(summary, left)
             if not held or not await self._wait_for_any(state, held, gives_up_at):
                 break
@@ -309,6 +340,7 @@ class StatementRun(VisitListThread):
 
     async def _crawl_once(self, state: State, visits: VisitList, hosts: set[str]) -> RunSummary:
         most = self._plan.most_pages
+        self._only_for_links = 0
         settings = state.settings
         if most:
             settings = settings.model_copy(update={"max_pages": max(1, most - self.summary.pages)})  # 0: no limit
@@ -320,7 +352,8 @@ class StatementRun(VisitListThread):
             visits=visits,
             ignores_own_robots=self._plan.ignores_own_robots,
         )
-        self.summary.pages += summary.pages
+        self.summary.pages += summary.pages - self._only_for_links
+        self.summary.left_out += self._only_for_links
         self.summary.errors += summary.errors
         for line in summary.hosts:
             if line.code in _UNREACHABLE:

@@ -230,9 +230,12 @@ class HostOpener:
             first = rows[0].url if rows else reads.any_url(host.lease.host_id)
             if first is None and host.sitemaps:  # a list may begin with a sitemap
                 first = host.sitemaps[0].url
-            if first is None:
-                first = self._frontier.homes.get(host.lease.host)
+            home = self._frontier.homes.get(host.lease.host) if first is None else None
+            if home is not None:
+                first = home.url
             host.home = web_address(first).origin if first is not None else None
+            if home is not None and home.is_scheme_guessed and host.home is not None:
+                host.guessed.add(host.home)
         most = self._links_remembered
         knows_all = keys is not None and not self._frontier.is_selective
         host.work = HostQueue(

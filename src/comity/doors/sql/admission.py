@@ -1,0 +1,92 @@
+"""Which URLs a CRAWL statement visits: those that its filter admits, and that its table lacks or has an old row of.
+
+The filter runs on the user's own connection, which alone has its temporary tables, macros and search path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from threading import Lock
+from typing import Any, Final
+
+import duckdb
+
+from comity.clock import SystemClock
+from comity.model.errors import BadInput
+from comity.model.frontier import FrontierEntry, SeenPage
+from comity.rules.sql.options import SqlCrawlOptions
+from comity.rules.stale import RefreshTerms, revisit_rank
+from comity.store.sql_table import SqlTable
+
+_STALE: Final = RefreshTerms(timedelta(days=1), only_stale=True)
+
+
+class Admission:
+    """The filter and the table of one statement. A filter that DuckDB cannot read is refused at once.
+
+    Where links are followed from the URLs of the query, those that the filter leaves out are requested, but not stored.
+    """
+
+    def __init__(
+        self, duck: Any, lock: Lock, table: SqlTable, where: str | None, options: SqlCrawlOptions, urls: Sequence[str]
+    ) -> None:
+        self._duck = duck
+        self._lock = lock  # the statement's thread writes rows by the same connection
+        self._table = table
+        self._where = where
+        self._update_stale = options.update_stale
+        if where is not None:
+            try:
+                duck.execute(_filtered(where), [[], []])
+            except duckdb.Error as problem:
+                raise BadInput("WHERE", f"{str(problem).splitlines()[0]}; a filter may name the column url") from None
+        left_out = set(urls) if where is not None and options.follow_links else set()
+        if where is not None and left_out:
+            left_out.difference_update([urls[place] for place in self._admitted(where, urls)])
+        self.only_for_links = frozenset(left_out)
+
+    def admits(self, entries: Sequence[FrontierEntry]) -> Sequence[bool]:
+        """Which of some URLs are visited."""
+        if self._where is None and not self._table.had_pages:
+            return [True] * len(entries)
+        urls = [entry.url for entry in entries]
+        wanted = set(range(len(urls)))
+        with self._lock:
+            if self._where is not None:
+                wanted = set(self._admitted(self._where, urls))
+                wanted |= {place for place in wanted ^ set(range(len(urls))) if urls[place] in self.only_for_links}
+            known = self._table.known([urls[place] for place in wanted]) if wanted else {}
+        return [
+            place in wanted
+            and (urls[place] not in known or (self._update_stale and _is_stale(entry, known[urls[place]])))
+            for place, entry in enumerate(entries)
+        ]
+
+    def validators(self, urls: Sequence[str]) -> dict[str, tuple[str | None, str | None]]:
+        """The ETag and Last-Modified that the table has of URLs."""
+        with self._lock:
+            return self._table.validators(urls)
+
+    def detach(self) -> None:
+        """Give up the connection."""
+        self._duck = None
+
+    def _admitted(self, where: str, urls: Sequence[str]) -> Iterator[int]:
+        try:
+            found = self._duck.execute(_filtered(where), [urls, urls]).fetchall()
+        except duckdb.Error as problem:
+            raise BadInput("WHERE", f"the filter failed: {str(problem).splitlines()[0]}") from None
+        return (place for (place,) in found)
+
+
+def _filtered(where: str) -> str:
+    """The places of the URLs that a filter admits."""
+    numbered = "SELECT unnest(?::VARCHAR[]) AS url, unnest(range(len(?::VARCHAR[]))) AS place"
+    return f"SELECT place FROM ({numbered}) WHERE ({where}\n)"  # noqa: S608  # the user's own filter
+
+
+def _is_stale(entry: FrontierEntry, crawled_at: float) -> bool:
+    """Whether a page is visited again: by what its sitemap says, or by its age."""
+    seen = SeenPage(crawled_at, is_gone=False)
+    return revisit_rank(entry.hints, seen, SystemClock().now(), _STALE) is not None
