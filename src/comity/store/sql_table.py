@@ -5,7 +5,7 @@ It uses the caller's connection, because only one process can open a DuckDB file
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from operator import itemgetter
@@ -206,16 +206,8 @@ class SqlTable:
         )
         return dict(self._connection.execute(statement, [list(urls)]).fetchall())
 
-    def load(
-        self,
-        part: Path,
-        elapsed_ms: Callable[[Sequence[str]], Mapping[str, int]],
-        left_out: Collection[str] = (),
-    ) -> int:
-        """Upsert the pages of a part, a row group at a time; gives how many rows. Repeating it changes nothing.
-
-        Pages of `left_out` are not stored; their errors are.
-        """
+    def load(self, part: Path, elapsed_ms: Callable[[Sequence[str]], Mapping[str, int]]) -> int:
+        """Upsert the pages of a part, a row group at a time; gives how many rows. Repeating it changes nothing."""
         connection = self._connection
         groups = connection.execute(_GROUPS, [str(part)]).fetchall()
         named = [(name, name) for name in _COLUMNS if name in NAMES]
@@ -232,13 +224,10 @@ class SqlTable:
             found = connection.execute(f"SELECT part.file_row_number, part.url, part.error FROM {source}").fetchall()  # noqa: S608
             found.sort(key=itemgetter(0))
             took = elapsed_ms([url for _row, url, _error in found])
-            values: dict[str, Any] = {
+            values = {
                 "times": [took.get(url) for _row, url, _error in found],
                 "kinds": [error_type(error) if error is not None else None for _row, _url, error in found],
             }
-            if left_out:
-                values["left_out"] = list(left_out)
-                source += " AND (part.error IS NOT NULL OR part.url NOT IN (SELECT unnest($left_out::VARCHAR[])))"
             place = f"part.file_row_number - {first} + 1"
             self._load_group(
                 f"SELECT {read}, ($times::BIGINT[])[{place}] AS elapsed_ms, "  # noqa: S608

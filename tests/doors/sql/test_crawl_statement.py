@@ -77,36 +77,6 @@ def test_a_filter_decides_before_anything_is_asked_for(web: Web, connection: Sql
     assert rows(connection, "SELECT count(*) FROM pages") == [(9,)]
 
 
-@pytest.mark.parametrize("limit", [None, 1, 2])
-def test_links_are_followed_from_a_page_that_the_filter_leaves_out(
-    web: Web, connection: SqlConnection, limit: int | None
-) -> None:
-    """It is requested, since its links are wanted, and not stored; nor does it count for the limit."""
-    links = {path: page() for path in ("/p/1", "/p/2", "/p/3", "/about")}
-    site = web.site({"/news": page(*links), **links})
-    statement = f"CRAWL (SELECT '{site.url('/news')}') INTO pages WHERE url LIKE '%/p/%' {WITH}, follow_links true)"
-    connection.execute(statement + (f" LIMIT {limit}" if limit is not None else ""))
-    stored = 3 if limit is None else limit
-    assert rows(connection, "SELECT count(*) FROM pages WHERE url LIKE '%/p/_' AND http_status = 200") == [(stored,)]
-    assert rows(connection, "SELECT count(*) FROM pages") == [(stored,)]
-    assert connection.summary is not None
-    assert (connection.summary.pages, connection.summary.left_out) == (stored, 2)
-    assert "/about" not in site.pages()
-    connection.execute("DROP TABLE pages")
-    site.routes["/news"] = Answer(404)
-    connection.execute(statement)
-    assert rows(connection, "SELECT url, error FROM pages") == [(site.url("/news"), "http_404")]
-
-
-def test_a_filter_holds_for_the_urls_of_the_query_where_no_links_are_followed(
-    web: Web, connection: SqlConnection
-) -> None:
-    site = web.site({"/a": page(), "/p/1": page()})
-    listed = f"'{site.url('/a')}', '{site.url('/p/1')}'"
-    connection.execute(f"CRAWL (SELECT unnest([{listed}])) INTO pages WHERE url LIKE '%/p/%' {WITH})")
-    assert site.pages() == ["/p/1"]
-
-
 def test_a_limit_counts_pages(web: Web, connection: SqlConnection) -> None:
     site = web.site(tree(13))
     connection.execute(f"CRAWL (SELECT '{site.url('/')}') INTO pages {WITH}, follow_links true) LIMIT 4")

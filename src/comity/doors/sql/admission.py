@@ -15,7 +15,6 @@ import duckdb
 from comity.clock import SystemClock
 from comity.model.errors import BadInput
 from comity.model.frontier import FrontierEntry, SeenPage
-from comity.rules.sql.options import SqlCrawlOptions
 from comity.rules.stale import RefreshTerms, revisit_rank
 from comity.store.sql_table import SqlTable
 
@@ -23,28 +22,19 @@ _STALE: Final = RefreshTerms(timedelta(days=1), only_stale=True)
 
 
 class Admission:
-    """The filter and the table of one statement. A filter that DuckDB cannot read is refused at once.
+    """The filter and the table of one statement. A filter that DuckDB cannot read is refused at once."""
 
-    Where links are followed from the URLs of the query, those that the filter leaves out are requested, but not stored.
-    """
-
-    def __init__(
-        self, duck: Any, lock: Lock, table: SqlTable, where: str | None, options: SqlCrawlOptions, urls: Sequence[str]
-    ) -> None:
+    def __init__(self, duck: Any, lock: Lock, table: SqlTable, where: str | None, *, update_stale: bool) -> None:
         self._duck = duck
         self._lock = lock  # the statement's thread writes rows by the same connection
         self._table = table
         self._where = where
-        self._update_stale = options.update_stale
+        self._update_stale = update_stale
         if where is not None:
             try:
                 duck.execute(_filtered(where), [[], []])
             except duckdb.Error as problem:
                 raise BadInput("WHERE", f"{str(problem).splitlines()[0]}; a filter may name the column url") from None
-        left_out = set(urls) if where is not None and options.follow_links else set()
-        if where is not None and left_out:
-            left_out.difference_update([urls[place] for place in self._admitted(where, urls)])
-        self.only_for_links = frozenset(left_out)
 
     def admits(self, entries: Sequence[FrontierEntry]) -> Sequence[bool]:
         """Which of some URLs are visited."""
@@ -55,7 +45,6 @@ class Admission:
         with self._lock:
             if self._where is not None:
                 wanted = set(self._admitted(self._where, urls))
-                wanted |= {place for place in wanted ^ set(range(len(urls))) if urls[place] in self.only_for_links}
             known = self._table.known([urls[place] for place in wanted]) if wanted else {}
         return [
             place in wanted

@@ -488,7 +488,7 @@ class SqlConnection(DatabaseConnection):
         table = SqlTable(self._duck, quoted_name(statement.target), columns.of_table, print_name(statement.target))
         seeds, unreadable = self._seeds(statement, parameters)
         where = self._prepared(statement.where) if statement.where is not None else None
-        admission = Admission(self._duck, self._duck_lock, table, where, options, [seed.address.url for seed in seeds])
+        admission = Admission(self._duck, self._duck_lock, table, where, update_stale=options.update_stale)
         name = self._name_of(statement, seeds)
         named = [option for option, _value in statement.options]
         settings = self._settings_of(options, named, name, seeds, print_columns(columns.of_parts))
@@ -501,7 +501,6 @@ class SqlConnection(DatabaseConnection):
             name=name,
             seeds=seeds if statement.limit != 0 else (),
             admits=admission.admits,
-            only_for_links=admission.only_for_links,
             database=str(self._place),
             target=statement.target.parts,
             validators=admission.validators if options.update_stale else None,

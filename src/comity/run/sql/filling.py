@@ -115,7 +115,7 @@ def _follow(run: StatementRun, filling: Filling, ctrl_c: CtrlC) -> None:
 def _load(run: StatementRun, table: SqlTable, lock: Lock) -> None:
     for part in run.finished_parts():
         with lock:
-            table.load(part, run.elapsed_ms, run.plan.only_for_links)
+            table.load(part, run.elapsed_ms)
         run.forget_part(part)
     if unchanged := run.take_unchanged():
         with lock:

@@ -149,7 +149,6 @@ class StatementRun(VisitListThread):
         self._may_close = Event()
         self._opened: list[VisitList] = []
         self._visited: list[VisitList] = []  # lists of which nothing is left to do
-        self._only_for_links = 0  # pages that came and are not stored
         self._elapsed_ms: dict[str, int] = {}  # of pages whose parts are not in the table yet
         self._unchanged: dict[str, float] = {}  # pages that answered 304, and when they were requested
         self._dead: dict[str, str] = {}  # hosts that could not be reached, and why
@@ -215,7 +214,6 @@ class StatementRun(VisitListThread):
             self._elapsed_ms.clear()
         for outcome in outcomes:
             if isinstance(outcome, Fetched):
-                self._only_for_links += outcome.entry.url in self._plan.only_for_links and outcome.answer.status < 400
                 self._elapsed_ms[outcome.entry.url] = round(outcome.answer.elapsed_s * 1000)
             elif isinstance(outcome, NotModified):
                 self._unchanged[outcome.entry.url] = outcome.answer.at
@@ -264,8 +262,8 @@ class StatementRun(VisitListThread):
             wanted = [seed.address for seed in seeds if seed.kind is not SeedKind.SITEMAP]
             add_visits(database, visits, wanted, is_guessed=guessed.__contains__)
             plan_sitemaps(database, visits, (seed.address for seed in seeds if seed.kind is SeedKind.SITEMAP))
-        if visits.is_resumed:  # the URLs of the query came first
-            self.summary.pages += max(0, pages_so_far(database, visits) - len(self._plan.only_for_links))
+        before = pages_so_far(database, visits) if visits.is_resumed else 0
+        self.summary.pages += before
         hosts = set(hosts_to_visit(database, visits))
         if kind == "sites":  # a sitemap may name pages where nothing is queued yet
             visits.frontier.homes = {
@@ -327,9 +325,6 @@ class StatementRun(VisitListThread):
             left = set(hosts_to_visit(state.database, visits)) | hosts_held_elsewhere(summary)
             if self._is_stopping.is_set() or self._is_full() or not left:
                 break
-            if self._only_for_links and summary.code == EndReason.PAGE_LIMIT:  # they counted for it
-                hosts = left
-                continue
             held = hosts_held_elsewhere(summary, left)
             if not held or not await self._wait_for_any(state, held, gives_up_at):
                 break
@@ -340,7 +335,6 @@ class StatementRun(VisitListThread):
 
     async def _crawl_once(self, state: State, visits: VisitList, hosts: set[str]) -> RunSummary:
         most = self._plan.most_pages
-        self._only_for_links = 0
         settings = state.settings
         if most:
             settings = settings.model_copy(update={"max_pages": max(1, most - self.summary.pages)})  # 0: no limit
@@ -352,8 +346,7 @@ class StatementRun(VisitListThread):
             visits=visits,
             ignores_own_robots=self._plan.ignores_own_robots,
         )
-        self.summary.pages += summary.pages - self._only_for_links
-        self.summary.left_out += self._only_for_links
+        self.summary.pages += summary.pages
         self.summary.errors += summary.errors
         for line in summary.hosts:
             if line.code in _UNREACHABLE:
