@@ -5,7 +5,7 @@ grants of the host. So workers, bots and clients that use the same state keep on
 answered was committed before; a server that dies loses no grant and no report.
 
 One transaction answers a whole request: the reports in it first, then its URLs. It never waits for robots.txt.
-Requests that wait together are committed together (`TransactionThread`).
+Short requests that wait together are committed together (`TransactionThread`).
 """
 
 from __future__ import annotations
