@@ -285,10 +285,13 @@ def test_a_figure_that_is_counted_ahead_is_waited_for_and_not_counted_twice() ->
 
     kept.ahead("figure", count)
     assert begun.wait(30)
+    kept.wait_counted(0.01)  # a server that starts does not wait for long
+    assert not counted
     with ThreadPoolExecutor(1) as asking:
         answer = asking.submit(kept.get, "figure", count)
         may_end.set()
         assert answer.result(30) == 1
+    kept.wait_counted(30)
     kept.close()
     assert len(counted) == 1
 

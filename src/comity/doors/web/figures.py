@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from comity.model.search import SearchQuery
 from comity.operate.webhooks import delivery_counts
 from comity.reports.queue import (
     FinishedHour,
@@ -31,6 +32,7 @@ _HOURS_SHOWN: Final = 24
 _HOSTS: Final = "hosts and leases"
 _JOBS: Final = "jobs and deliveries"
 _QUEUE: Final = "queue"
+_POSTINGS: Final = "postings"
 
 QueueRows = tuple[dict[str, int], datetime | None, dict[str, int]]
 """Jobs by status, since when the oldest waits, and deliveries of webhooks by status."""
@@ -69,6 +71,8 @@ def count_ahead(services: WebServices) -> None:
     services.kept.ahead(_HOSTS, partial(_hosts, services))
     services.kept.ahead(_JOBS, partial(_rows, services))
     services.kept.ahead(_QUEUE, partial(_queue, services))
+    if not services.state.settings.meili_url:  # the state itself keeps the counts of a search for a while
+        services.kept.ahead(_POSTINGS, partial(services.search.query, SearchQuery(limit=1)))
 
 
 async def keep_counted(services: WebServices) -> None:

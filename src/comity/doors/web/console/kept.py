@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from comity.doors.web.errors import LOG
 
 Value = TypeVar("Value")
 _QUICK_S: Final = 0.1
-_COLD_S: Final = 0.5
+_COLD_S: Final = 0.3
 _OLDEST_S: Final = 60.0  # that is given while a new one is counted
 _OLDEST_KNOWN_S: Final = 600.0  # that a page which does not wait shows
 _OLD_S: Final = 5.0  # a page tries to get a newer one, even if the last took long: that may have been a cold start
@@ -93,6 +93,12 @@ class Kept:
     def ahead(self, name: str, count: Callable[[], object]) -> None:
         """Begin to count a figure that will be asked for by `get`."""
         self._count_behind(self._asked(name, count), count)
+
+    def wait_counted(self, seconds: float) -> None:
+        """Wait for what is being counted, at most so long."""
+        with self._lock:
+            counting = [entry.counting for entry in self._entries.values() if entry.counting is not None]
+        wait(counting, seconds)
 
     def recount(self) -> None:
         """Count again in the background what takes long, was asked for lately, and is nearly too old to be given.
