@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -271,6 +272,52 @@ def test_a_page_that_does_not_wait_gets_a_figure_when_it_is_counted() -> None:
     now += 100
     assert kept.known("slow", count, wait_s=0) == 2  # a server that ends counts nothing more
     assert len(counted) == 2
+
+
+def test_a_figure_that_is_counted_ahead_is_waited_for_and_not_counted_twice() -> None:
+    kept, begun, may_end, counted = Kept(), threading.Event(), threading.Event(), []
+
+    def count() -> int:
+        begun.set()
+        assert may_end.wait(30)
+        counted.append(threading.current_thread())
+        return len(counted)
+
+    kept.ahead("figure", count)
+    assert begun.wait(30)
+    kept.wait_counted(0.01)  # a server that starts does not wait for long
+    assert not counted
+    with ThreadPoolExecutor(1) as asking:
+        answer = asking.submit(kept.get, "figure", count)
+        may_end.set()
+        assert answer.result(30) == 1
+    kept.wait_counted(30)
+    kept.close()
+    assert len(counted) == 1
+
+
+def test_a_slow_figure_is_counted_again_while_it_is_asked_for() -> None:
+    now = 0.0
+    kept, counted = Kept(lambda: now), threading.Semaphore(0)
+
+    def count() -> str:
+        nonlocal now
+        began, now = now, now + 1
+        counted.release()
+        return f"counted at {began:g}"
+
+    assert kept.get("slow", count) == "counted at 0"
+    assert counted.acquire(timeout=30)
+    now = 39
+    kept.recount()
+    now = 42
+    kept.recount()
+    assert counted.acquire(timeout=30)
+    assert kept.known("slow", count, wait_s=30) == "counted at 42"  # not at 39: it was not old yet
+    now = 1_000
+    kept.recount()  # no one has asked for ten minutes
+    kept.close()
+    assert not counted.acquire(blocking=False)
 
 
 def test_what_goes_wrong_in_the_background_is_reported_and_tried_again() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from sqlalchemy import event, text
+import pytest
+from sqlalchemy import Connection, event, text
 
+from comity.database import bulk
 from comity.database.connection import Database
 from comity.database.queue import jobs
 from comity.database.queue.bot_rows import PullCount
@@ -14,8 +16,39 @@ from comity.database.queue.jobs import JobLock
 from comity.database.queue.reservations import Hold
 from tests.queue.service import Service
 
+Asked = list[tuple[str, Any]]
 
-def test_a_pull_reads_past_no_host_and_no_job(service: Service) -> None:
+
+class NotingDriver:
+    """The driver's connection; notes the statements that it is asked itself."""
+
+    def __init__(self, driver: Any, asked: Asked) -> None:
+        self._driver = driver
+        self._asked = asked
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._driver, name)
+
+    def execute(self, statement: str, values: Any) -> Any:
+        """Note a statement, and run it."""
+        self._asked.append((statement, values))
+        return self._driver.execute(statement, values)
+
+
+def note_statements(monkeypatch: pytest.MonkeyPatch, connection: Connection) -> Asked:
+    """The statements of a connection from now on."""
+    asked: Asked = []
+    driver_of = bulk._driver
+    monkeypatch.setattr(bulk, "_driver", lambda each: NotingDriver(driver_of(each), asked))
+
+    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_rest: object) -> None:
+        asked.append((statement, parameters))
+
+    event.listen(connection, "before_cursor_execute", note)
+    return asked
+
+
+def test_a_pull_reads_past_no_host_and_no_job(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """One host that is parked has most of the jobs; neither it nor they are read."""
     database = service.state.database
     is_native = database.engine.dialect.name == "postgresql"
@@ -36,14 +69,9 @@ def test_a_pull_reads_past_no_host_and_no_job(service: Service) -> None:
         )
         connection.execute(text("UPDATE domains SET queue_ready_at = NULL WHERE domain = 'crowded.example'"))
         connection.execute(text("ANALYZE"))
-    asked: list[tuple[str, Any]] = []
     now = service.state.clock.seconds()
-
-    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_rest: object) -> None:
-        asked.append((statement, parameters))
-
     with database.write() as connection:
-        event.listen(connection, "before_cursor_execute", note)
+        asked = note_statements(monkeypatch, connection)
         (host,) = jobs.ready_hosts(connection, now, 100)
         rows, fronts = jobs.take_front(connection, [host.id], 10)
     seen: list[str] = []
@@ -62,7 +90,9 @@ def test_a_pull_reads_past_no_host_and_no_job(service: Service) -> None:
         assert "SCAN crawl_jobs" not in plan
 
 
-def test_a_pull_reads_past_no_job_on_a_server_without_statistics(shared_database: Database) -> None:
+def test_a_pull_reads_past_no_job_on_a_server_without_statistics(
+    shared_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Right after an import, the planner guesses: no statement of a pull may then find jobs by their status alone."""
     with shared_database.write() as connection:
         run = connection.exec_driver_sql
@@ -72,16 +102,11 @@ def test_a_pull_reads_past_no_job_on_a_server_without_statistics(shared_database
             "FROM domains AS d, generate_series(1, 40) AS n"
         )
         run("UPDATE domains SET queue_ready_at = now()")
-    asked: list[tuple[str, Any]] = []
-
-    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_rest: object) -> None:
-        asked.append((statement, parameters))
-
     now = time.time()
     with shared_database.write() as connection:
         hosts = jobs.ready_hosts(connection, now + 1, 2)
         rows, fronts = jobs.take_front(connection, [host.id for host in hosts], 5)
-        event.listen(connection, "before_cursor_execute", note)
+        asked = note_statements(monkeypatch, connection)
         jobs.wake(connection, now, 500)
         holds = [Hold(row, now + 600, row.memory, now, 5) for row in rows]
         locks = [

@@ -7,8 +7,8 @@ values go to the driver as it wants them, without a type's processor for each.
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from math import modf
@@ -40,39 +40,59 @@ def insert_rows(
     return run_for_each(connection, _insert_text(connection.dialect.name, table, columns, unless), rows)
 
 
-def rows_of(connection: Connection, statement: str, values: tuple[Any, ...]) -> Sequence[Any]:
+def rows_of(connection: Connection, statement: str, values: tuple[Any, ...] = ()) -> Sequence[Any]:
     """The rows of a statement in the driver's words.
 
-    On an embedded state the driver is asked itself: a grant or a report runs a dozen small statements, and a quarter of
-    their time went into describing results that are read by place.
+    The driver is asked itself: a pull, a submit or a grant runs a dozen small statements, and half of our time for each
+    went into describing results that are read by place.
     """
-    if connection.dialect.name == "postgresql":
-        return connection.exec_driver_sql(statement, values).all()
+    driver = _driver(connection)
     try:
-        return _driver(connection).execute(statement, values).fetchall()  # type: ignore[no-any-return]
-    except sqlite3.Error as error:
+        return driver.execute(statement, values).fetchall()  # type: ignore[no-any-return]
+    except _errors(connection) as error:
         raise _refused(connection, statement, error) from error
 
 
-def run(connection: Connection, statement: str, values: tuple[Any, ...]) -> None:
-    """A statement in the driver's words that gives no rows."""
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(statement, values)
-        return
+def run(connection: Connection, statement: str, values: tuple[Any, ...] = ()) -> int:
+    """A statement in the driver's words that gives no rows; gives how many rows of the table it changed."""
+    driver = _driver(connection)
     try:
-        _driver(connection).execute(statement, values)
-    except sqlite3.Error as error:
+        return int(driver.execute(statement, values).rowcount)
+    except _errors(connection) as error:
         raise _refused(connection, statement, error) from error
 
 
 def run_for_each(connection: Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
-    """The same for many rows of values; gives how many rows of the table they changed."""
-    if connection.dialect.name == "postgresql":
-        return int(connection.exec_driver_sql(statement, list(rows)).rowcount)
+    """The same for many rows of values."""
+    if len(rows) == 1:
+        return run(connection, statement, rows[0])
+    driver = _driver(connection)
     try:
-        return int(_driver(connection).executemany(statement, rows).rowcount)
-    except sqlite3.Error as error:
+        if connection.dialect.name != "postgresql":
+            return int(driver.executemany(statement, rows).rowcount)
+        with driver.cursor() as cursor:
+            cursor.executemany(statement, rows)
+            return int(cursor.rowcount)
+    except _errors(connection) as error:
         raise _refused(connection, statement, error) from error
+
+
+@contextmanager
+def together(connection: Connection) -> Iterator[None]:
+    """Have a shared server do the statements of a block without waiting for the answer to each.
+
+    Only `rows_of` waits, for what was sent before it as well. `run` says nothing about the rows that it changed, and an
+    error comes with a later statement, or with the end of the block. The block runs statements of this module alone.
+    """
+    driver = _driver(connection)
+    if connection.dialect.name != "postgresql" or not connection.dialect.loaded_dbapi.Pipeline.is_supported():
+        yield
+        return
+    try:
+        with driver.pipeline():
+            yield
+    except _errors(connection) as error:
+        raise _refused(connection, "", error) from error
 
 
 def _driver(connection: Connection) -> Any:
@@ -82,9 +102,25 @@ def _driver(connection: Connection) -> Any:
     return connection.connection
 
 
-def _refused(connection: Connection, statement: str, error: sqlite3.Error) -> BaseException:
-    """The driver's error as every other statement raises it."""
-    return DBAPIError.instance(statement, None, error, sqlite3.Error, hide_parameters=True, dialect=connection.dialect)
+def _errors(connection: Connection) -> type[Exception]:
+    """What the driver raises."""
+    return connection.dialect.loaded_dbapi.Error
+
+
+def _refused(connection: Connection, statement: str, error: Exception) -> BaseException:
+    """The driver's error as every other statement raises it; a connection that is lost is not used again."""
+    is_lost = connection.dialect.is_disconnect(error, connection.connection.driver_connection, None)  # type: ignore[arg-type]
+    if is_lost:
+        connection.invalidate(error)
+    return DBAPIError.instance(
+        statement,
+        None,
+        error,
+        _errors(connection),
+        hide_parameters=True,
+        connection_invalidated=is_lost,
+        dialect=connection.dialect,
+    )
 
 
 @lru_cache(maxsize=64)

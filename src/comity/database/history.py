@@ -12,10 +12,10 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, func, select, text
 
+from comity.database.bulk import Encoding, placed, rows_of
 from comity.database.queue.tables import bots, crawl_jobs, webhooks
 from comity.database.sources.tables import crawl_logs, sources
 from comity.database.status_queries import OUT_OF_ORDER, FetchTimes
-from comity.database.tables import fetches
 from comity.model.bot import BotStatus
 from comity.model.queue import JobStatus
 from comity.model.source import SourceStatus
@@ -52,18 +52,19 @@ def fetches_between(connection: Connection, times: FetchTimes, start: datetime, 
 
 
 def _read(connection: Connection, first: int, last: int, start: datetime, end: datetime) -> Sequence[Any]:
-    column = fetches.c
-    return connection.execute(
-        select(column.outcome, column.bytes_received, column.duration_ms).where(
-            column.id > first, column.id <= last, column.crawled_at >= start, column.crawled_at < end
-        )
-    ).all()
+    statement = (
+        "SELECT outcome, bytes_received, duration_ms FROM fetches "
+        "WHERE id > ? AND id <= ? AND crawled_at >= ? AND crawled_at < ?"
+    )
+    time = Encoding(connection).time
+    values = (first, last, time(start.timestamp()), time(end.timestamp()))
+    return rows_of(connection, placed(connection.dialect.name, statement), values)
 
 
 def _added_up(rows: Sequence[Any], scale: float, *, is_exact: bool) -> FetchHour:
-    outcomes = Counter(row.outcome for row in rows)
-    received = sum(row.bytes_received for row in rows)
-    durations = sorted(row.duration_ms for row in rows if row.duration_ms is not None)
+    outcomes = Counter(outcome for outcome, _bytes, _duration in rows)
+    received = sum(each for _outcome, each, _duration in rows)
+    durations = sorted(each for _outcome, _bytes, each in rows if each is not None)
     scaled = {outcome: round(count * scale) for outcome, count in outcomes.items()}
     return FetchHour(scaled, round(received * scale), durations, is_exact)
 

@@ -13,9 +13,10 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, case, func, literal, literal_column, or_, select, text
 
+from comity.database.bulk import Decoding, placed, rows_of
 from comity.database.leases.claims import OPEN
 from comity.database.tables import ACTIVE_FIRST, CANDIDATE, crawl_runs, domains, fetches
-from comity.database.types import UtcDateTime, instant
+from comity.database.types import UtcDateTime, from_seconds, instant
 from comity.model.host import HostStatus
 
 _LONGEST_S: Final = 10  # a look at the state is not worth more of a server's time
@@ -183,6 +184,10 @@ class FetchTimes:
         self._connection = connection
         self.last = int(connection.execute(select(func.coalesce(func.max(fetches.c.id), 0))).scalar_one())
         self._known: dict[int, datetime] = {}
+        self._seconds = Decoding(connection).seconds
+        # Asked of the driver itself: the dashboard of a new server looks a thousand times.
+        look = "SELECT id, crawled_at FROM fetches WHERE id <= ? ORDER BY id DESC LIMIT 1"
+        self._look = placed(connection.dialect.name, look)
 
     def mark(self, since: datetime) -> FetchMark:
         """Where the fetches since a moment begin, found by halving between the nearest rows that are known."""
@@ -190,20 +195,17 @@ class FetchTimes:
         low = max((number for number, at in self._known.items() if at < since and number <= high), default=0)
         while low < high:
             middle = (low + high + 1) // 2
-            found = self._connection.execute(
-                select(fetches.c.id, fetches.c.crawled_at)
-                .where(fetches.c.id <= middle)
-                .order_by(fetches.c.id.desc())
-                .limit(1)
-            ).first()
-            if found is None:
+            found = rows_of(self._connection, self._look, (middle,))
+            if not found:
                 low = middle  # the numbers begin later
                 continue
-            self._known[found.id] = found.crawled_at
-            if found.crawled_at < since:
+            number, at = found[0][0], from_seconds(self._seconds(found[0][1]))
+            assert at is not None
+            self._known[number] = at
+            if at < since:
                 low = middle
             else:
-                high = found.id - 1
+                high = number - 1
         return FetchMark(low, self.last)
 
 

@@ -94,6 +94,11 @@ class ChildPool:
                 with suppress(ValueError):
                     self._waiting.remove(request)
 
+    def prepare(self) -> None:
+        """Start a child ahead of the first request; it ends like any other if none comes."""
+        if not self._children and self._starting is None and not self._closed:
+            self._starting = asyncio.get_running_loop().create_task(self._start())
+
     async def close(self) -> None:
         """End the children and wait until they are gone; requests that are not answered fail."""
         self._closed = True
@@ -134,6 +139,8 @@ class ChildPool:
             self._end(child, Failed(Failure.CRASHED, "the pool is closed"))
         else:
             self._hand_out()
+            if child in self._children and not child.outstanding:
+                child.idle_after(self._idle_seconds)
 
     async def _start_child(self) -> ChildHandle:
         if self._endings:

@@ -19,7 +19,7 @@ from comity.database import history, status_queries
 from comity.database import outbox as search_outbox
 from comity.database.connection import Database
 from comity.database.sources import rows as sources_table
-from comity.reports.status import Status, status_of
+from comity.reports.status import Figures, Status, status_of
 
 HOURS: Final = 24
 MOST_JOBS: Final = history.MOST_JOBS
@@ -139,10 +139,16 @@ class FetchHistory:
 
 
 def dashboard_of(
-    database: Database, clock: Clock, past: FetchHistory, *, lease_s: float, heartbeat_s: float
+    database: Database,
+    clock: Clock,
+    past: FetchHistory,
+    *,
+    lease_s: float,
+    heartbeat_s: float,
+    figures: Figures | None = None,
 ) -> Dashboard:
-    """How everything stands now. The terms of leases tell when a holder was last heard of."""
-    status = status_of(database, clock, lease_s=lease_s, heartbeat_s=heartbeat_s)
+    """How everything stands now, as `status_of` has it, and how it went."""
+    status = status_of(database, clock, lease_s=lease_s, heartbeat_s=heartbeat_s, figures=figures)
     now = database.now(clock)
     with database.read() as connection:
         status_queries.bound(connection)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from comity.clock import Clock
-from comity.database import hosts, policies, records, status_queries
+from comity.database import host_lists, hosts, policies, records, status_queries
 from comity.database import robots as robots_table
 from comity.database.connection import Database
 from comity.database.frontier import rows as frontier_table
@@ -54,6 +54,8 @@ class HostInFull:
     policy: dict[str, Any] | None
     errors: tuple[ErrorLine, ...] = ()
     """Among its last fetches, by kind."""
+    is_whole: bool = True
+    """Whether all of its URLs were counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +98,27 @@ def top_hosts(database: Database, *, limit: int = 20) -> list[HostLine]:
 
 
 def host_in_full(
-    database: Database, host: str, states_of: Callable[[UUID], Mapping[int, int]] | None = None
+    database: Database,
+    host: str,
+    states_of: Callable[[UUID], Mapping[int, int]] | None = None,
+    *,
+    most: int | None = None,
 ) -> HostInFull:
     """Everything about one host; `NotFound` if it was never seen.
 
-    `states_of` counts its URLs by their states, where these are not in the database.
+    `states_of` counts its URLs by their states, where these are not in the database; otherwise at most `most` are
+    counted.
     """
+    states: Mapping[int, int] = {}
+    is_whole = True
     with database.read() as connection:
         row = hosts.get(connection, host)
         if row is None:
             raise NotFound(f"{host} is unknown", remedy=Remedy(RemedyCode.ADD_SEED, host))
-        states: Mapping[int, int] = frontier_table.states(connection, row.id) if states_of is None else {}
+        if states_of is None and most is None:
+            states = frontier_table.states(connection, row.id)
+        elif states_of is None and most is not None:
+            states, is_whole = host_lists.frontier_counts(connection, row.id, most)
         policy = policies.get(connection, host)
         errors = status_queries.last_errors_of(connection, host, _FETCHES_LOOKED_AT)
     if states_of is not None:
@@ -119,6 +131,7 @@ def host_in_full(
         too_deep=states.get(TOO_DEEP, 0),
         policy=asdict(policies.policy_from(policy)) if policy is not None else None,
         errors=errors_by_kind(errors, _MAX_ERRORS),
+        is_whole=is_whole,
     )
 
 

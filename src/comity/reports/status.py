@@ -134,12 +134,17 @@ def figures_of(database: Database, clock: Clock) -> Figures:
         return _figures(connection, status_queries.moment(connection, database.now(clock)))
 
 
-def status_of(database: Database, clock: Clock, *, lease_s: float, heartbeat_s: float) -> Status:
-    """How everything stands now. The terms of leases tell when a holder was last heard of."""
+def status_of(
+    database: Database, clock: Clock, *, lease_s: float, heartbeat_s: float, figures: Figures | None = None
+) -> Status:
+    """How everything stands now. The terms of leases tell when a holder was last heard of.
+
+    `figures` are given where they were counted a moment ago.
+    """
     with database.read() as connection:
         status_queries.bound(connection)
         now = status_queries.moment(connection, database.now(clock))
-        figures = _figures(connection, now)
+        figures = figures or _figures(connection, now)
         runs = status_queries.last_runs(connection, _RUNS_LOOKED_AT)
         of_holders = {run.holder: run for run in reversed(runs) if run.holder}
         claims = status_queries.claims(connection, now, _WORKERS_MOST)

@@ -24,6 +24,7 @@ class TakedownEntry:
     path: str | None
 
 
+@lru_cache(maxsize=4096)  # every explanation of a URL reads them all
 def read_entry(text: str) -> TakedownEntry:
     """Parse a host or URL that must not be crawled; raise `BadAddress` if it is neither."""
     address = web_address(text)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Event
 
 import pytest
@@ -109,6 +111,62 @@ def test_where_the_state_fails_no_piece_counts_as_done(embedded_database: Databa
         thread.commit([lambda connection, _now: _add(connection, "a"), fill_the_disk])
     thread.close()
     assert _bots(embedded_database) == []
+
+
+def test_long_work_does_not_wait_for_what_comes_after_it(embedded_database: Database) -> None:
+    """The second waits while the first is done, which takes longer than the commit before it did."""
+
+    async def run() -> None:
+        thread, begun, goes_on = TransactionThread("test", embedded_database, SystemClock()), Event(), Event()
+        await thread.transact(lambda connection, _now: _add(connection, "a"))
+        assert thread._commit_s is not None
+        longer_s = 2 * thread._commit_s + 0.01
+
+        def work(connection: Connection, _now: float) -> str:
+            begun.set()
+            goes_on.wait(30)
+            Event().wait(longer_s)
+            return _add(connection, "b")
+
+        first = asyncio.create_task(thread.transact(work))
+        await asyncio.to_thread(begun.wait, 30)
+        second = asyncio.create_task(thread.transact(lambda connection, _now: _add(connection, "c")))
+        await asyncio.sleep(0)
+        goes_on.set()
+        assert await asyncio.gather(first, second) == ["b", "c"]
+        assert thread.committed == 3
+        thread.close()
+
+    asyncio.run(run())
+    assert _bots(embedded_database) == ["a", "b", "c"]
+
+
+class AwayAtFirst(Database):
+    """A state whose first transaction cannot begin."""
+
+    is_away = True
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Fail once."""
+        if self.is_away:
+            self.is_away = False
+            raise StateUnavailable("away")
+        with super().write() as connection:
+            yield connection
+
+
+def test_work_is_answered_when_its_transaction_cannot_begin(embedded_database: Database) -> None:
+    async def run() -> None:
+        thread = TransactionThread("test", AwayAtFirst(embedded_database.engine), SystemClock())
+        with pytest.raises(StateUnavailable, match="away"):
+            await thread.transact(lambda connection, _now: _add(connection, "a"))
+        assert await thread.transact(lambda connection, _now: _add(connection, "b")) == "b"
+        assert thread.waiting == 0
+        thread.close()
+
+    asyncio.run(run())
+    assert _bots(embedded_database) == ["b"]
 
 
 def test_a_closed_thread_keeps_no_work(embedded_database: Database) -> None:

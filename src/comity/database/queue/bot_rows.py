@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-from comity.database.bulk import Decoding, Encoding, placed, rows_of
+from comity.database.bulk import Decoding, Encoding, placed, rows_of, run
 
 
 class BotRow(NamedTuple):
@@ -36,8 +36,7 @@ def get(connection: Connection, bot_id: str, now: float | None) -> tuple[BotRow,
     """
     decode = Decoding(connection)
     for _ in range(2):
-        row = connection.exec_driver_sql(_get_text(connection.dialect.name), (bot_id,)).first()
-        if row is not None:
+        for row in rows_of(connection, _get_text(connection.dialect.name), (bot_id,)):
             found = BotRow(
                 row[0], row[1], row[2], row[3], row[4], decode.seconds(row[5]), decode.seconds(row[6]), row[7]
             )
@@ -77,7 +76,7 @@ class PullCount(NamedTuple):
 def note_pull(connection: Connection, count: PullCount) -> None:
     """Note that a bot asked, and count the jobs that it got."""
     values = pull_values(Encoding(connection), count)
-    connection.exec_driver_sql(placed(connection.dialect.name, pull_text(resumes=count.resumes)), values)
+    run(connection, placed(connection.dialect.name, pull_text(resumes=count.resumes)), values)
 
 
 def pull_text(*, resumes: bool) -> str:
@@ -99,14 +98,14 @@ def standing(connection: Connection, bot_id: str) -> tuple[int, int] | None:
     """A bot's failures in a row, and how often it was quarantined; keeps its row until the transaction ends."""
     lock = " FOR NO KEY UPDATE" if connection.dialect.name == "postgresql" else ""
     statement = f"SELECT consecutive_failures, times_quarantined FROM bots WHERE bot_id = ?{lock}"  # noqa: S608
-    row = connection.exec_driver_sql(placed(connection.dialect.name, statement), (bot_id,)).first()
-    return None if row is None else (row[0], row[1])
+    rows = rows_of(connection, placed(connection.dialect.name, statement), (bot_id,))
+    return (rows[0][0], rows[0][1]) if rows else None
 
 
 def note_success(connection: Connection, bot_id: str) -> None:
     """Count a job that a bot has done: it has no failures in a row any more."""
     statement = "UPDATE bots SET jobs_done = jobs_done + 1, consecutive_failures = 0 WHERE bot_id = ?"
-    connection.exec_driver_sql(placed(connection.dialect.name, statement), (bot_id,))
+    run(connection, placed(connection.dialect.name, statement), (bot_id,))
 
 
 def note_end(
@@ -126,4 +125,4 @@ def note_end(
         "UPDATE bots SET jobs_done = jobs_done + ?, jobs_failed = jobs_failed + ?, consecutive_failures = ?"  # noqa: S608
         f"{quarantine} WHERE bot_id = ?"
     )
-    connection.exec_driver_sql(placed(connection.dialect.name, statement), (*values, bot_id))
+    run(connection, placed(connection.dialect.name, statement), (*values, bot_id))

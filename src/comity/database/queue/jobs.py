@@ -16,7 +16,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database.bulk import Decoding, Encoding, array_text, placed
+from comity.database.bulk import Decoding, Encoding, array_text, placed, rows_of, run
 from comity.database.queue import bot_rows, reservations
 from comity.database.queue.bot_rows import PullCount
 from comity.database.queue.reservations import Hold, HostRow, among
@@ -63,8 +63,7 @@ class JobLock(NamedTuple):
 
 def server_time(connection: Connection) -> float:
     """The time of a shared server's own clock, which rules its leases."""
-    found = connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one()
-    return float(found)
+    return float(rows_of(connection, "SELECT extract(epoch FROM clock_timestamp())")[0][0])
 
 
 def ready_hosts(connection: Connection, now: float, limit: int) -> list[ReadyHost]:
@@ -96,7 +95,7 @@ def named_hosts(connection: Connection, host_ids: Collection[UUID]) -> list[Read
 
 def _hosts(connection: Connection, condition: str, values: tuple[Any, ...]) -> list[ReadyHost]:
     decode = Decoding(connection)
-    rows = connection.exec_driver_sql(_hosts_text(connection.dialect.name, condition), values)
+    rows = rows_of(connection, _hosts_text(connection.dialect.name, condition), values)
     return [ReadyHost(decode.uuid(row[0]), row[1], decode.seconds(row[2]), row[3]) for row in rows]
 
 
@@ -127,11 +126,11 @@ def take_front(
     if connection.dialect.name != "postgresql":
         rows = reservations.lock(connection, host_ids)
         for host in rows:
-            found = connection.exec_driver_sql(_FRONT_OF_ONE, (encode.uuid(host.id), each))
+            found = rows_of(connection, _FRONT_OF_ONE, (encode.uuid(host.id), each))
             fronts[host.id] = [_waiting(decode, host.id, job) for job in found]
         return rows, fronts
     taken: dict[UUID, HostRow] = {}
-    for row in connection.exec_driver_sql(_WAIT_FOR_FRONT if waits else _TAKE_FRONT, (each, sorted(host_ids))):
+    for row in rows_of(connection, _WAIT_FOR_FRONT if waits else _TAKE_FRONT, (each, sorted(host_ids))):
         host_id = row[0]
         if host_id not in taken:
             taken[host_id] = reservations.host_row(decode, row)
@@ -185,7 +184,7 @@ def hand_out(
         columns[place] = [encode.time(each) for each in columns[place]]
     counted = bot_rows.pull_values(encode, count)
     values = (*held, *counted, count.bot_id, moment, holder, moment, *map(array_text, columns))
-    locked = connection.exec_driver_sql(_hand_out_text(resumes=count.resumes), values).rowcount
+    locked = run(connection, _hand_out_text(resumes=count.resumes), values)
     reservations.note_gaps(connection, holds, holder, now)
     return locked
 
@@ -223,7 +222,7 @@ WHERE id = ? AND status IN ('pending', 'expired') AND not_before IS NULL
         moment,
         encode.uuid(each.job_id),
     )
-    return connection.exec_driver_sql(statement, values).rowcount
+    return run(connection, statement, values)
 
 
 def park(connection: Connection, parked: Sequence[tuple[UUID, float, str | None]]) -> None:
@@ -412,9 +411,10 @@ def take(connection: Connection, job_id: UUID, now: float | None) -> tuple[HeldJ
     server.
     """
     encode, decode = Encoding(connection), Decoding(connection)
-    row = connection.exec_driver_sql(_take_text(connection.dialect.name), (encode.uuid(job_id),)).first()
-    if row is None:
+    found = rows_of(connection, _take_text(connection.dialect.name), (encode.uuid(job_id),))
+    if not found:
         return None
+    (row,) = found
     job = _held(decode, row[reservations.WIDTH :])
     return job, reservations.host_row(decode, row), float(row[-1]) if now is None else now
 
@@ -522,8 +522,7 @@ def end(connection: Connection, job: HeldJob, ending: JobEnd, now: float) -> boo
         job.locked_by,
         encode.time_or_none(job.locked_at),
     )
-    found = connection.exec_driver_sql(_end_text(connection.dialect.name), values)
-    return found.rowcount > 0
+    return bool(rows_of(connection, _end_text(connection.dialect.name), values))
 
 
 @lru_cache(maxsize=2)
@@ -534,7 +533,7 @@ UPDATE crawl_jobs SET status = ?, error_msg = ?, retry_count = coalesce(?, retry
     submitted_by = coalesce(?, submitted_by), submission_digest = coalesce(?, submission_digest),
     submission_answer = coalesce({document}, submission_answer), expiry_count = coalesce(?, expiry_count),
     finished_at = ?, moved_by = ?, move_reason = ?, updated_at = ?
-WHERE id = ? AND status = 'locked' AND locked_by = ? AND locked_at = ?
+WHERE id = ? AND status = 'locked' AND locked_by = ? AND locked_at = ? RETURNING id
 """  # noqa: S608
     return placed(dialect, statement)
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database.bulk import Encoding, placed
+from comity.database.bulk import Encoding, placed, run
 from comity.database.queue.reservations import bot_holder
 from comity.model.queue import OWN_BOT
 
@@ -29,4 +29,4 @@ def note_site(connection: Connection, host_id: UUID, failures: int, parked_until
     encode = Encoding(connection)
     statement = "UPDATE domains SET queue_failures = ?, queue_parked_until = ? WHERE id = ?"
     values = (failures, encode.time_or_none(parked_until), encode.uuid(host_id))
-    connection.exec_driver_sql(placed(connection.dialect.name, statement), values)
+    run(connection, placed(connection.dialect.name, statement), values)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database.bulk import Decoding, Encoding, insert_rows, placed
+from comity.database.bulk import Decoding, Encoding, insert_rows, placed, rows_of, run
 from comity.database.queue.tables import crawl_jobs
 
 
@@ -150,9 +150,10 @@ class PolicyRow(NamedTuple):
 def get(connection: Connection, policy_id: UUID) -> PolicyRow | None:
     """One policy; keeps it until the transaction ends."""
     encode, decode = Encoding(connection), Decoding(connection)
-    row = connection.exec_driver_sql(_get_text(connection.dialect.name), (encode.uuid(policy_id),)).first()
-    if row is None:
+    found = rows_of(connection, _get_text(connection.dialect.name), (encode.uuid(policy_id),))
+    if not found:
         return None
+    (row,) = found
     price = None if row[6] is None else Decimal(row[6])
     in_stock = None if row[8] is None else bool(row[8])
     last = (price, row[7], in_stock, decode.seconds(row[9]), row[10])
@@ -196,7 +197,7 @@ def note_success(connection: Connection, policy_id: UUID, success: SuccessOf, no
         None if success.change_statistics is None else encode.json(success.change_statistics),
         encode.uuid(policy_id),
     )
-    connection.exec_driver_sql(_success_text(connection.dialect.name), values)
+    run(connection, _success_text(connection.dialect.name), values)
 
 
 @lru_cache(maxsize=2)

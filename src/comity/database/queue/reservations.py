@@ -370,8 +370,8 @@ def release_if_idle(
         holder,
         token,
     )
-    row = connection.exec_driver_sql(_release_text(connection.dialect.name), values).first()
-    return row is not None and row[0] is None
+    rows = rows_of(connection, _release_text(connection.dialect.name), values)
+    return any(row[0] is None for row in rows)
 
 
 # A client has work of a host as long as one of its jobs is locked, or one of its grants is open.

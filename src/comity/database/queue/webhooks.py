@@ -15,7 +15,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
 
-from comity.database.bulk import Decoding, Encoding, insert_rows
+from comity.database.bulk import Decoding, Encoding, insert_rows, rows_of
 from comity.database.queue.listing import equal
 from comity.database.queue.paging import FoundRows, PageOf, Sorts, by, page_of
 from comity.database.queue.tables import webhook_deliveries, webhooks
@@ -38,7 +38,7 @@ def enqueue(connection: Connection, events: Mapping[WebhookEvent, dict[str, Any]
     if not events:
         return 0
     decode, encode = Decoding(connection), Encoding(connection)
-    found = connection.exec_driver_sql(_wanted_text(connection.dialect.name)).all()
+    found = rows_of(connection, _wanted_text(connection.dialect.name))
     moment = encode.time(now)
     rows = [
         (key, str(event), encode.json(payload), moment, moment)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -15,7 +15,7 @@ from comity.rules.politeness.policy import reaches
 
 if TYPE_CHECKING:
     from comity.reports.hosts import HolderLine, HostInFull, HostLine, StatusLine
-    from comity.reports.status import Status, WorkerLine
+    from comity.reports.status import QueueLine, Status, WorkerLine
 
 
 class PolicyView(Schema):
@@ -91,6 +91,7 @@ class FrontierCounts(Schema):
     done: int
     dropped: int
     too_deep: int = Field(description="Stored links that are deeper than any crawl has followed so far.")
+    is_whole: bool = Field(True, description="false: it has more URLs, of which only some were counted.")
 
 
 class ErrorSummary(Schema):
@@ -183,7 +184,13 @@ def host_view(host: HostInFull) -> HostView:
     policy = host.policy
     return HostView(
         **host.columns,
-        frontier=FrontierCounts(queued=host.queued, done=host.done, dropped=host.dropped, too_deep=host.too_deep),
+        frontier=FrontierCounts(
+            queued=host.queued,
+            done=host.done,
+            dropped=host.dropped,
+            too_deep=host.too_deep,
+            is_whole=host.is_whole,
+        ),
         errors=[ErrorSummary.model_validate(line) for line in host.errors],
         policy=policy_view(_policy_from(policy), policy["host"]) if policy is not None else None,
     )
@@ -234,7 +241,7 @@ class ClaimsView(Schema):
     statuses: list[StatusCount]
 
 
-def claims_view(held: list[HolderLine], counts: list[StatusLine]) -> ClaimsView:
+def claims_view(held: list[HolderLine], counts: Sequence[StatusLine | QueueLine]) -> ClaimsView:
     """Claims by worker, expired claims and hosts by status, in one document."""
     return ClaimsView(
         holders=[

@@ -5,6 +5,7 @@ An open state and access settings enter; an ASGI application leaves.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -41,6 +42,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = tuple(
     sorted((*PAGE_ROUTERS, *API_ROUTERS), key=lambda router: rules_of(router).audience is not Audience.BOT)
 )
 _THREADS: Final = 8  # that wait for the database at once
+_COUNTED_WITHIN_S: Final = 2.0  # figures of large tables, before the first request is answered
 _DESCRIPTION: Final = (
     "Crawled hosts, decisions about their URLs, sources of job postings and their runs; and public search. "
     "Changes made with a session cookie need the session's CSRF token in X-CSRF-Token."
@@ -87,6 +89,7 @@ def build_application(
             services.worker = services.crawls.worker = worker
             app.state.services = services
             count_ahead(services)
+            await asyncio.to_thread(services.kept.wait_counted, _COUNTED_WITHIN_S)
             yield
 
     app = FastAPI(

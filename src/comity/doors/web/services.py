@@ -7,9 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Lock
-from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar, cast
 from uuid import UUID
 
 import anyio
@@ -20,6 +18,7 @@ from comity.doors.web.access import Access, Caller
 from comity.doors.web.console.kept import Kept
 from comity.doors.web.console.live import LiveHub
 from comity.doors.web.errors import LOG, ApiError
+from comity.doors.web.figures import count_ahead, keep_counted
 from comity.doors.web.logins import LoginThrottle
 from comity.model.errors import NotFound
 from comity.model.search import SearchPage, SearchQuery
@@ -36,11 +35,8 @@ from comity.telemetry.meter import Meter
 from comity.telemetry.metrics import WEB_FAULTS, WEBHOOK_ATTEMPTS, WEBHOOKS_DISABLED, Origin
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from comity.assemble import State
     from comity.operate.console_sessions import ConsoleSessions
-    from comity.reports.queue import QueueStats
     from comity.run.serve import ServedWorker
     from comity.search_engine.job_search import JobSearch
     from comity.upkeep.due_sources import Result, SourcePool
@@ -59,35 +55,7 @@ MAX_SUBMITS: Final = 8  # pages of bots that are compressed and stored at once
 MAX_WAITING_SEARCHES: Final = 64
 TRIAL_TIMEOUT_S: Final = 120.0
 
-_LONG_COUNT_S: Final = 0.5
-_SELDOM: Final = 20
-_MOST_KEPT_S: Final = 60.0
-
 Value = TypeVar("Value")
-
-
-class CountedSeldom(Generic[Value]):
-    """Figures of whole tables. The more there is to count, the less often: for a twentieth of the time, one at a time.
-
-    So a large state is not busy counting, however often it is asked; a small one is always up to date. No figure is
-    kept for more than a minute. What changes with the clock alone, as an age does, is computed from it by the caller.
-    """
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._found: tuple[Value, float] | None = None
-
-    def get(self, count: Callable[[], Value]) -> Value:
-        """What was counted last, or what `count` finds now."""
-        with self._lock:
-            started = monotonic()
-            if self._found is not None and started < self._found[1]:
-                return self._found[0]
-            found = count()
-            took_s = monotonic() - started
-            kept_s = min(_SELDOM * took_s, _MOST_KEPT_S)
-            self._found = (found, monotonic() + kept_s) if took_s >= _LONG_COUNT_S else None
-            return found
 
 
 @dataclass(slots=True)
@@ -125,10 +93,6 @@ class WebServices:
     past: FetchHistory = field(default_factory=FetchHistory)
     meter: Meter = field(default_factory=lambda: Meter(Origin.WEB))
     submits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_SUBMITS))
-    queue_figures: CountedSeldom[tuple[dict[str, int], datetime | None, dict[str, int]]] = field(
-        default_factory=CountedSeldom
-    )
-    queue_stats: CountedSeldom[QueueStats] = field(default_factory=CountedSeldom)
     throttle: LoginThrottle = field(default_factory=LoginThrottle)
     trials: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TRIALS))
     logins: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_LOGINS))
@@ -209,9 +173,13 @@ async def open_services(
             crawls,
             meter=meter,
         )
+        count_ahead(services)
+        counting = asyncio.create_task(state.loops.keep("counting of figures", partial(keep_counted, services)))
         try:
             yield services
         finally:
+            counting.cancel()
+            await asyncio.gather(counting, return_exceptions=True)
             await asyncio.to_thread(services.kept.close)
 
 
@@ -221,6 +189,7 @@ async def _open_pages(state: State) -> AsyncIterator[StoredPages]:
         return [stored.entry for stored in list_takedowns(state.database)]
 
     pages = StoredPages.at(str(state.settings.pages), takedowns)
+    pages.prepare()
     try:
         yield pages
     finally:

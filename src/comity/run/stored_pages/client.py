@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from comity.model.errors import BadInput, ComityError, NotFound
@@ -20,6 +21,16 @@ _CPU_SECONDS: Final = 2 * SECONDS  # two threads; the child itself stops at `SEC
 _MOST_CHILDREN: Final = 2
 _IDLE_S: Final = 900.0  # a process takes a third of a second to start, which a page should not wait for often
 _RESIDENT_BYTES: Final = 500 << 20
+
+_NOTHING: Final[dict[str, Any]] = {
+    "in_segments": 0,
+    "parts_left_out": 0,
+    "next": None,
+    "is_whole": True,
+    "timed_out": False,
+    "parts": 0,
+    "parts_searched": 0,
+}
 
 
 class TooMuch(ComityError):
@@ -39,7 +50,7 @@ class StoredPages:
 
     @classmethod
     def at(cls, place: str, takedowns: Callable[[], Sequence[str]]) -> StoredPages:
-        """Pages at a place; a child is started with the first question."""
+        """Pages at a place; a child is started with the first question, or before it (`prepare`)."""
         pool = ChildPool(
             "comity.run.stored_pages.worker",
             max_body_bytes=1,
@@ -53,6 +64,8 @@ class StoredPages:
         self, *, host: str = "", url: str = "", text: str = "", after: str | None = None, limit: int = 50
     ) -> dict[str, Any]:
         """Pages of a host, under a URL, or with a text, the newest part first."""
+        if await asyncio.to_thread(self._is_unused):
+            return _NOTHING | {"pages": []}
         return await self._ask(act="search", host=host, url=url, text=text, after=after, limit=limit)
 
     async def page(self, urls: Sequence[str], at: int | None = None) -> dict[str, Any]:
@@ -63,9 +76,22 @@ class StoredPages:
         """What a SELECT statement over the table pages gives, within limits of rows and bytes."""
         return await self._ask(act="sql", sql=sql, rows=rows, bytes=MOST_BYTES)
 
+    def prepare(self) -> None:
+        """Start a child where there are pages, so that the first question does not wait for it."""
+        if not self._is_unused():
+            self.pool.prepare()
+
     async def close(self) -> None:
         """End the child processes."""
         await self.pool.close()
+
+    def _is_unused(self) -> bool:
+        """Whether the place is a folder that was never written to."""
+        try:
+            folder = Path(self.place).expanduser()
+            return "://" not in self.place and not folder.suffix and not folder.exists()
+        except (OSError, RuntimeError):  # the child finds out what is wrong
+            return False
 
     async def _ask(self, **question: Any) -> dict[str, Any]:
         takedowns = list(await asyncio.to_thread(self.takedowns))

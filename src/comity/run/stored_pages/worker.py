@@ -15,8 +15,6 @@ from pathlib import Path
 from threading import Timer
 from typing import Any, Final
 
-from comity.extract.html import read_html
-from comity.extract.main_content import is_html_type
 from comity.model.errors import BadAddress, BadInput, ComityError, NotFound
 from comity.offload.child import main
 from comity.rules.canonical import web_address
@@ -163,8 +161,8 @@ def _page(question: Mapping[str, Any]) -> dict[str, Any]:
         wanted = f"body, {'text' if has_text else 'NULL'}"
         sql = f"SELECT {wanted} FROM pages WHERE url = ? AND epoch_us(crawl_time) = ? LIMIT 1"  # noqa: S608
         body, text = next(reader.rows(sql, [chosen["url"], chosen["crawl_time"]]), (None, None))
-    if text is None and body is not None and is_html_type(chosen["content_type"]):
-        text = read_html(body.encode(), content_type="text/html; charset=utf-8", agent_token="", with_text=True).text
+    if text is None and body is not None:
+        text = _text_of(body, chosen["content_type"])
     return _about(found) | {
         "page": chosen,
         "source": None if body is None else body[:_LONGEST_SOURCE],
@@ -173,6 +171,17 @@ def _page(question: Mapping[str, Any]) -> dict[str, Any]:
         "text_is_cut": text is not None and len(text) > _LONGEST_TEXT,
         "versions": versions,
     }
+
+
+def _text_of(body: str, content_type: str | None) -> str | None:
+    """The main text of a page, if it is HTML."""
+    # Loaded late: a search needs none of it, and a page waits for this process to start.
+    from comity.extract.html import read_html
+    from comity.extract.main_content import is_html_type
+
+    if not is_html_type(content_type):
+        return None
+    return read_html(body.encode(), content_type="text/html; charset=utf-8", agent_token="", with_text=True).text
 
 
 def _sql(question: Mapping[str, Any]) -> dict[str, Any]:

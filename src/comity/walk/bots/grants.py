@@ -5,7 +5,7 @@ grants of the host. So workers, bots and clients that use the same state keep on
 answered was committed before; a server that dies loses no grant and no report.
 
 One transaction answers a whole request: the reports in it first, then its URLs. It never waits for robots.txt.
-Requests that wait together are committed together (`TransactionThread`).
+Short requests that wait together are committed together (`TransactionThread`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from sqlalchemy import Connection
 
 from comity.clock import Clock
 from comity.database import ledger
+from comity.database.bulk import together
 from comity.database.connection import Database
 from comity.database.queue import bot_rows, jobs, reservations
 from comity.database.queue import grants as grants_table
@@ -527,9 +528,10 @@ class Granter:
                 )
             )
             answers[grant_id] = ReportAnswer(grant_id, ReportResult.RECORDED, block)
-        grants_table.end(connection, mine, "reported", now)
-        ledger.append_requests(connection, None, entered)
-        self._give_back(connection, client, memories, now)
+        with together(connection):
+            grants_table.end(connection, mine, "reported", now)
+            ledger.append_requests(connection, None, entered)
+            self._give_back(connection, client, memories, now)
         return [answers[report.grant_id] for report in reports]
 
     def _release(self, client: str, grant_ids: list[UUID], connection: Connection, now: float) -> Granted:

@@ -18,6 +18,7 @@ from sqlalchemy import Connection
 
 from comity.clock import Clock
 from comity.database import ledger, records
+from comity.database.bulk import together
 from comity.database.connection import Database
 from comity.database.queue import bot_rows, jobs, own_jobs, policies, reservations, results, webhooks
 from comity.database.queue.jobs import HeldJob, JobEnd
@@ -196,21 +197,23 @@ class Submitter:
             answer, ending, events = self._fail(connection, submission, job, policy, now)
         stored = _stored(answer)
         ending = ending._replace(submitted_by=submission.bot_id, submission_digest=digest, submission_answer=stored)
-        if not jobs.end(connection, job, ending, now):
-            raise _LostRaceError
-        if submission.success:
-            results.add(
-                connection,
-                answer["result_id"],
-                submission,
-                page,
-                policy_id=None if policy is None else policy.id,
-                url=job.url,
-                now=now,
-            )
-        self._end_slot(connection, submission, job, row, now)
-        self._count(connection, submission, row, now)
-        webhooks.enqueue(connection, events, now)
+        # The host's row is kept by now, so that every answer that is not waited for lets others have it earlier.
+        with together(connection):
+            if not jobs.end(connection, job, ending, now):
+                raise _LostRaceError
+            if submission.success:
+                results.add(
+                    connection,
+                    answer["result_id"],
+                    submission,
+                    page,
+                    policy_id=None if policy is None else policy.id,
+                    url=job.url,
+                    now=now,
+                )
+            self._end_slot(connection, submission, job, row, now)
+            self._count(connection, submission, row, now)
+            webhooks.enqueue(connection, events, now)
         return _answer_from(stored)
 
     def _succeed(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from time import monotonic
 from typing import Any, Final, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
@@ -19,6 +20,7 @@ from comity.model.errors import ComityError
 
 AT_ONCE: Final = 2  # transactions: more would wait for each other's turn in Python while they keep rows
 TOGETHER: Final = 8  # pieces of work in one transaction
+_WEIGHT: Final = 0.1  # of the last commit, among those before
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
@@ -48,9 +50,10 @@ _Turn = tuple[Callable[[Connection, float], Any], "Future[Any]"]
 class TransactionThread:
     """The one thread of a service that commits small pieces of work all the time.
 
-    On an embedded state, what came while the thread was busy shares the next transaction, so that it waits for one sync
-    of the disk together. A shared state commits each piece by itself: rows are locked in the order of their ids, and
-    two pieces in one transaction would not keep to it.
+    On an embedded state, pieces that are shorter than a commit share the transaction of those before them, so that they
+    wait for one sync of the disk together. Longer ones would only wait for each other: their clients read answers and
+    ask again while the next is committed. A shared state commits each piece by itself: rows are locked in the order of
+    their ids, and two pieces in one transaction would not keep to it.
     """
 
     def __init__(self, name: str, database: Database, clock: Clock) -> None:
@@ -59,6 +62,8 @@ class TransactionThread:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
         self._most = 1 if database.is_shared else TOGETHER
         self._waiting: deque[_Turn] = deque()
+        self._commit_s: float | None = None
+        """How long a commit takes, lately; None before the first."""
         self.committed = 0
         """Transactions so far."""
 
@@ -91,14 +96,11 @@ class TransactionThread:
 
     def _serve(self) -> None:
         """Serve what waits; a call that finds nothing came after one that served more than its own."""
-        turns: list[_Turn] = []
-        with suppress(IndexError):  # no more wait
-            while len(turns) < self._most:
-                turns.append(self._waiting.popleft())
-        if not turns:
+        if not self._waiting:
             return
+        turns = [self._waiting.popleft()]
         try:
-            done = self.commit([work for work, _future in turns])
+            done = self.commit(self._following(turns))
         except ComityError as error:  # the state cannot be used
             done = [error] * len(turns)
         except BaseException as error:  # the commit was refused: each by itself, so that none fails for another
@@ -109,21 +111,36 @@ class TransactionThread:
             else:
                 future.set_result(answer)
 
+    def _following(self, turns: list[_Turn]) -> Iterator[_Work[Any]]:
+        """The first of `turns`, and what waits, which is added to them, while pieces are shorter than a commit."""
+        began_s = monotonic()
+        yield turns[0][0]
+        while len(turns) < self._most and self._waiting:
+            if self._commit_s is not None and monotonic() - began_s > len(turns) * self._commit_s:
+                return
+            turns.append(self._waiting.popleft())
+            yield turns[-1][0]
+
     def _commit_alone(self, work: _Work[Any]) -> Any:
         try:
             return self.commit([work])[0]
         except BaseException as error:
             return error
 
-    def commit(self, works: Sequence[_Work[Any]]) -> list[Any]:
-        """Do pieces of work in one transaction. One of several that fails leaves no trace; its error is its answer."""
+    def commit(self, works: Iterable[_Work[Any]]) -> list[Any]:
+        """Do pieces of work in one transaction, which the first begins.
+
+        If the first fails, its error is raised, and no other was begun. Any other that fails leaves no trace; its error
+        is its answer. Each goes by the time at which it is begun: what a client reports was before that.
+        """
         done: list[Any] = []
         with self._database.write() as connection:
-            now = time_of(connection, self._database, self._clock)
-            if len(works) == 1:
-                done.append(works[0](connection, now))
-            else:
-                done += [self._do_apart(work, connection, now) for work in works]
+            for work in works:
+                now = time_of(connection, self._database, self._clock)
+                done.append(self._do_apart(work, connection, now) if done else work(connection, now))
+            ended_s = monotonic()
+        took_s = monotonic() - ended_s
+        self._commit_s = took_s if self._commit_s is None else self._commit_s + _WEIGHT * (took_s - self._commit_s)
         self.committed += 1
         return done
 

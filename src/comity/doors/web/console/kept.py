@@ -1,8 +1,9 @@
 """Figures that are kept for a moment: what is expensive to count is counted once for all who look at it.
 
 A figure that is counted quickly is never older than a few seconds. One that takes long is given as it was counted last,
-and counted again meanwhile, so that no page waits for it twice. A page that must not wait at all asks for what is
-`known`, and says that the rest is being counted.
+and counted again meanwhile, so that no page waits for it twice: once when the server starts (`ahead`), and for some
+minutes after the last question (`recount`), for a fortieth of the time. A page that must not wait at all asks for what
+is `known`, and says that the rest is being counted.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,12 +21,15 @@ from comity.doors.web.errors import LOG
 
 Value = TypeVar("Value")
 _QUICK_S: Final = 0.1
+_COLD_S: Final = 0.3
 _OLDEST_S: Final = 60.0  # that is given while a new one is counted
 _OLDEST_KNOWN_S: Final = 600.0  # that a page which does not wait shows
 _OLD_S: Final = 5.0  # a page tries to get a newer one, even if the last took long: that may have been a cold start
 # A figure is kept this many times as long as it took: a crawl in the same process needs the processor.
 _SHARE: Final = 40
 _LONGEST_S: Final = 60.0  # that a figure is kept for this reason
+_RECOUNTED_AFTER_S: Final = 40.0  # before it is too old to be given
+_ASKED_WITHIN_S: Final = 600.0  # what no one asks for is not counted
 _MOST: Final = 500
 
 
@@ -35,6 +39,9 @@ class _Entry:
     counted_at: float | None = None
     took_s: float = 0.0
     counting: Future[None] | None = None
+    count: Callable[[], Any] | None = None
+    """How to count it again, if someone may wait for it."""
+    asked_at: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -53,16 +60,16 @@ class Kept:
 
         With `for_s=0`, only a figure that takes long is kept at all.
         """
-        entry = self._entry(name)
-        value = cast(Value, entry.value)
+        entry = self._asked(name, count)
+        value, counted_at = cast(Value, entry.value), entry.counted_at
         age = self._age(entry)
         if age is not None and age < max(for_s, _kept_s(entry) if entry.took_s > _QUICK_S else 0):
             return value
-        if age is not None and age < _OLDEST_S and entry.took_s > _QUICK_S:
+        if age is not None and age < _oldest_s(entry) and entry.took_s > _QUICK_S:
             self._count_behind(entry, count)
             return value
         with entry.lock:  # the others wait for the first
-            if age is None and entry.counted_at is not None:
+            if entry.counted_at is not None and entry.counted_at != counted_at:
                 return cast(Value, entry.value)
             return cast(Value, self._counted(entry, count))
 
@@ -83,6 +90,31 @@ class Kept:
         age = self._age(entry)
         return cast(Value, entry.value) if age is not None and age < _OLDEST_KNOWN_S else None
 
+    def ahead(self, name: str, count: Callable[[], object]) -> None:
+        """Begin to count a figure that will be asked for by `get`."""
+        self._count_behind(self._asked(name, count), count)
+
+    def wait_counted(self, seconds: float) -> None:
+        """Wait for what is being counted, at most so long."""
+        with self._lock:
+            counting = [entry.counting for entry in self._entries.values() if entry.counting is not None]
+        wait(counting, seconds)
+
+    def recount(self) -> None:
+        """Count again in the background what takes long, was asked for lately, and is nearly too old to be given.
+
+        Called every few seconds.
+        """
+        with self._lock:
+            entries = list(self._entries.values())
+        for entry in entries:
+            age, count = self._age(entry), entry.count
+            if age is None or count is None or entry.took_s <= _QUICK_S:
+                continue
+            is_wanted = self._seconds() - entry.asked_at < _ASKED_WITHIN_S
+            if is_wanted and age >= max(_RECOUNTED_AFTER_S, _SHARE * entry.took_s):
+                self._count_behind(entry, count)
+
     def close(self) -> None:
         """Count nothing more."""
         self._is_closed = True
@@ -94,6 +126,11 @@ class Kept:
                 self._entries.clear()
             return self._entries.setdefault(name, _Entry())
 
+    def _asked(self, name: str, count: Callable[[], object]) -> _Entry:
+        entry = self._entry(name)
+        entry.count, entry.asked_at = count, self._seconds()
+        return entry
+
     def _age(self, entry: _Entry) -> float | None:
         return self._seconds() - entry.counted_at if entry.counted_at is not None else None
 
@@ -102,7 +139,8 @@ class Kept:
 
         def act() -> None:
             try:
-                self._counted(entry, count)
+                with entry.lock:
+                    self._counted(entry, count)
             except Exception as error:  # the next page that needs it counts again, and reports what is wrong
                 LOG.warning("figures could not be counted: %s", type(error).__name__)
                 entry.counted_at = None
@@ -114,12 +152,19 @@ class Kept:
             return entry.counting
 
     def _counted(self, entry: _Entry, count: Callable[[], object]) -> object:
-        began = self._seconds()
+        began, is_first = self._seconds(), entry.counted_at is None
         entry.value = count()
         entry.counted_at = self._seconds()
-        entry.took_s = entry.counted_at - began
+        took_s = entry.counted_at - began
+        # The first time, statements are built and caches are cold: what is not long then is quick from then on.
+        entry.took_s = min(took_s, _QUICK_S) if is_first and took_s < _COLD_S else took_s
         return entry.value
 
 
 def _kept_s(entry: _Entry) -> float:
     return min(_SHARE * entry.took_s, _LONGEST_S)
+
+
+def _oldest_s(entry: _Entry) -> float:
+    """How old it may be when it is given: older if it takes so long that it cannot be counted every minute."""
+    return max(_OLDEST_S, 2 * _SHARE * entry.took_s)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from functools import partial
 from typing import Annotated, Any, Final
 
 from fastapi import Path, Query, Request, Response
@@ -11,9 +9,10 @@ from fastapi import Path, Query, Request, Response
 from comity.doors.schemas.queue import BotList, BotView, NewBot
 from comity.doors.web.audiences import Audience, Router
 from comity.doors.web.errors import error_responses
+from comity.doors.web.figures import queue_rows
 from comity.doors.web.queue_requests import BotChanges, BotRequest, QuarantineRequest
 from comity.doors.web.requests import Limit
-from comity.doors.web.services import Services, WebServices
+from comity.doors.web.services import Services
 from comity.model.bot import BOT_ID_PATTERN, Bot, BotStatus
 from comity.operate.bots import (
     add_bot,
@@ -25,8 +24,7 @@ from comity.operate.bots import (
     resume_bot,
     revoke_bot,
 )
-from comity.operate.webhooks import delivery_counts
-from comity.reports.queue import age_s, queue_figures
+from comity.reports.queue import age_s
 from comity.telemetry.meter import render_readings
 from comity.telemetry.metrics import QUEUE_JOBS, QUEUE_OLDEST, WEBHOOK_DELIVERIES
 
@@ -123,7 +121,7 @@ _METRICS: Final[dict[int | str, dict[str, Any]]] = {
 @metrics_router.get("/metrics", operation_id="get_metrics", response_class=Response, responses=_METRICS)
 def metrics(services: Services, request: Request) -> Response:
     """Metrics of the crawl service, for Prometheus: pulls, submits, errors, jobs by status, webhooks."""
-    jobs, oldest_at, deliveries = services.queue_figures.get(partial(_count_rows, services))
+    jobs, oldest_at, deliveries = queue_rows(services)
     for status, number in jobs.items():
         services.meter.set(QUEUE_JOBS, number, status)
     services.meter.set(QUEUE_OLDEST, age_s(oldest_at, services.state.clock.now()) or 0.0)
@@ -131,8 +129,3 @@ def metrics(services: Services, request: Request) -> Response:
         services.meter.set(WEBHOOK_DELIVERIES, number, status)
     text, media_type = render_readings([services.meter.read()], request.headers.get("accept", ""))
     return Response(text, headers={"Content-Type": media_type})
-
-
-def _count_rows(services: WebServices) -> tuple[dict[str, int], datetime | None, dict[str, int]]:
-    database = services.state.database
-    return *queue_figures(database), delivery_counts(database)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import timedelta
-from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import Query
 
@@ -39,6 +38,7 @@ from comity.doors.schemas.hosts import (
 )
 from comity.doors.web.audiences import Audience, Router
 from comity.doors.web.errors import error_responses
+from comity.doors.web.figures import hosts_and_leases
 from comity.doors.web.requests import After, CooldownRequest, HostName, Limit, Line, PolicyChanges, ResetRequest
 from comity.doors.web.services import Services, WebServices
 from comity.model.errors import NotFound
@@ -56,11 +56,12 @@ from comity.reports.host_lists import (
     host_urls,
     hosts_page,
 )
-from comity.reports.hosts import holders, host_in_full, known_robots, status_counts
+from comity.reports.hosts import holders, host_in_full, known_robots
 from comity.reports.status import status_of
 from comity.rules.canonical import canonical_host
 
 router = Router(Audience.ADMIN, prefix="/admin", tags=["hosts"])
+_MOST_URLS_COUNTED: Final = 20_000
 HostSort = Literal[
     "domain",
     "-domain",
@@ -97,7 +98,8 @@ def list_all(
 def show(services: Services, host: HostName) -> HostView:
     """Show everything known about a host: its columns, its URL counts and its policy."""
     state = services.state
-    return host_view(host_in_full(state.database, canonical_name(services, host), state.frontier.states))
+    states_of = state.frontier.states if state.settings.redis_url else None
+    return host_view(host_in_full(state.database, canonical_name(services, host), states_of, most=_MOST_URLS_COUNTED))
 
 
 @router.get(
@@ -249,8 +251,7 @@ def change_policy(services: Services, host: HostName, body: PolicyChanges) -> Po
 def claims(services: Services) -> ClaimsView:
     """Show lease holders, expired leases, and hosts waiting for a worker."""
     state = services.state
-    counts = services.kept.get("hosts and leases", lambda: status_counts(state.database, state.clock), for_s=0)
-    return claims_view(holders(state.database, state.clock), counts)
+    return claims_view(holders(state.database, state.clock), hosts_and_leases(services).hosts)
 
 
 @router.get("/status", operation_id="get_status", response_model=StatusView)
@@ -258,8 +259,9 @@ def status(services: Services) -> StatusView:
     """Show workers, queues, throughput and errors. Estimated figures are marked as such."""
     state = services.state
     lease_s, heartbeat_s = state.settings.lease_minutes * 60, state.settings.heartbeat_minutes * 60
-    count = partial(status_of, state.database, state.clock, lease_s=lease_s, heartbeat_s=heartbeat_s)
-    return status_view(services.kept.get("status", count, for_s=0), worker_state)
+    figures = hosts_and_leases(services)
+    found = status_of(state.database, state.clock, lease_s=lease_s, heartbeat_s=heartbeat_s, figures=figures)
+    return status_view(found, worker_state)
 
 
 def urls_of_host(services: WebServices, host: str, state: str, *, after: str | None, limit: int) -> ListPage[HostUrl]:

@@ -32,6 +32,7 @@ from comity.doors.schemas.queue import (
 from comity.doors.web.audiences import LARGE_BODY_BYTES, Audience, Router
 from comity.doors.web.errors import ApiError, error_responses, refused_list
 from comity.doors.web.exports import EXPORTED, ExportFormat, exact, stream
+from comity.doors.web.figures import finished_hours, queue_at_a_glance, queue_in_full
 from comity.doors.web.queue_requests import JobsAction, PoliciesAction, PolicyChangesBody, PolicyRequest
 from comity.doors.web.requests import Limit, Text
 from comity.doors.web.services import Services
@@ -59,11 +60,8 @@ from comity.reports.queue import (
     find_late,
     find_policy,
     find_result,
-    finished_by_hour,
     moves_of,
     price_history,
-    queue_glance,
-    queue_stats,
     raw_html_of,
     result_of_job,
 )
@@ -108,7 +106,6 @@ glance_router = Router(Audience.ADMIN, prefix="/admin/queue", tags=["crawl jobs"
 jobs_router = Router(Audience.ADMIN, max_body_bytes=LARGE_BODY_BYTES, prefix="/admin/crawl_jobs", tags=["crawl jobs"])
 results_router = Router(Audience.ADMIN, prefix="/admin/crawl_results", tags=["crawl results"])
 
-HOURS_SHOWN: Final = 24
 _ID_EXAMPLE: Final = "0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f"
 PolicyId = Annotated[UUID, Path(description="The id of a policy.", examples=[_ID_EXAMPLE])]
 JobId = Annotated[UUID, Path(description="The id of a job.", examples=[_ID_EXAMPLE])]
@@ -375,9 +372,8 @@ def list_jobs(
 @glance_router.get("", operation_id="get_queue", response_model=QueueGlanceView)
 def glance(services: Services) -> QueueGlanceView:
     """Show the queue at a glance: jobs by status, policies, and what was finished in the last 24 hours."""
-    state = services.state
-    found = asdict(queue_glance(state.database, state.clock))
-    hours = FinishedHourView.list_of(finished_by_hour(state.database, state.clock, HOURS_SHOWN))
+    found = asdict(queue_at_a_glance(services))
+    hours = FinishedHourView.list_of(finished_hours(services))
     return QueueGlanceView.model_validate(found | {"hours": hours})
 
 
@@ -385,11 +381,11 @@ def glance(services: Services) -> QueueGlanceView:
 def stats(services: Services) -> QueueStatsView:
     """Show jobs by status and host, what bots do, the oldest waiting job, and the throughput.
 
-    Everything is counted. Where counting takes long, the answer may be older, by up to 20 times the time that counting
-    took, and at most a minute; see `counted_at`.
+    Everything is counted. Where counting takes long, the answer may be older, mostly by less than a minute; see
+    `counted_at`.
     """
     state = services.state
-    found = services.queue_stats.get(lambda: queue_stats(state.database, state.clock))
+    found = queue_in_full(services)
     oldest_s = age_s(found.oldest_pending_at, state.clock.now())
     return QueueStatsView.model_validate(replace(found, oldest_pending_seconds=oldest_s))
 

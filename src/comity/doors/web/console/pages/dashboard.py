@@ -16,6 +16,7 @@ from comity.doors.web.console.live import view
 from comity.doors.web.console.page import PageRouter, fragment, redirect, render
 from comity.doors.web.console.pages.start import start_of
 from comity.doors.web.console.plots import Series
+from comity.doors.web.figures import hosts_and_leases
 from comity.doors.web.services import Services, WebServices
 from comity.model.host import HostStatus
 from comity.model.queue import JobStatus
@@ -135,7 +136,10 @@ def _known(services: WebServices, *, wait_s: float = 0.0) -> Dashboard | None:
 def _count(services: WebServices) -> Dashboard:
     state, settings = services.state, services.state.settings
     lease_s, heartbeat_s = settings.lease_minutes * 60, settings.heartbeat_minutes * 60
-    return dashboard_of(state.database, state.clock, services.past, lease_s=lease_s, heartbeat_s=heartbeat_s)
+    figures = hosts_and_leases(services)
+    return dashboard_of(
+        state.database, state.clock, services.past, lease_s=lease_s, heartbeat_s=heartbeat_s, figures=figures
+    )
 
 
 def _counting(services: WebServices) -> str:

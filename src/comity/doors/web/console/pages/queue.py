@@ -19,15 +19,15 @@ from comity.doors.web.console.forms import FormValues
 from comity.doors.web.console.live import view
 from comity.doors.web.console.page import PageRouter, fragment, redirect, render
 from comity.doors.web.console.tables import TableQuery
+from comity.doors.web.figures import finished_hours, queue_at_a_glance
 from comity.doors.web.notices import Offer
-from comity.doors.web.routes.queue import HOURS_SHOWN
 from comity.doors.web.services import Services, WebServices
 from comity.model.bot import BOT_ID_PATTERN, BotStatus
 from comity.model.errors import BadInput
 from comity.model.queue import JobStatus
 from comity.model.webhook import DeliveryStatus
 from comity.operate.queue import MOST_BULK, BulkReport
-from comity.reports.queue import finished_by_hour, identity_of, queue_glance
+from comity.reports.queue import identity_of
 from comity.rules import job_transitions
 from comity.rules.canonical import canonical_host, resolve_link
 
@@ -59,8 +59,7 @@ _REASONS_SHOWN: Final = 3
 @router.get("")
 def overview(request: Request, services: Services) -> HTMLResponse:
     """Show how the queue stands."""
-    state = services.state
-    hours = finished_by_hour(state.database, state.clock, HOURS_SHOWN)
+    hours = finished_hours(services)
     series = [
         plots.Series("done", [each.done for each in hours], "good"),
         plots.Series("failed", [each.failed for each in hours], "bad"),
@@ -78,9 +77,7 @@ def overview(request: Request, services: Services) -> HTMLResponse:
 @view("queue")
 def queue_figures(services: WebServices, _parameters: Mapping[str, str]) -> str:
     """The figures of the queue."""
-    state = services.state
-    glance = services.kept.get("queue at a glance", lambda: queue_glance(state.database, state.clock), for_s=0)
-    return fragment("queue/figures.html", glance=glance, now=state.clock.now())
+    return fragment("queue/figures.html", glance=queue_at_a_glance(services), now=services.state.clock.now())
 
 
 def render_queue(request: Request, template: str, *, title: str, part: str, **context: Any) -> HTMLResponse:
