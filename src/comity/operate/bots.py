@@ -19,6 +19,7 @@ from typing import Any, Final
 from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.queue import bots as bots_table
+from comity.database.queue import jobs as jobs_table
 from comity.database.queue.bots import bot_from
 from comity.model.bot import (
     MOST_IN_HAND,
@@ -29,6 +30,8 @@ from comity.model.bot import (
     check_bot_id,
 )
 from comity.model.errors import AlreadyThere, BadInput, ComityError, NotFound, Remedy, RemedyCode
+from comity.model.queue import PullLimit
+from comity.rules.queue.allowance import allowance
 
 KEY_PREFIX: Final = "cmty_"  # so that scanners for leaked secrets can find keys
 _KEY_BYTES: Final = 32
@@ -150,6 +153,27 @@ def ensure_bot(database: Database, clock: Clock, bot_id: str) -> bool:
             bots_table.add(connection, bot_id, {"note": "came without a key"}, database.now(clock))
             row = bots_table.get(connection, bot_id)
     return row is not None and row.status != BotStatus.REVOKED
+
+
+def limit_reached(database: Database, clock: Clock, bot_id: str) -> PullLimit | None:
+    """Why a bot gets no jobs now, however many wait; None if it may pull."""
+    with database.read() as connection:
+        row = bots_table.get(connection, bot_id)
+        now = jobs_table.server_time(connection) if database.now(clock) is None else clock.seconds()
+    if row is None:
+        return None
+    until = row.quarantined_until if row.status == BotStatus.QUARANTINED else None
+    may = allowance(
+        1,
+        now,
+        in_hand=row.jobs_in_hand,
+        most_in_hand=row.max_jobs_in_hand,
+        most_per_minute=row.max_jobs_per_minute,
+        minute_started_at=None if row.minute_started_at is None else row.minute_started_at.timestamp(),
+        pulled_this_minute=row.pulled_this_minute,
+        quarantined_until=None if until is None else until.timestamp(),
+    )
+    return may.limit
 
 
 def _change(database: Database, bot_id: str, **values: Any) -> Bot:
