@@ -17,7 +17,7 @@ MOST_PER_MINUTE: Final = 1_000_000
 MOST_QUARANTINE_MINUTES: Final = 43_200  # 30 days
 BOT_ID_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}$"
 BOT_ID_RULE: Final = f"must have 1 to {LONGEST_BOT_ID} letters, digits and . _ : @ -, and start with a letter or digit"
-RESERVED_BOT_IDS: Final = frozenset({"new"})  # pages of the console have their paths
+RESERVED_BOT_IDS: Final = frozenset({"new", "export"})  # these paths are taken
 _is_bot_id: Final = re.compile(BOT_ID_PATTERN).fullmatch
 
 
@@ -56,5 +56,5 @@ def check_bot_id(bot_id: str) -> str:
     if bot_id == OWN_BOT:
         raise BadInput("bot_id", f"{OWN_BOT} is the name of Comity's own worker; choose another")
     if bot_id in RESERVED_BOT_IDS:
-        raise BadInput("bot_id", f"{bot_id} is the name of a page of the console; choose another")
+        raise BadInput("bot_id", f"/admin/bots/{bot_id} is something else; choose another")
     return bot_id

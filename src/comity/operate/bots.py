@@ -42,6 +42,18 @@ _LIMITS: Final = {"max_jobs_in_hand": MOST_IN_HAND, "max_jobs_per_minute": MOST_
 _REMEDY: Final = Remedy(RemedyCode.LIST_BOTS)
 
 
+BOT_SORTS: Final = (
+    "bot_id",
+    "created_at",
+    "last_seen_at",
+    "jobs_pulled",
+    "jobs_done",
+    "jobs_failed",
+    "jobs_in_hand",
+    "consecutive_failures",
+)
+
+
 def key_hash(key: str) -> str:
     """What is stored of a key."""
     return sha256(key.encode("utf-8", "replace")).hexdigest()
@@ -136,11 +148,33 @@ def get_bot(database: Database, bot_id: str) -> Bot:
 
 
 def list_bots(
-    database: Database, *, status: str | None = None, after: str | None = None, limit: int | None = None
+    database: Database,
+    *,
+    status: str | None = None,
+    after: str | None = None,
+    limit: int | None = None,
+    sort: str = "bot_id",
 ) -> list[Bot]:
-    """Bots in the order of their ids."""
+    """Bots in the order of their ids, or of another column (- in front reverses); `after` is the last one before."""
+    name, is_reversed = sort.removeprefix("-"), sort.startswith("-")
+    if name not in BOT_SORTS:
+        raise BadInput("sort", f"must be one of {', '.join(BOT_SORTS)}, with - in front for the reverse order")
     with database.read() as connection:
-        return [bot_from(row) for row in bots_table.listed(connection, status=status, after=after, limit=limit)]
+        if sort == "bot_id":
+            return [bot_from(row) for row in bots_table.listed(connection, status=status, after=after, limit=limit)]
+        found = [bot_from(row) for row in bots_table.listed(connection, status=status)]
+    if name == "bot_id":
+        found.reverse()
+    else:
+        with_value = [bot for bot in found if getattr(bot, name) is not None]
+        without = [bot for bot in found if getattr(bot, name) is None]
+        ordered = sorted(with_value, key=lambda bot: getattr(bot, name), reverse=is_reversed)
+        found = ordered + without if is_reversed else without + ordered
+    ids = [bot.bot_id for bot in found]
+    if after is not None and after not in ids:
+        raise BadInput("cursor", "is out of date; begin with the first page")
+    start = 0 if after is None else ids.index(after) + 1
+    return found[start:] if limit is None else found[start : start + limit]
 
 
 def ensure_bot(database: Database, clock: Clock, bot_id: str) -> bool:
