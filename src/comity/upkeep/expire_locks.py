@@ -36,6 +36,14 @@ class Swept:
     """Hosts with waiting jobs that no pull would have looked at."""
 
 
+def expire_overdue(database: Database, clock: Clock, locks: Locks) -> int:
+    """End locks that ran out, if there are any; gives how many. For pulls, which then need not wait for the sweeper."""
+    with database.read() as connection:  # most often there are none: no need to take the write lock
+        if not jobs.overdue(connection, time_of(connection, database, clock), 1):
+            return 0
+    return locks.expire()
+
+
 class QueueSweeper:
     """Sweeps the queue: once, or until stopped."""
 

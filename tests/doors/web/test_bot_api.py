@@ -339,6 +339,22 @@ def test_a_bot_learns_that_its_own_limit_keeps_jobs_from_it(queue: Queue) -> Non
     assert limited(max_jobs_per_minute=None) == (0, None)
 
 
+def test_a_pull_hands_out_a_job_whose_lock_ran_out(queue: Queue) -> None:
+    """S3: a lock whose TTL is exceeded can be taken; the sweeper, which comes every ten seconds, is not waited for."""
+    [job] = queue.pulled()
+    assert queue.pull()["jobs"] == []
+    queue.let_lock_run_out(job["job_id"])
+    key = queue.admin.post("/admin/bots", json={"bot_id": "shop-2"}).json()["key"]
+    with queue.served.client(headers={"X-API-Key": key}) as other:
+        [again] = other.post("/api/crawl/pull/", json={"bot_id": "shop-2"}).json()["data"]["jobs"]
+        assert (again["job_id"], again["retry_count"]) == (job["job_id"], 0)
+        assert queue.refusal(queue.submit(job["job_id"], price=1)) == (400, "lock_expired")
+        done = other.post("/api/crawl/submit/", json={"bot_id": "shop-2", "job_id": job["job_id"], "success": True})
+    assert done.json()["data"]["status"] == "done"
+    moves = queue.admin.get(f"/admin/crawl_jobs/{job['job_id']}").json()["moves"]
+    assert [move["after"] for move in moves] == ["locked", "expired", "locked", "done"]
+
+
 def test_metrics_count_pulls_submits_and_jobs(one: Queue) -> None:
     [job] = one.pulled()
     one.submit(job["job_id"])
