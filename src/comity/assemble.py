@@ -366,13 +366,10 @@ class State:
         A pull that finds nothing ends locks that ran out, so that their jobs need not wait for the sweeper (S3). With
         `makes_jobs`, it makes jobs of due policies as well, for the same reason.
         """
-        from comity.upkeep.due_policies import make_due_jobs
-        from comity.upkeep.expire_locks import expire_overdue
+        from comity.upkeep.expire_locks import refill
         from comity.walk.bots.pull import Puller, PullTerms
 
         collapse = self.settings.collapse_subdomains
-        make = partial(make_due_jobs, self.database, self.clock, collapse_subdomains=collapse, most_batches=1)
-        expire = partial(expire_overdue, self.database, self.clock, self.locks())
         return Puller(
             self.database,
             self.clock,
@@ -380,7 +377,7 @@ class State:
             self.robots_book(),
             reader,
             PullTerms(self.queue_profile(), collapse),
-            (lambda: expire() + make()) if makes_jobs else expire,
+            partial(refill, self.database, self.clock, self.locks(), collapse if makes_jobs else None),
         )
 
     def submitter(self) -> Submitter:

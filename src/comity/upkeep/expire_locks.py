@@ -36,12 +36,17 @@ class Swept:
     """Hosts with waiting jobs that no pull would have looked at."""
 
 
-def expire_overdue(database: Database, clock: Clock, locks: Locks) -> int:
-    """End locks that ran out, if there are any; gives how many. For pulls, which then need not wait for the sweeper."""
+def refill(database: Database, clock: Clock, locks: Locks, collapse_subdomains: bool | None) -> int:
+    """Do for a pull that found nothing what the sweeper would do soon; gives how many jobs there may be now.
+
+    Locks that ran out are ended, and a few jobs are made of due policies; `collapse_subdomains=None` makes none.
+    """
     with database.read() as connection:  # most often there are none: no need to take the write lock
-        if not jobs.overdue(connection, time_of(connection, database, clock), 1):
-            return 0
-    return locks.expire()
+        is_any_overdue = bool(jobs.overdue(connection, time_of(connection, database, clock), 1))
+    ended = locks.expire() if is_any_overdue else 0
+    if collapse_subdomains is None:
+        return ended
+    return ended + make_due_jobs(database, clock, collapse_subdomains=collapse_subdomains, most_batches=1)
 
 
 class QueueSweeper:

@@ -49,7 +49,7 @@ def _of_lock_alone(differs: str, equals: str) -> str:
 
 def create_job_triggers(dialect: str) -> list[str]:
     """The statements that put the triggers in place."""
-    return _postgresql() if dialect == "postgresql" else _sqlite() + _sqlite_of_written_sql()
+    return _postgresql() + _postgresql_lock_end() if dialect == "postgresql" else _sqlite() + _sqlite_of_written_sql()
 
 
 def drop_job_triggers(dialect: str) -> list[str]:
@@ -121,18 +121,6 @@ CREATE TRIGGER crawl_jobs_lock_trigger BEFORE UPDATE OF locked_by ON crawl_jobs
         OLD.status = 'locked' AND NEW.status = 'locked' AND NEW.locked_by IS DISTINCT FROM OLD.locked_by
     ) EXECUTE FUNCTION refuse_stolen_lock()
 """,
-        """
-CREATE OR REPLACE FUNCTION set_lock_end() RETURNS TRIGGER AS $$
-BEGIN
-    NEW.lock_ends_at = NEW.locked_at + make_interval(secs => NEW.lock_ttl_seconds);
-    RETURN NEW;
-END;
-$$ LANGUAGE plpgsql
-""",
-        f"""
-CREATE TRIGGER crawl_jobs_lock_end_trigger BEFORE UPDATE OF locked_at, lock_ttl_seconds ON crawl_jobs
-    FOR EACH ROW WHEN ({_of_lock_alone("IS DISTINCT FROM", "IS NOT DISTINCT FROM")}) EXECUTE FUNCTION set_lock_end()
-""",
         f"""
 CREATE OR REPLACE FUNCTION refuse_first_job_status() RETURNS TRIGGER AS $$
 BEGIN
@@ -171,17 +159,6 @@ BEGIN
     SELECT RAISE(ABORT, 'illegal status change: {_STOLEN}');
 END
 """,
-        f"""
-CREATE TRIGGER crawl_jobs_lock_end_trigger AFTER UPDATE OF locked_at, lock_ttl_seconds ON crawl_jobs
-    FOR EACH ROW WHEN {_of_lock_alone("IS NOT", "IS")}
-BEGIN
-    UPDATE crawl_jobs SET
-        locked_at = CASE WHEN NEW.locked_at IS OLD.locked_at THEN locked_at
-            ELSE strftime('%Y-%m-%d %H:%M:%f', NEW.locked_at) || '000' END,
-        lock_ends_at = strftime('%Y-%m-%d %H:%M:%f', NEW.locked_at, '+' || NEW.lock_ttl_seconds || ' seconds') || '000'
-        WHERE id = NEW.id AND strftime('%s', NEW.locked_at) IS NOT NULL;
-END
-""",  # noqa: S608
         f"""
 CREATE TRIGGER crawl_jobs_first_status_trigger BEFORE INSERT ON crawl_jobs
     FOR EACH ROW WHEN NEW.status <> '{FIRST}' AND NOT EXISTS (SELECT 1 FROM crawl_jobs WHERE id = NEW.id)
@@ -230,9 +207,37 @@ END
     ]
 
 
-def _sqlite_of_written_sql() -> list[str]:
-    """What PostgreSQL's types do by themselves."""
+def _postgresql_lock_end() -> list[str]:
     return [
+        """
+CREATE OR REPLACE FUNCTION set_lock_end() RETURNS TRIGGER AS $$
+BEGIN
+    NEW.lock_ends_at = NEW.locked_at + make_interval(secs => NEW.lock_ttl_seconds);
+    RETURN NEW;
+END;
+$$ LANGUAGE plpgsql
+""",
+        f"""
+CREATE TRIGGER crawl_jobs_lock_end_trigger BEFORE UPDATE OF locked_at, lock_ttl_seconds ON crawl_jobs
+    FOR EACH ROW WHEN ({_of_lock_alone("IS DISTINCT FROM", "IS NOT DISTINCT FROM")}) EXECUTE FUNCTION set_lock_end()
+""",
+    ]
+
+
+def _sqlite_of_written_sql() -> list[str]:
+    """What PostgreSQL's types do by themselves, and the end of a lock."""
+    return [
+        f"""
+CREATE TRIGGER crawl_jobs_lock_end_trigger AFTER UPDATE OF locked_at, lock_ttl_seconds ON crawl_jobs
+    FOR EACH ROW WHEN {_of_lock_alone("IS NOT", "IS")}
+BEGIN
+    UPDATE crawl_jobs SET
+        locked_at = CASE WHEN NEW.locked_at IS OLD.locked_at THEN locked_at
+            ELSE strftime('%Y-%m-%d %H:%M:%f', NEW.locked_at) || '000' END,
+        lock_ends_at = strftime('%Y-%m-%d %H:%M:%f', NEW.locked_at, '+' || NEW.lock_ttl_seconds || ' seconds') || '000'
+        WHERE id = NEW.id AND strftime('%s', NEW.locked_at) IS NOT NULL;
+END
+""",  # noqa: S608
         *(_sqlite_id(table) for table in ("crawl_policies", "crawl_jobs")),
         _sqlite_config("config", "BEFORE INSERT"),
         _sqlite_config("new_config", "BEFORE UPDATE OF crawl_config"),

@@ -1100,16 +1100,6 @@ BEGIN
     SELECT RAISE(ABORT, 'illegal status change: a locked job belongs to one bot until its lock ends');
 END;
 --
-CREATE TRIGGER crawl_jobs_lock_end_trigger AFTER UPDATE OF locked_at, lock_ttl_seconds ON crawl_jobs
-    FOR EACH ROW WHEN NEW.status = 'locked' AND NEW.lock_ends_at IS OLD.lock_ends_at AND (NEW.locked_at IS NOT OLD.locked_at OR NEW.lock_ttl_seconds IS NOT OLD.lock_ttl_seconds)
-BEGIN
-    UPDATE crawl_jobs SET
-        locked_at = CASE WHEN NEW.locked_at IS OLD.locked_at THEN locked_at
-            ELSE strftime('%Y-%m-%d %H:%M:%f', NEW.locked_at) || '000' END,
-        lock_ends_at = strftime('%Y-%m-%d %H:%M:%f', NEW.locked_at, '+' || NEW.lock_ttl_seconds || ' seconds') || '000'
-        WHERE id = NEW.id AND strftime('%s', NEW.locked_at) IS NOT NULL;
-END;
---
 CREATE TRIGGER crawl_jobs_first_status_trigger BEFORE INSERT ON crawl_jobs
     FOR EACH ROW WHEN NEW.status <> 'pending' AND NOT EXISTS (SELECT 1 FROM crawl_jobs WHERE id = NEW.id)
 BEGIN
@@ -1146,6 +1136,16 @@ CREATE TRIGGER crawl_jobs_unlock_trigger AFTER UPDATE OF status ON crawl_jobs
     FOR EACH ROW WHEN NEW.status <> 'locked' AND NEW.locked_by IS NOT NULL
 BEGIN
     UPDATE crawl_jobs SET locked_by = NULL, locked_at = NULL, lock_ends_at = NULL WHERE id = NEW.id;
+END;
+--
+CREATE TRIGGER crawl_jobs_lock_end_trigger AFTER UPDATE OF locked_at, lock_ttl_seconds ON crawl_jobs
+    FOR EACH ROW WHEN NEW.status = 'locked' AND NEW.lock_ends_at IS OLD.lock_ends_at AND (NEW.locked_at IS NOT OLD.locked_at OR NEW.lock_ttl_seconds IS NOT OLD.lock_ttl_seconds)
+BEGIN
+    UPDATE crawl_jobs SET
+        locked_at = CASE WHEN NEW.locked_at IS OLD.locked_at THEN locked_at
+            ELSE strftime('%Y-%m-%d %H:%M:%f', NEW.locked_at) || '000' END,
+        lock_ends_at = strftime('%Y-%m-%d %H:%M:%f', NEW.locked_at, '+' || NEW.lock_ttl_seconds || ' seconds') || '000'
+        WHERE id = NEW.id AND strftime('%s', NEW.locked_at) IS NOT NULL;
 END;
 --
 CREATE TRIGGER crawl_policies_id_trigger AFTER INSERT ON crawl_policies
