@@ -2101,6 +2101,7 @@ DROP TRIGGER IF EXISTS domains_frontier_trigger ON domains;
 DROP TRIGGER IF EXISTS visit_list_hosts_frontier_trigger ON visit_list_hosts;
 DROP TRIGGER IF EXISTS crawl_jobs_status_trigger ON crawl_jobs;
 DROP TRIGGER IF EXISTS crawl_jobs_lock_trigger ON crawl_jobs;
+DROP TRIGGER IF EXISTS crawl_jobs_lock_end_trigger ON crawl_jobs;
 DROP TRIGGER IF EXISTS crawl_jobs_first_status_trigger ON crawl_jobs;
 
 CREATE OR REPLACE FUNCTION check_domain_status() RETURNS TRIGGER AS $$
@@ -2242,6 +2243,16 @@ $$ LANGUAGE plpgsql;
 
 CREATE TRIGGER crawl_jobs_first_status_trigger AFTER INSERT ON crawl_jobs
     FOR EACH ROW WHEN (NEW.status <> 'pending') EXECUTE FUNCTION refuse_first_job_status();
+
+CREATE OR REPLACE FUNCTION set_lock_end() RETURNS TRIGGER AS $$
+BEGIN
+    NEW.lock_ends_at = NEW.locked_at + make_interval(secs => NEW.lock_ttl_seconds);
+    RETURN NEW;
+END;
+$$ LANGUAGE plpgsql;
+
+CREATE TRIGGER crawl_jobs_lock_end_trigger BEFORE UPDATE OF locked_at, lock_ttl_seconds ON crawl_jobs
+    FOR EACH ROW WHEN (NEW.status = 'locked' AND NEW.lock_ends_at IS NOT DISTINCT FROM OLD.lock_ends_at AND (NEW.locked_at IS DISTINCT FROM OLD.locked_at OR NEW.lock_ttl_seconds IS DISTINCT FROM OLD.lock_ttl_seconds)) EXECUTE FUNCTION set_lock_end();
 
 INSERT INTO alembic_version VALUES ('0001') ON CONFLICT DO NOTHING;
 

@@ -363,13 +363,13 @@ class State:
     def puller(self, reader: ReadsRobots | None = None, *, makes_jobs: bool = False) -> Puller:
         """What hands out jobs to bots; `reader` reads robots.txt that is not in the cache.
 
-        With `makes_jobs`, pulls make jobs of due policies, so that a new policy need not wait for the sweeper.
+        A pull that finds nothing ends locks that ran out, so that their jobs need not wait for the sweeper (S3). With
+        `makes_jobs`, it makes jobs of due policies as well, for the same reason.
         """
-        from comity.upkeep.due_policies import make_due_jobs
+        from comity.upkeep.expire_locks import refill
         from comity.walk.bots.pull import Puller, PullTerms
 
         collapse = self.settings.collapse_subdomains
-        make = partial(make_due_jobs, self.database, self.clock, collapse_subdomains=collapse, most_batches=1)
         return Puller(
             self.database,
             self.clock,
@@ -377,7 +377,7 @@ class State:
             self.robots_book(),
             reader,
             PullTerms(self.queue_profile(), collapse),
-            make if makes_jobs else None,
+            partial(refill, self.database, self.clock, self.locks(), collapse if makes_jobs else None),
         )
 
     def submitter(self) -> Submitter:

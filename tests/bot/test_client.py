@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import threading
 import time
@@ -15,9 +16,20 @@ from typing import Any
 
 import pytest
 
-from comity.bot import AsyncBot, Bot, BotApiError, BotClient, Failure, Job, Result, ServerUnavailable, runner
+from comity.bot import (
+    AsyncBot,
+    Bot,
+    BotApiError,
+    BotClient,
+    Failure,
+    Job,
+    Result,
+    ServerUnavailable,
+    async_client,
+    runner,
+)
 from comity.bot.client import LONGEST_PAUSE_S, pause_before
-from comity.bot.jobs import Exchange, pulled_from, submit_body
+from comity.bot.jobs import Exchange, Pulled, pulled_from, submit_body
 from comity.bot.runner import beat_every_s
 from tests.doors.web.queueing import Queue, queue_on
 from tests.doors.web.served import TOKEN_HASH, served, until
@@ -160,6 +172,60 @@ def test_a_bot_without_work_ends_when_two_pulls_find_nothing(queue: Queue, monke
     monkeypatch.setattr(bot, "_pause", lambda _seconds: None)
     assert bot.run(lambda _job: None, until_empty=True) == {"done": 0, "failed": 0, "released": 0, "lost": 0}
     assert len(pulls) == 2
+
+
+@pytest.mark.parametrize("kind", [Bot, AsyncBot])
+def test_a_bot_that_reached_its_limit_does_not_take_it_for_an_empty_queue(
+    queue: Queue, kind: type[Bot] | type[AsyncBot], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (runner, async_client):
+        monkeypatch.setattr(module, "_IDLE_S", 0.1)
+    queue.jobs(2)
+    queue.admin.patch("/admin/bots/shop-1", json={"max_jobs_in_hand": 1})
+    with BotClient(queue.served.url, "shop-1", key_of(queue)) as other:
+        [held] = other.pull(1).jobs
+        assert other.pull(1).limited_by == "max_jobs_in_hand"
+        pulls: list[Pulled] = []
+        monkeypatch.setattr(BotClient, "pull", noting(BotClient.pull, pulls, lambda: other.release([held])))
+        bot = kind(queue.served.url, "shop-1", key_of(queue))
+        ran = bot.run(crawled if kind is Bot else crawled_later, until_empty=True)  # type: ignore[arg-type]
+        counts = asyncio.run(ran) if inspect.isawaitable(ran) else ran
+    assert (counts["done"], counts["failed"]) == (2, 0)
+    assert [each.limited_by for each in pulls[:2]] == ["max_jobs_in_hand"] * 2
+
+
+def crawled(_job: Job) -> Result:
+    return Result(title="x")
+
+
+async def crawled_later(_job: Job) -> Result:
+    return Result(title="x")
+
+
+def noting(pull: Any, pulls: list[Pulled], after_two: Callable[[], object]) -> Any:
+    """A pull that is noted; after the second, something is done."""
+
+    def noted(client: BotClient, *arguments: Any) -> Pulled:
+        found: Pulled = pull(client, *arguments)
+        pulls.append(found)
+        if len(pulls) == 2:
+            after_two()
+        return found
+
+    return noted
+
+
+def test_a_bot_in_quarantine_says_so_and_ends(
+    queue: Queue, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue.jobs(1)
+    queue.admin.post("/admin/bots/shop-1/quarantine", json={"minutes": 5})
+    monkeypatch.setattr(runner, "_IDLE_S", 0.1)
+    bot = Bot(queue.served.url, "shop-1", key_of(queue))
+    assert bot.run(crawled, until_empty=True)["done"] == 0
+    assert [each.message for each in caplog.records if "quarantine" in each.message] == [
+        "this bot failed too often and is in quarantine: the server hands out no jobs to it for a while"
+    ]
 
 
 def test_the_four_requests(queue: Queue) -> None:

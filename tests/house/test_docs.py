@@ -25,6 +25,7 @@ PAGES = sorted(
 )
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 VARIABLE = re.compile(r"\bCOMITY_[A-Z_]+\b(?!…)")
+INLINE = re.compile(r"(?<!`)`comity ([a-z][^`\n]*)`(?!`)")
 ROOT: Any = typer.main.get_command(app)
 # Read before the settings are, or by the tests alone.
 OTHER_VARIABLES = {
@@ -58,6 +59,8 @@ def assert_it_exists(words: list[str]) -> None:
     while rest and hasattr(command, "commands") and rest[0] in command.commands:
         command = command.commands[rest.pop(0)]
     assert command is not ROOT or rest[0].startswith("-"), words
+    is_group = hasattr(command, "commands")
+    assert not (is_group and rest and re.fullmatch("[a-z][a-z-]*", rest[0])), f"no such command: {words}"
     options = {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
     assert {word.partition("=")[0] for word in rest if word.startswith("--")} <= options, words
 
@@ -66,6 +69,8 @@ def assert_it_exists(words: list[str]) -> None:
 def test_commands_and_their_options_exist(page: Path) -> None:
     for words in commands(page.read_text(), "", "sh"):
         assert_it_exists(words)
+    for words in INLINE.findall(page.read_text()):
+        assert_it_exists([word for word in words.split() if not word.startswith("-")])
 
 
 def test_examples_of_help_exist() -> None:

@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from comity.database.ledger import ledger_notes
 from comity.database.queue.tables import bots, crawl_jobs, crawl_policies
 from comity.database.tables import domains
+from comity.model.queue import BotError
 from comity.upkeep import due_policies
 from comity.upkeep.due_policies import make_due_jobs
 from comity.upkeep.expire_locks import QueueSweeper, Swept
@@ -171,6 +172,37 @@ def test_a_lock_that_was_taken_in_sql_ends_too(service: Service) -> None:
     service.state.clock.advance(seconds=600)
     assert service.locks.expire() == 1
     assert service.pull_one("b").job_id == job_id
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        "locked_at = '{0:%Y-%m-%d %H:%M:%S}'",
+        "locked_at = '{0:%Y-%m-%dT%H:%M:%S}Z'",
+        "locked_at = '{0:%Y-%m-%d %H:%M:%S}.250'",
+        "lock_ttl_seconds = 1",
+    ],
+)
+def test_a_lock_follows_the_columns_of_s3_that_were_changed_in_sql(service: Service, columns: str) -> None:
+    """`locked_at` and `lock_ttl_seconds` say when a lock ends, also where someone else writes them."""
+    clock = service.state.clock
+    first, second = service.job(), service.job("https://shop.example/2")
+    assert len(service.pull("bot").jobs) == 2
+    clock.advance(seconds=5)
+    with service.state.database.write() as connection:
+        connection.exec_driver_sql(f"UPDATE crawl_jobs SET {columns.format(clock.now() - timedelta(seconds=900))}")
+    assert service.refusal("bot", first)[0] is BotError.LOCK_EXPIRED
+    assert service.locks.expire() == 2
+    assert job_row(service.state, second)["status"] == "expired"
+
+
+def test_a_lock_that_was_moved_in_sql_can_be_kept_and_submitted(service: Service) -> None:
+    job_id, clock = service.job(), service.state.clock
+    service.pull_one("bot")
+    with service.state.database.write() as connection:
+        connection.exec_driver_sql(f"UPDATE crawl_jobs SET locked_at = '{clock.now():%Y-%m-%d %H:%M:%S}'")
+    assert [each for each, _ in service.heartbeat("bot", job_id).kept] == [job_id]
+    assert service.submit("bot", job_id)["status"] == "done"
 
 
 def test_jobs_inserted_in_sql_are_found(service: Service) -> None:

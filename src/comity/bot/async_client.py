@@ -15,7 +15,7 @@ from typing import Final
 from comity.bot.client import BotClient
 from comity.bot.errors import BotApiError, BotClientError
 from comity.bot.jobs import Failure, Heartbeat, Job, Pulled, Released, Result, Submitted
-from comity.bot.runner import BEAT_CHECK_S, EMPTY_PULLS, LOG, MISSED, STOPPED, beat_every_s
+from comity.bot.runner import BEAT_CHECK_S, EMPTY_PULLS, LOG, MISSED, STOPPED, beat_every_s, warn_of_quarantine
 
 AsyncHandler = Callable[[Job], Awaitable["Result | Failure | None"]]
 _IDLE_S: Final = 5.0
@@ -45,12 +45,12 @@ class AsyncBotClient:
         """Submit what was found, or why nothing was. Submitting the same again changes nothing."""
         return await asyncio.to_thread(self._client.submit, job, outcome)
 
-    async def heartbeat(self, job_ids: Iterable[str]) -> Heartbeat:
-        """Keep the locks of jobs for another TTL."""
+    async def heartbeat(self, job_ids: Iterable[Job | str]) -> Heartbeat:
+        """Keep the locks of jobs, or of ids, for another TTL."""
         return await asyncio.to_thread(self._client.heartbeat, list(job_ids))
 
-    async def release(self, job_ids: Iterable[str], reason: str | None = None) -> Released:
-        """Give jobs back; they can be pulled again at once."""
+    async def release(self, job_ids: Iterable[Job | str], reason: str | None = None) -> Released:
+        """Give jobs, or ids, back; they can be pulled again at once."""
         return await asyncio.to_thread(self._client.release, list(job_ids), reason)
 
     def close(self) -> None:
@@ -116,6 +116,7 @@ class AsyncBot:
 
     async def _pull_until_stopped(self, handler: AsyncHandler, until_empty: bool) -> None:
         idle_s, empty_pulls = 0.0, 0
+        limited_by: str | None = None
         while not self._stopping.is_set():
             room = self._max_in_hand - len(self._held)
             if room < 1:
@@ -134,7 +135,8 @@ class AsyncBot:
                 task = asyncio.create_task(self._work(handler, job))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
-            is_empty = not (pulled.jobs or pulled.skipped or self._held)
+            limited_by = warn_of_quarantine(pulled, limited_by)
+            is_empty = pulled.is_empty and not self._held
             empty_pulls = empty_pulls + 1 if is_empty else 0
             if until_empty and empty_pulls == EMPTY_PULLS:
                 return

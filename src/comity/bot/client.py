@@ -28,6 +28,7 @@ from comity.bot.jobs import (
     Submitted,
     encoded,
     heartbeat_from,
+    ids_of,
     pulled_from,
     released_from,
     submit_body,
@@ -90,9 +91,9 @@ class BotClient:
         data, _ = self._post("/api/crawl/submit/", submit_body(self.bot_id, job, outcome))
         return Submitted(str(data["status"]), dict(data))
 
-    def heartbeat(self, job_ids: Iterable[str]) -> Heartbeat:
-        """Keep the locks of jobs for another TTL."""
-        ids = list(job_ids)
+    def heartbeat(self, job_ids: Iterable[Job | str]) -> Heartbeat:
+        """Keep the locks of jobs, or of ids, for another TTL."""
+        ids = ids_of(job_ids)
         try:
             data, _ = self._post("/api/crawl/heartbeat/", {"bot_id": self.bot_id, "job_ids": ids})
         except BotApiError as error:
@@ -101,9 +102,9 @@ class BotClient:
             return Heartbeat({}, tuple(ids))
         return heartbeat_from(data)
 
-    def release(self, job_ids: Iterable[str], reason: str | None = None) -> Released:
-        """Give jobs back; they can be pulled again at once."""
-        ids = list(job_ids)
+    def release(self, job_ids: Iterable[Job | str], reason: str | None = None) -> Released:
+        """Give jobs, or ids, back; they can be pulled again at once."""
+        ids = ids_of(job_ids)
         body: dict[str, Any] = {"bot_id": self.bot_id, "job_ids": ids}
         if reason is not None:
             body["reason"] = reason

@@ -7,11 +7,13 @@ itself: the server stamped it after the request was sent and before the answer c
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
+
+QUARANTINE: Final = "quarantine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,13 @@ class Pulled:
     skipped: int
     skipped_by_reason: dict[str, int]
     retry_after_s: float | None
+    limited_by: str | None = None
+    """Why the bot gets no jobs, however many wait: `max_jobs_in_hand`, `max_jobs_per_minute` or `quarantine`."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was nothing to do for this bot. A limit that it has reached passes; a quarantine lasts."""
+        return not (self.jobs or self.skipped) and self.limited_by in (None, QUARANTINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +143,11 @@ class Released:
     lost: tuple[str, ...]
 
 
+def ids_of(jobs: Iterable[Job | str]) -> list[str]:
+    """The ids of jobs."""
+    return [job if isinstance(job, str) else job.job_id for job in jobs]
+
+
 def submit_body(bot_id: str, job: Job | str, outcome: Result | Failure) -> dict[str, Any]:
     """The body of a submit."""
     body = {"bot_id": bot_id, "job_id": job if isinstance(job, str) else job.job_id, **outcome.document()}
@@ -147,7 +161,11 @@ def pulled_from(data: Mapping[str, Any], exchange: Exchange) -> Pulled:
     server_s = _time(data["server_time"]).timestamp()
     jobs = tuple(_job(each, server_s, exchange) for each in data["jobs"])
     return Pulled(
-        jobs, int(data["skipped"]), dict(data.get("skipped_by_reason") or {}), data.get("retry_after_seconds")
+        jobs,
+        int(data["skipped"]),
+        dict(data.get("skipped_by_reason") or {}),
+        data.get("retry_after_seconds"),
+        data.get("limited_by"),
     )
 
 

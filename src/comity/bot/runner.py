@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from comity.bot.client import BotClient
 from comity.bot.errors import BotApiError, BotClientError
-from comity.bot.jobs import Failure, Job, Result
+from comity.bot.jobs import QUARANTINE, Failure, Job, Pulled, Result
 
 LOG: Final = logging.getLogger("comity.bot")
 Handler = Callable[[Job], "Result | Failure | None"]
@@ -29,6 +29,13 @@ EMPTY_PULLS: Final = 2  # the first may have passed over hosts that rest for a w
 BEAT_CHECK_S: Final = 2.0
 MISSED: Final = "the window to start was missed"
 STOPPED: Final = "the bot was stopped"
+
+
+def warn_of_quarantine(pulled: Pulled, before: str | None) -> str | None:
+    """Say once that the server hands out nothing to this bot; gives what limits it now."""
+    if pulled.limited_by == QUARANTINE and before != QUARANTINE:
+        LOG.warning("this bot failed too often and is in quarantine: the server hands out no jobs to it for a while")
+    return pulled.limited_by
 
 
 class Bot:
@@ -87,6 +94,7 @@ class Bot:
 
     def _pull_until_stopped(self) -> None:
         idle_s, empty_pulls = 0.0, 0
+        limited_by: str | None = None
         while not self._stopping.is_set():
             room = self._max_in_hand - len(self._held)
             if room < 1:
@@ -102,7 +110,8 @@ class Bot:
                 continue
             for job in pulled.jobs:
                 self._take(job)
-            is_empty = not (pulled.jobs or pulled.skipped or self._held)
+            limited_by = warn_of_quarantine(pulled, limited_by)
+            is_empty = pulled.is_empty and not self._held
             empty_pulls = empty_pulls + 1 if is_empty else 0
             if self._stops_when_empty and empty_pulls == EMPTY_PULLS:
                 return

@@ -16,7 +16,8 @@ MOST_IN_HAND: Final = 10_000
 MOST_PER_MINUTE: Final = 1_000_000
 MOST_QUARANTINE_MINUTES: Final = 43_200  # 30 days
 BOT_ID_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}$"
-RESERVED_BOT_IDS: Final = frozenset({"new"})  # pages of the console have their paths
+BOT_ID_RULE: Final = f"must have 1 to {LONGEST_BOT_ID} letters, digits and . _ : @ -, and start with a letter or digit"
+RESERVED_BOT_IDS: Final = frozenset({"new", "export"})  # these paths are taken
 _is_bot_id: Final = re.compile(BOT_ID_PATTERN).fullmatch
 
 
@@ -51,11 +52,9 @@ class Bot:
 def check_bot_id(bot_id: str) -> str:
     """The id; raises `BadInput` if a bot cannot have it."""
     if not _is_bot_id(bot_id):
-        raise BadInput(
-            "bot_id", f"must have 1 to {LONGEST_BOT_ID} letters, digits and . _ : @ -, and start with a letter or digit"
-        )
+        raise BadInput("bot_id", BOT_ID_RULE)
     if bot_id == OWN_BOT:
         raise BadInput("bot_id", f"{OWN_BOT} is the name of Comity's own worker; choose another")
     if bot_id in RESERVED_BOT_IDS:
-        raise BadInput("bot_id", f"{bot_id} is the name of a page of the console; choose another")
+        raise BadInput("bot_id", f"/admin/bots/{bot_id} is something else; choose another")
     return bot_id

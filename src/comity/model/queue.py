@@ -58,6 +58,14 @@ class SkipReason(StrEnum):
     BAD_URL = "bad_url"  # not a web address, or one of another host
 
 
+class PullLimit(StrEnum):
+    """Why a bot gets no jobs, however many wait: a limit of its own, or its quarantine."""
+
+    IN_HAND = "max_jobs_in_hand"
+    PER_MINUTE = "max_jobs_per_minute"
+    QUARANTINE = "quarantine"
+
+
 class WebhookEvent(StrEnum):
     """What a webhook can be called for."""
 

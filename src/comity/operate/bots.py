@@ -19,6 +19,7 @@ from typing import Any, Final
 from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.queue import bots as bots_table
+from comity.database.queue import jobs as jobs_table
 from comity.database.queue.bots import bot_from
 from comity.model.bot import (
     MOST_IN_HAND,
@@ -29,6 +30,8 @@ from comity.model.bot import (
     check_bot_id,
 )
 from comity.model.errors import AlreadyThere, BadInput, ComityError, NotFound, Remedy, RemedyCode
+from comity.model.queue import PullLimit
+from comity.rules.queue.allowance import allowance
 
 KEY_PREFIX: Final = "cmty_"  # so that scanners for leaked secrets can find keys
 _KEY_BYTES: Final = 32
@@ -37,6 +40,18 @@ _CACHE_S: Final = 0.5  # a revoked key stops working within this time
 _MOST_CACHED: Final = 1000
 _LIMITS: Final = {"max_jobs_in_hand": MOST_IN_HAND, "max_jobs_per_minute": MOST_PER_MINUTE}
 _REMEDY: Final = Remedy(RemedyCode.LIST_BOTS)
+
+
+BOT_SORTS: Final = (
+    "bot_id",
+    "created_at",
+    "last_seen_at",
+    "jobs_pulled",
+    "jobs_done",
+    "jobs_failed",
+    "jobs_in_hand",
+    "consecutive_failures",
+)
 
 
 def key_hash(key: str) -> str:
@@ -133,11 +148,33 @@ def get_bot(database: Database, bot_id: str) -> Bot:
 
 
 def list_bots(
-    database: Database, *, status: str | None = None, after: str | None = None, limit: int | None = None
+    database: Database,
+    *,
+    status: str | None = None,
+    after: str | None = None,
+    limit: int | None = None,
+    sort: str = "bot_id",
 ) -> list[Bot]:
-    """Bots in the order of their ids."""
+    """Bots in the order of their ids, or of another column (- in front reverses); `after` is the last one before."""
+    name, is_reversed = sort.removeprefix("-"), sort.startswith("-")
+    if name not in BOT_SORTS:
+        raise BadInput("sort", f"must be one of {', '.join(BOT_SORTS)}, with - in front for the reverse order")
     with database.read() as connection:
-        return [bot_from(row) for row in bots_table.listed(connection, status=status, after=after, limit=limit)]
+        if sort == "bot_id":
+            return [bot_from(row) for row in bots_table.listed(connection, status=status, after=after, limit=limit)]
+        found = [bot_from(row) for row in bots_table.listed(connection, status=status)]
+    if name == "bot_id":
+        found.reverse()
+    else:
+        with_value = [bot for bot in found if getattr(bot, name) is not None]
+        without = [bot for bot in found if getattr(bot, name) is None]
+        ordered = sorted(with_value, key=lambda bot: getattr(bot, name), reverse=is_reversed)
+        found = ordered + without if is_reversed else without + ordered
+    ids = [bot.bot_id for bot in found]
+    if after is not None and after not in ids:
+        raise BadInput("cursor", "is out of date; begin with the first page")
+    start = 0 if after is None else ids.index(after) + 1
+    return found[start:] if limit is None else found[start : start + limit]
 
 
 def ensure_bot(database: Database, clock: Clock, bot_id: str) -> bool:
@@ -150,6 +187,27 @@ def ensure_bot(database: Database, clock: Clock, bot_id: str) -> bool:
             bots_table.add(connection, bot_id, {"note": "came without a key"}, database.now(clock))
             row = bots_table.get(connection, bot_id)
     return row is not None and row.status != BotStatus.REVOKED
+
+
+def limit_reached(database: Database, clock: Clock, bot_id: str) -> PullLimit | None:
+    """Why a bot gets no jobs now, however many wait; None if it may pull."""
+    with database.read() as connection:
+        row = bots_table.get(connection, bot_id)
+        now = jobs_table.server_time(connection) if database.now(clock) is None else clock.seconds()
+    if row is None:
+        return None
+    until = row.quarantined_until if row.status == BotStatus.QUARANTINED else None
+    may = allowance(
+        1,
+        now,
+        in_hand=row.jobs_in_hand,
+        most_in_hand=row.max_jobs_in_hand,
+        most_per_minute=row.max_jobs_per_minute,
+        minute_started_at=None if row.minute_started_at is None else row.minute_started_at.timestamp(),
+        pulled_this_minute=row.pulled_this_minute,
+        quarantined_until=None if until is None else until.timestamp(),
+    )
+    return may.limit
 
 
 def _change(database: Database, bot_id: str, **values: Any) -> Bot:

@@ -25,6 +25,7 @@ from comity.model.errors import BadInput, NotFound, Remedy, RemedyCode
 from comity.model.queue import JobStatus
 from comity.rules.canonical import resolve_link
 from comity.rules.page_cursor import read_cursor, write_cursor
+from comity.rules.queue.product import plain_price
 
 MOST_MOVES: Final = 1000
 MOST_PRICES: Final = 10_000
@@ -308,6 +309,7 @@ _STATUSES: Final[Mapping[type, tuple[str, ...]]] = {
     JobMove: ("before", "after"),
     LateSubmission: ("job_status",),
 }
+_PRICES: Final = frozenset({"price", "last_price"})
 POLICIES: Final = ListOf("policies", listing.policies, crawl_policies, listing.POLICY_SORTS, "next_run_at", CrawlPolicy)
 JOBS: Final = ListOf("jobs", listing.jobs, crawl_jobs, listing.JOB_SORTS, "-created_at", CrawlJob)
 RESULTS: Final = ListOf("results", listing.results, crawl_results, listing.RESULT_SORTS, "-created_at", CrawlResult)
@@ -459,6 +461,8 @@ def _noun(kind: type[Item], row: Any) -> Item:
     values: dict[str, Any] = {each.name: getattr(row, each.name) for each in fields(kind)}  # type: ignore[arg-type]
     for name in _STATUSES.get(kind, ()):
         values[name] = None if values[name] is None else JobStatus(values[name])
+    for name in _PRICES & values.keys():
+        values[name] = None if values[name] is None else plain_price(values[name])
     return kind(**values)
 
 

@@ -55,7 +55,12 @@ def _operation(path: str, operation: dict[str, Any], schemas: dict[str, Any]) ->
         _fields(data, schemas),
     ]
     nested = sorted(
-        {name for each in data["properties"].values() for name in _refs(each)} - {"JobStatus", "SkipReason"}
+        {
+            name
+            for each in data["properties"].values()
+            for name in _refs(each)
+            if "properties" in schemas[name]  # an enumeration is written where it is used
+        }
     )
     for name in nested:
         parts += [f"Each of `{_field_of(data, name)}`:", _fields(schemas[name], schemas)]

@@ -195,10 +195,10 @@ INVALID: list[tuple[str, dict[str, Any], str]] = [
     ("pull", {"max_jobs": True}, "max_jobs"),
     ("pull", {"domain": "not a host"}, "domain"),
     ("pull", {"domain": "a\0.example"}, "domain"),
-    ("pull", {"max_job": 3}, "body"),
+    ("pull", {"max_job": 3}, "max_job"),
     ("submit", {"success": "yes"}, "success"),
-    ("submit", {"success": False}, "body"),
-    ("submit", {"success": True, "error_msg": "but"}, "body"),
+    ("submit", {"success": False}, "error_msg"),
+    ("submit", {"success": True, "error_msg": "but"}, "error_msg"),
     ("submit", {"success": True, "price": -1}, "price"),
     ("submit", {"success": True, "price": "much"}, "price"),
     ("submit", {"success": True, "price": 0.12345}, "price"),
@@ -212,7 +212,7 @@ INVALID: list[tuple[str, dict[str, Any], str]] = [
     ("submit", {"success": True, "http_status": 99}, "http_status"),
     ("submit", {"success": True, "retry_after": -1}, "retry_after"),
     ("submit", {"success": True, "started_at": "soon"}, "started_at"),
-    ("submit", {"success": True, "titel": "x"}, "body"),
+    ("submit", {"success": True, "titel": "x"}, "titel"),
     ("submit", {"success": True, "raw_html": "x" * 20_001}, "raw_html"),
     ("heartbeat", {"job_ids": []}, "job_ids"),
     ("heartbeat", {"job_ids": ["x"]}, "job_ids.0"),
@@ -235,7 +235,19 @@ def test_what_is_not_valid_is_refused_with_the_field(one: Queue) -> None:
         ("pull", {"max_jobs": 0}, "max_jobs: must be at least 1"),
         ("pull", {"max_jobs": 1.5}, "max_jobs: must be a whole number"),
         ("pull", {"domain": "x" * 301}, "domain: must have at most 300 characters"),
-        ("pull", {"bot_id": "a b"}, "bot_id: must match ^[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}$"),
+        (
+            "pull",
+            {"bot_id": "a b"},
+            "bot_id: must have 1 to 100 letters, digits and . _ : @ -, and start with a letter or digit",
+        ),
+        ("pull", {"maxjobs": 5}, "maxjobs: is not a known field; did you mean max_jobs?"),
+        ("submit", {"job_id": str(uuid4()), "success": False}, "error_msg: is required for a failure"),
+        (
+            "submit",
+            {"job_id": str(uuid4()), "success": True, "error_msg": "x"},
+            "error_msg: is for failures: send success=false with it",
+        ),
+        ("heartbeat", {"job_id": "x"}, "job_ids.0: must be a UUID"),
         ("submit", {}, "job_id: is required"),
         ("submit", {"job_id": 7, "success": True}, "job_id: must be a UUID"),
         ("submit", {"job_id": "7", "success": "yes"}, "job_id: must be a UUID"),
@@ -246,6 +258,8 @@ def test_what_is_not_valid_is_refused_with_the_field(one: Queue) -> None:
 def test_a_refusal_says_what_a_field_must_be(one: Queue, name: str, body: dict[str, Any], message: str) -> None:
     answer = one.bot.post(f"/api/crawl/{name}/", json={"bot_id": "shop-1", **body})
     assert answer.json()["message"] == message
+    field, _, problem = message.partition(": ")
+    assert answer.json()["details"][field] == problem
 
 
 def deep(levels: int) -> str:
@@ -295,6 +309,50 @@ def test_a_heartbeat_keeps_what_the_bot_holds(queue: Queue) -> None:
     assert (released["released"], released["lost"]) == ([job["job_id"]], [unknown])
     moves = queue.admin.get(f"/admin/crawl_jobs/{job['job_id']}").json()["moves"]
     assert "tired" in moves[-1]["reason"]
+
+
+def test_one_job_can_be_named_as_in_a_submit(one: Queue) -> None:
+    [job] = one.pulled()
+    body = {"bot_id": "shop-1", "job_id": job["job_id"]}
+    kept = one.bot.post("/api/crawl/heartbeat/", json=body).json()["data"]["kept"]
+    assert [each["job_id"] for each in kept] == [job["job_id"]]
+    assert one.bot.post("/api/crawl/release/", json=body).json()["data"]["released"] == [job["job_id"]]
+
+
+def test_a_bot_learns_that_its_own_limit_keeps_jobs_from_it(queue: Queue) -> None:
+    """An empty pull means that nothing waits; a bot that may have no more must not believe that."""
+
+    def limited(**limits: Any) -> tuple[int, str | None]:
+        assert queue.admin.patch("/admin/bots/shop-1", json=limits).status_code == 200
+        data = queue.pull()
+        assert (data["skipped"], data["retry_after_seconds"] is None) == (0, data["count"] > 0)
+        return data["count"], data["limited_by"]
+
+    queue.jobs(3)
+    assert limited(max_jobs_in_hand=1) == (1, None)
+    assert limited(max_jobs_in_hand=1) == (0, "max_jobs_in_hand")
+    assert limited(max_jobs_in_hand=None, max_jobs_per_minute=1) == (0, "max_jobs_per_minute")
+    queue.admin.post("/admin/bots/shop-1/quarantine", json={"minutes": 5})
+    assert limited(max_jobs_per_minute=None) == (0, "quarantine")
+    queue.admin.post("/admin/bots/shop-1/resume")
+    assert limited(max_jobs_per_minute=None) == (2, None)
+    assert limited(max_jobs_per_minute=None) == (0, None)
+
+
+def test_a_pull_hands_out_a_job_whose_lock_ran_out(queue: Queue) -> None:
+    """S3: a lock whose TTL is exceeded can be taken; the sweeper, which comes every ten seconds, is not waited for."""
+    [job] = queue.pulled()
+    assert queue.pull()["jobs"] == []
+    queue.let_lock_run_out(job["job_id"])
+    key = queue.admin.post("/admin/bots", json={"bot_id": "shop-2"}).json()["key"]
+    with queue.served.client(headers={"X-API-Key": key}) as other:
+        [again] = other.post("/api/crawl/pull/", json={"bot_id": "shop-2"}).json()["data"]["jobs"]
+        assert (again["job_id"], again["retry_count"]) == (job["job_id"], 0)
+        assert queue.refusal(queue.submit(job["job_id"], price=1)) == (400, "lock_expired")
+        done = other.post("/api/crawl/submit/", json={"bot_id": "shop-2", "job_id": job["job_id"], "success": True})
+    assert done.json()["data"]["status"] == "done"
+    moves = queue.admin.get(f"/admin/crawl_jobs/{job['job_id']}").json()["moves"]
+    assert [move["after"] for move in moves] == ["locked", "expired", "locked", "done"]
 
 
 def test_metrics_count_pulls_submits_and_jobs(one: Queue) -> None:

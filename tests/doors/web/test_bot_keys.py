@@ -13,6 +13,7 @@ from fastapi.routing import iter_route_contexts
 
 from comity.doors.web.access import MAX_WRONG_KEYS
 from comity.doors.web.console.pages import bots as bot_pages
+from comity.doors.web.routes import bot_admin
 from comity.model.bot import RESERVED_BOT_IDS, check_bot_id
 from comity.model.errors import BadInput
 from tests.doors.web.served import TOKEN_HASH, WITH_TOKEN, Served, served, until
@@ -41,13 +42,14 @@ def refusal(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, body["error"]
 
 
-def test_no_bot_has_the_name_of_a_page() -> None:
+def test_no_bot_has_the_name_of_a_path() -> None:
     """/admin/bots/new is the form for a new bot: the page of a bot with that id could not be reached."""
-    paths = [context.path or "" for context in iter_route_contexts(bot_pages.router.routes)]
+    routes = [*bot_pages.router.routes, *bot_admin.router.routes]
+    paths = [context.path or "" for context in iter_route_contexts(routes)]
     fixed = {path.rpartition("/")[2] for path in paths if "{" not in path and path != "/admin/bots"}
     assert fixed == RESERVED_BOT_IDS
     for name in fixed:
-        with pytest.raises(BadInput, match="a page of the console"):
+        with pytest.raises(BadInput, match="is something else"):
             check_bot_id(name)
 
 
@@ -98,6 +100,36 @@ def test_limits_are_changed_and_removed(admin: httpx.Client) -> None:
     assert (removed["max_jobs_in_hand"], removed["max_jobs_per_minute"], removed["note"]) == (None, 60, None)
     assert admin.patch("/admin/bots/shop-1", json={}).status_code == 422
     assert admin.patch("/admin/bots/unknown-1", json={"note": "x"}).status_code == 404
+
+
+def test_bots_are_sorted_paged_and_exported(admin: httpx.Client) -> None:
+    for bot_id, limit in (("a", 3), ("b", None), ("c", 1)):
+        add(admin, bot_id, max_jobs_in_hand=limit)
+
+    def ids(**query: Any) -> list[str]:
+        found: list[str] = []
+        for _ in range(5):
+            page = admin.get("/admin/bots", params={"limit": 1, **query}).json()
+            found += [bot["bot_id"] for bot in page["bots"]]
+            if page["next_cursor"] is None:
+                return found
+            query["cursor"] = page["next_cursor"]
+        raise AssertionError(found)
+
+    assert ids() == ["a", "b", "c"]
+    assert ids(sort="-bot_id") == ["c", "b", "a"]
+    assert ids(sort="created_at") == ["a", "b", "c"]
+    assert ids(sort="-created_at") == ["c", "b", "a"]
+    assert ids(sort="-last_seen_at") == ["a", "b", "c"]
+    assert admin.get("/admin/bots", params={"sort": "key_hash"}).status_code == 422
+    assert admin.get("/admin/bots", params={"sort": "-bot_id", "cursor": "gone"}).status_code == 422
+    exported = admin.get("/admin/bots/export", params={"format": "json", "sort": "-bot_id"})
+    assert [bot["bot_id"] for bot in exported.json()] == ["c", "b", "a"]
+    assert "cmty_" not in exported.text
+    table = admin.get("/admin/bots/export", params={"status": "active"}).text.splitlines()
+    assert table[0].startswith("bot_id,status,")
+    assert [line.split(",")[0] for line in table[1:]] == ["a", "b", "c"]
+    assert admin.get("/admin/bots/export", params={"status": "revoked", "format": "json"}).json() == []
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ OPERATIONS = {
     "list_webhooks", "add_webhook", "get_webhook", "edit_webhook", "delete_webhook", "enable_webhook",
     "disable_webhook", "renew_webhook_secret", "test_webhook", "list_webhook_deliveries", "get_webhook_delivery",
     "resend_webhook_delivery",
-    "export_webhook_deliveries",
+    "export_webhook_deliveries", "export_webhooks", "export_bots",
     "pull_jobs", "submit_result", "keep_jobs", "release_jobs", "grant_requests", "report_requests", "release_grants",
     "list_crawl_policies", "add_crawl_policy", "act_on_crawl_policies", "export_crawl_policies",
     "import_crawl_policies", "get_crawl_policy", "edit_crawl_policy", "delete_crawl_policy", "get_price_history",

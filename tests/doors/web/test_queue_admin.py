@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.doors.web.queueing import Queue, queue_on
+from tests.doors.web.queueing import Queue, execute, queue_on
 from tests.doors.web.served import Served
 
 
@@ -72,6 +72,26 @@ def test_policies_are_added_changed_filtered_and_deleted(queue: Queue) -> None:
     assert queue.admin.patch(path, json={"url": "https://other.example/b"}).status_code == 409
     assert queue.admin.delete(path).json()["changed"] == 1
     assert queue.admin.get(path).status_code == queue.admin.delete(path).status_code == 404
+
+
+def test_policies_are_found_by_when_they_were_made_and_run_next(queue: Queue) -> None:
+    for name, next_run_at in (("a", "2030-01-01"), ("b", "2030-02-01"), ("c", None)):
+        queue.policy(f"https://{name}.example/")
+        time = "NULL" if next_run_at is None else f"'{next_run_at} 00:00:00.000000'"
+        execute(queue.state, f"UPDATE crawl_policies SET next_run_at = {time} WHERE url = 'https://{name}.example/'")
+
+    def found(**query: str) -> list[str]:
+        return sorted(policy["url"][8] for policy in listed(queue, **query))
+
+    assert found(next_run_after="2030-01-01T00:00:00Z") == ["a", "b"]
+    assert found(next_run_before="2030-02-01T00:00:00Z") == ["a"]
+    assert found(next_run_after="2030-01-15", next_run_before="2030-03-01") == ["b"]
+    assert found(created_before="2020-01-01") == []
+    assert found(created_after="2020-01-01", created_before="2100-01-01") == ["a", "b", "c"]
+    exported = queue.admin.get(
+        "/admin/crawl_policies/export", params={"next_run_before": "2030-02-01", "format": "json"}
+    )
+    assert [policy["url"] for policy in exported.json()] == ["https://a.example/"]
 
 
 def test_bulk_actions_report_on_each(queue: Queue) -> None:
@@ -148,7 +168,7 @@ def test_exports_are_streamed_in_every_format_and_can_be_imported(queue: Queue) 
         assert rows == lines
         assert [row["id"] for row in cells] == [row["id"] for row in rows]
         assert table.headers["content-type"].startswith("text/csv")
-    assert cells[0]["price"] in ("1234.5", "1234.5000")
+    assert cells[0]["price"] == "1234.50", "as a price is written, on both databases"
     assert cells[0]["title"] == "'=cmd()", "no spreadsheet runs it"
     policies = queue.admin.get("/admin/crawl_policies/export", params={"format": "csv"}).content
     again = queue.admin.post("/admin/crawl_policies/import", content=policies, headers={"Content-Type": "text/csv"})

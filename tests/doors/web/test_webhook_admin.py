@@ -49,7 +49,9 @@ def test_a_webhook_from_adding_to_deleting(queue: Queue) -> None:
     assert [each["id"] for each in admin.get("/admin/webhooks?enabled=false").json()["webhooks"]] == [document["id"]]
     assert admin.post(f"{where}/enable").json()["disabled_reason"] is None
     assert admin.post(f"{where}/new-secret").json()["secret"] != document["secret"]
-    everything = admin.get("/admin/webhooks").text + admin.get(where).text
+    exports = [admin.get("/admin/webhooks/export", params={"format": each}) for each in ("csv", "json", "jsonl")]
+    assert [each["url"] for each in exports[1].json()] == ["https://hook.example/a", "https://b.example/"]
+    everything = admin.get("/admin/webhooks").text + admin.get(where).text + "".join(each.text for each in exports)
     assert SECRET not in everything
     assert "secret" not in everything
     assert admin.delete(where).json()["url"] == "https://hook.example/a"

@@ -14,6 +14,7 @@ from comity.model.queue import BotError, JobStatus, Submission
 from comity.rules.queue.allowance import allowance
 from comity.rules.queue.breaker import BreakerTerms, bot_after, site_after
 from comity.rules.queue.priority import LEAST, MOST, MOST_AGE, aged_priority, first_priority
+from comity.rules.queue.product import plain_price
 from comity.rules.queue.retry import LONGEST_BACKOFF_S, JobGivenUp, JobRetry, after_failure, backoff_s
 from comity.rules.queue.submission import Answer, FormerLock, JobView, judge, submission_digest
 
@@ -169,3 +170,21 @@ def test_the_digest_goes_by_content_and_not_by_spelling() -> None:
         Submission("a", JOB, True, price=one.price, parsed_data={"b": 1}, raw_html="x"),
     ]
     assert len({submission_digest(each) for each in (one, *others)}) == 6
+
+
+@pytest.mark.parametrize(
+    ("stored", "plain"),
+    [
+        ("19.9900", "19.99"),
+        ("18.5000", "18.50"),
+        ("20.0000", "20"),
+        ("0.0000", "0"),
+        ("100.0000", "100"),
+        ("0.0001", "0.0001"),
+        ("1.2500", "1.25"),
+        ("99999999999999.9999", "99999999999999.9999"),
+        ("99999999999990.0000", "99999999999990"),
+    ],
+)
+def test_a_price_has_no_zeros_that_only_its_column_adds(stored: str, plain: str) -> None:
+    assert str(plain_price(Decimal(stored))) == plain

@@ -205,6 +205,7 @@ def _policy_conditions(wanted: Mapping[str, Any]) -> list[ColumnElement[bool]]:
     table = crawl_policies
     columns = {name: table.c[name] for name in ("id", "url", "enabled", "priority", "schedule")}
     conditions = [*equal(wanted, columns), *_of_host(table.c.domain_id, wanted), *_of_time(table.c.created_at, wanted)]
+    conditions += _of_time(table.c.next_run_at, wanted, "next_run")
     if wanted.get("due_by") is not None:
         is_due = or_(table.c.next_run_at.is_(None), table.c.next_run_at <= wanted["due_by"])
         conditions += [table.c.enabled, is_due]
@@ -255,8 +256,8 @@ def _of_host(column: ColumnElement[Any], wanted: Mapping[str, Any]) -> list[Colu
     return [column == select(domains.c.id).where(domains.c.domain == wanted["domain"]).scalar_subquery()]
 
 
-def _of_time(column: ColumnElement[Any], wanted: Mapping[str, Any]) -> list[ColumnElement[bool]]:
-    since, before = wanted.get("created_after"), wanted.get("created_before")
+def _of_time(column: ColumnElement[Any], wanted: Mapping[str, Any], name: str = "created") -> list[ColumnElement[bool]]:
+    since, before = wanted.get(f"{name}_after"), wanted.get(f"{name}_before")
     return [*([] if since is None else [column >= since]), *([] if before is None else [column < before])]
 
 

@@ -36,9 +36,20 @@ def _is_attributed(differs: str) -> str:
     return "(" + " OR ".join(f"NEW.{name} {differs} OLD.{name}" for name in names) + ")"
 
 
+def _of_lock_alone(differs: str, equals: str) -> str:
+    """Whether a statement changed a lock by S3's columns, without its end, which then follows from them.
+
+    The code writes the end itself. SQLite also gets the time of the lock in the one format that the code compares.
+    """
+    return (
+        f"NEW.status = 'locked' AND NEW.lock_ends_at {equals} OLD.lock_ends_at AND "
+        f"(NEW.locked_at {differs} OLD.locked_at OR NEW.lock_ttl_seconds {differs} OLD.lock_ttl_seconds)"
+    )
+
+
 def create_job_triggers(dialect: str) -> list[str]:
     """The statements that put the triggers in place."""
-    return _postgresql() if dialect == "postgresql" else _sqlite() + _sqlite_of_written_sql()
+    return _postgresql() + _postgresql_lock_end() if dialect == "postgresql" else _sqlite() + _sqlite_of_written_sql()
 
 
 def drop_job_triggers(dialect: str) -> list[str]:
@@ -47,12 +58,14 @@ def drop_job_triggers(dialect: str) -> list[str]:
         return [
             f"DROP TRIGGER IF EXISTS {JOB_TRIGGER} ON crawl_jobs",
             "DROP TRIGGER IF EXISTS crawl_jobs_lock_trigger ON crawl_jobs",
+            "DROP TRIGGER IF EXISTS crawl_jobs_lock_end_trigger ON crawl_jobs",
             "DROP TRIGGER IF EXISTS crawl_jobs_first_status_trigger ON crawl_jobs",
             "DROP FUNCTION IF EXISTS check_job_move()",
             "DROP FUNCTION IF EXISTS refuse_stolen_lock()",
             "DROP FUNCTION IF EXISTS refuse_first_job_status()",
+            "DROP FUNCTION IF EXISTS set_lock_end()",
         ]
-    names = ("status", "lock", "first_status", "replace", "overwrite", "history", "unlock", "id")
+    names = ("status", "lock", "lock_end", "first_status", "replace", "overwrite", "history", "unlock", "id")
     dropped = [f"DROP TRIGGER IF EXISTS crawl_jobs_{name}_trigger" for name in names]
     of_policies = ("id", "config", "new_config")
     return dropped + [f"DROP TRIGGER IF EXISTS crawl_policies_{name}_trigger" for name in of_policies]
@@ -194,9 +207,37 @@ END
     ]
 
 
-def _sqlite_of_written_sql() -> list[str]:
-    """What PostgreSQL's types do by themselves."""
+def _postgresql_lock_end() -> list[str]:
     return [
+        """
+CREATE OR REPLACE FUNCTION set_lock_end() RETURNS TRIGGER AS $$
+BEGIN
+    NEW.lock_ends_at = NEW.locked_at + make_interval(secs => NEW.lock_ttl_seconds);
+    RETURN NEW;
+END;
+$$ LANGUAGE plpgsql
+""",
+        f"""
+CREATE TRIGGER crawl_jobs_lock_end_trigger BEFORE UPDATE OF locked_at, lock_ttl_seconds ON crawl_jobs
+    FOR EACH ROW WHEN ({_of_lock_alone("IS DISTINCT FROM", "IS NOT DISTINCT FROM")}) EXECUTE FUNCTION set_lock_end()
+""",
+    ]
+
+
+def _sqlite_of_written_sql() -> list[str]:
+    """What PostgreSQL's types do by themselves, and the end of a lock."""
+    return [
+        f"""
+CREATE TRIGGER crawl_jobs_lock_end_trigger AFTER UPDATE OF locked_at, lock_ttl_seconds ON crawl_jobs
+    FOR EACH ROW WHEN {_of_lock_alone("IS NOT", "IS")}
+BEGIN
+    UPDATE crawl_jobs SET
+        locked_at = CASE WHEN NEW.locked_at IS OLD.locked_at THEN locked_at
+            ELSE strftime('%Y-%m-%d %H:%M:%f', NEW.locked_at) || '000' END,
+        lock_ends_at = strftime('%Y-%m-%d %H:%M:%f', NEW.locked_at, '+' || NEW.lock_ttl_seconds || ' seconds') || '000'
+        WHERE id = NEW.id AND strftime('%s', NEW.locked_at) IS NOT NULL;
+END
+""",  # noqa: S608
         *(_sqlite_id(table) for table in ("crawl_policies", "crawl_jobs")),
         _sqlite_config("config", "BEFORE INSERT"),
         _sqlite_config("new_config", "BEFORE UPDATE OF crawl_config"),

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from comity.settings import Settings
 
 _ABOUT = """Serve the API over HTTP: hosts, seeds, takedowns, sources, runs, robots, policies,
-why and evidence; and run sources as they become due.
+why and evidence; jobs for bots, and grants for other crawlers. Run sources, and make jobs, as they become due.
 
 Without a login only this machine can use the admin API; COMITY_ADMIN_PASSWORD_HASH and COMITY_ADMIN_TOKEN_HASH
-configure a login. SIGTERM or Ctrl-C stops the server: runs in progress may finish within 30 seconds, and are due again
-otherwise. With --json, each run is one line.
+configure a login. Bots and crawlers need keys (comity bots add), except on this machine in development. SIGTERM or
+Ctrl-C stops the server: runs in progress may finish within 30 seconds, and are due again otherwise. With --json, each
+run is one line.
 """
 app = typer.Typer(
     cls=PlainHelpGroup,

@@ -15,7 +15,7 @@ from pydantic import Field
 from comity.doors.schemas import iso_time
 from comity.doors.schemas.base import Schema
 from comity.doors.schemas.exact_json import second_time
-from comity.model.queue import JobStatus, KeptLocks, Pulled, PulledJob, ReleasedJobs, SkipReason
+from comity.model.queue import JobStatus, KeptLocks, Pulled, PulledJob, PullLimit, ReleasedJobs, SkipReason
 
 
 class PulledJobView(Schema):
@@ -44,6 +44,9 @@ class PullData(Schema):
     count: int
     skipped: int = Field(description="Jobs that were looked at and not handed out.")
     skipped_by_reason: dict[SkipReason, int]
+    limited_by: PullLimit | None = Field(
+        description="What keeps jobs from the bot, however many wait: a limit of its own, or its quarantine."
+    )
     retry_after_seconds: float | None = Field(description="When to pull again, if nothing was handed out.")
     server_time: str = Field(description="The server's clock, which the times of jobs refer to.")
 
@@ -112,7 +115,7 @@ class ReleaseAnswer(Schema):
     data: ReleaseData
 
 
-def pull_data(pulled: Pulled, now: datetime) -> dict[str, Any]:
+def pull_data(pulled: Pulled, now: datetime, limited_by: PullLimit | None = None) -> dict[str, Any]:
     """A pull as S3 answers it, and what is beyond S3. `now` is the time of this machine."""
     if pulled.jobs:  # the clock that the slots refer to: on a shared state, that of the database
         first = pulled.jobs[0]
@@ -122,6 +125,7 @@ def pull_data(pulled: Pulled, now: datetime) -> dict[str, Any]:
         "count": len(pulled.jobs),
         "skipped": sum(pulled.skipped.values()),
         "skipped_by_reason": {str(reason): number for reason, number in pulled.skipped.items()},
+        "limited_by": None if limited_by is None else str(limited_by),
         "retry_after_seconds": None if pulled.retry_after_s is None else round(pulled.retry_after_s, 3),
         "server_time": iso_time(now),
     }

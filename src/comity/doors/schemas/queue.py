@@ -13,7 +13,9 @@ from comity.model.bot import BotStatus
 from comity.model.queue import JobStatus
 from comity.model.source_import import ImportResult
 
-Price = Annotated[Decimal, WithJsonSchema({"type": "number", "description": "Exact: the digits that were submitted."})]
+Price = Annotated[
+    Decimal, WithJsonSchema({"type": "number", "description": "Exact, without the zeros that only the column adds."})
+]
 
 
 class BotView(Schema):

@@ -16,6 +16,7 @@ from uuid import UUID
 from fastapi import Request
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic.json_schema import WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 from comity.doors.schemas.exact_json import ExactFloat, read_exact
 from comity.doors.web.errors import invalid_request
@@ -118,7 +119,9 @@ def read_time(value: Any) -> Any:
 
 BotId = Annotated[str, Field(pattern=BOT_ID_PATTERN, description="The bot's own id.", examples=["shop-bot-1"])]
 JobId = Annotated[UUID, Field(strict=False, examples=[_EXAMPLE_ID])]
-JobIds = Annotated[list[JobId], Field(min_length=1, max_length=MOST_IDS)]
+JobIds = Annotated[
+    list[JobId], Field(min_length=1, max_length=MOST_IDS, description="The jobs; for one, `job_id` works too.")
+]
 Whole = Annotated[int, BeforeValidator(_whole)]
 _PRICE_SCHEMA: Final = {
     "anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}, {"type": "null"}],
@@ -130,6 +133,11 @@ TIME_SCHEMA: Final = {
     "description": "When the request to the site started: ISO 8601, or UNIX seconds.",
     "examples": ["2025-01-07T07:12:03.250Z"],
 }
+
+
+def _wrong(field: str, problem: str) -> PydanticCustomError:
+    """What is wrong with one field, found where the whole body is looked at."""
+    return PydanticCustomError("field", "{problem}", {"field": field, "problem": problem})
 
 
 class LenientBody(BaseModel):
@@ -148,7 +156,7 @@ class LenientBody(BaseModel):
         for name in (name for name in values if name not in known):
             meant = nearest(name, list(cls.model_fields)) if len(name) >= _SHORTEST_TYPO else None
             if meant is not None and meant not in values:
-                raise ValueError(f"the field {name[:40]!r} is not known; did you mean {meant}?")
+                raise _wrong(name[:40], f"is not a known field; did you mean {meant}?")
         return values
 
 
@@ -210,9 +218,9 @@ class SubmitRequest(BotBody):
     @model_validator(mode="after")
     def _is_whole(self) -> SubmitRequest:
         if self.success and self.error_msg:
-            raise ValueError("error_msg is for failures: send success=false with it")
+            raise _wrong("error_msg", "is for failures: send success=false with it")
         if not self.success and not self.error_msg:
-            raise ValueError("a failure needs error_msg")
+            raise _wrong("error_msg", "is required for a failure")
         return self
 
     def submission(self, most_html_bytes: int) -> Submission:
@@ -238,16 +246,27 @@ class SubmitRequest(BotBody):
         )
 
 
-class HeartbeatRequest(BotBody):
+class JobsBody(BotBody):
+    """A body that names jobs; `job_id` names one, as in a submit."""
+
+    job_ids: JobIds
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_one(cls, values: Any) -> Any:
+        if isinstance(values, Mapping) and "job_id" in values and "job_ids" not in values:
+            rest = {name: value for name, value in values.items() if name != "job_id"}
+            return {**rest, "job_ids": [values["job_id"]]}
+        return values
+
+
+class HeartbeatRequest(JobsBody):
     """Jobs whose locks a bot wants to keep."""
 
-    job_ids: JobIds
 
-
-class ReleaseRequest(BotBody):
+class ReleaseRequest(JobsBody):
     """Jobs that a bot gives back."""
 
-    job_ids: JobIds
     reason: Annotated[str, AfterValidator(_shortened(LONGEST_ERROR))] | None = Field(
         None, description="Why; stored in the history of the job.", examples=["shutting down"]
     )
@@ -285,8 +304,11 @@ def _checked(kind: type[Body], text: bytes) -> Body:
 
 def refused(error: ValidationError) -> BotRefused:
     """What pydantic found wrong, as S3 says it."""
-    found = invalid_request(error.errors(include_url=False, include_input=False))
-    details = {each.where or "body": each.message for each in found.details or ()}
+    errors = error.errors(include_url=False, include_input=False)
+    details = {
+        each.where or str(wrong.get("ctx", {}).get("field", "body")): each.message
+        for wrong, each in zip(errors, invalid_request(errors).details or (), strict=False)  # the first few
+    }
     first = next(iter(details.items()), ("body", "is not valid"))
     return BotRefused(BotError.VALIDATION_ERROR, f"{first[0]}: {first[1]}", details)
 

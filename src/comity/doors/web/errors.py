@@ -16,6 +16,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
+from comity.model.bot import BOT_ID_PATTERN, BOT_ID_RULE
 from comity.model.errors import ComityError
 from comity.model.queue import BotError, BotRefused
 from comity.run.remedies import in_full
@@ -313,6 +314,13 @@ _MESSAGES: Final = {
     "string_too_short": "must have at least {min_length}",
     "string_too_long": "must have at most {max_length}",
 }
+# The patterns of fields, as sentences.
+_PATTERNS: Final = {
+    BOT_ID_PATTERN: BOT_ID_RULE,
+    "^[Hh][Tt][Tt][Pp][Ss]?://": "must start with http:// or https://",
+    "^[A-Za-z]{2}$": "must be two letters",
+    "^[A-Za-z]{3}$": "must be three letters",
+}
 _ITEMS: Final = ("List", "Set", "Tuple", "Dictionary")
 
 
@@ -320,6 +328,8 @@ def _plain_message(error: Mapping[str, Any]) -> str:
     message, context = _MESSAGES.get(error["type"]), error.get("ctx") or {}
     if message is None:
         return str(error["msg"]).removeprefix("Value error, ")
+    if context.get("pattern") in _PATTERNS:
+        return _PATTERNS[context["pattern"]]
     thing = "item" if context.get("field_type") in _ITEMS else "character"
     shown: dict[str, str] = {}
     for name, value in context.items():

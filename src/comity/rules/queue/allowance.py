@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from comity.model.queue import LARGEST_PULL
+from comity.model.queue import LARGEST_PULL, PullLimit
 
 MINUTE_S: Final = 60.0
 _LOOK_AGAIN_S: Final = 5.0  # a bot that has all the jobs it may have
@@ -19,6 +19,8 @@ class Allowance:
     retry_after_s: float | None
     minute_started_at: float
     pulled_this_minute: int
+    limit: PullLimit | None = None
+    """What allows fewer than the bot wants."""
 
 
 def allowance(
@@ -37,11 +39,12 @@ def allowance(
     if started is None or not started <= now < started + MINUTE_S:
         started, pulled_this_minute = now, 0
     if quarantined_until is not None and quarantined_until > now:
-        return Allowance(0, quarantined_until - now, started, pulled_this_minute)
+        return Allowance(0, quarantined_until - now, started, pulled_this_minute, PullLimit.QUARANTINE)
     jobs = max(0, min(wanted, LARGEST_PULL))
-    retry_after_s = None
+    retry_after_s, limit = None, None
     if most_in_hand is not None and most_in_hand - in_hand < jobs:
-        jobs, retry_after_s = max(0, most_in_hand - in_hand), _LOOK_AGAIN_S
+        jobs, retry_after_s, limit = max(0, most_in_hand - in_hand), _LOOK_AGAIN_S, PullLimit.IN_HAND
     if most_per_minute is not None and most_per_minute - pulled_this_minute < jobs:
         jobs, retry_after_s = max(0, most_per_minute - pulled_this_minute), started + MINUTE_S - now
-    return Allowance(jobs, retry_after_s, started, pulled_this_minute)
+        limit = PullLimit.PER_MINUTE
+    return Allowance(jobs, retry_after_s, started, pulled_this_minute, limit)

@@ -20,6 +20,7 @@ LONGEST_TITLE: Final = 500
 PRICE_DIGITS: Final = 14
 PRICE_SCALE: Final = 4
 _LONGEST_PRICE: Final = 100
+_CENTS: Final = Decimal("0.01")
 _MOST_NODES: Final = 20_000
 _MOST_OFFERS: Final = 1_000
 _DEEPEST: Final = 8
@@ -370,3 +371,12 @@ def _one(said: object) -> object:
     if isinstance(said, list):
         said = said[0] if said else None
     return said.get("@value") if isinstance(said, dict) else said
+
+
+def plain_price(price: Decimal) -> Decimal:
+    """A stored price without the zeros that only its column adds: 19.9900 is 19.99, 18.5000 is 18.50, 20.0000 is 20."""
+    shortest = price.normalize()
+    exponent = int(shortest.as_tuple().exponent)
+    if exponent >= 0:
+        return shortest.quantize(Decimal(1))
+    return shortest.quantize(_CENTS) if exponent == -1 else shortest

@@ -28,6 +28,8 @@ DROP TRIGGER IF EXISTS crawl_jobs_status_trigger ON crawl_jobs;
 --
 DROP TRIGGER IF EXISTS crawl_jobs_lock_trigger ON crawl_jobs;
 --
+DROP TRIGGER IF EXISTS crawl_jobs_lock_end_trigger ON crawl_jobs;
+--
 DROP TRIGGER IF EXISTS crawl_jobs_first_status_trigger ON crawl_jobs;
 --
 DROP FUNCTION IF EXISTS check_job_move();
@@ -35,6 +37,8 @@ DROP FUNCTION IF EXISTS check_job_move();
 DROP FUNCTION IF EXISTS refuse_stolen_lock();
 --
 DROP FUNCTION IF EXISTS refuse_first_job_status();
+--
+DROP FUNCTION IF EXISTS set_lock_end();
 --
 DROP TABLE late_submissions;
 --

@@ -26,6 +26,8 @@ DROP TRIGGER IF EXISTS crawl_jobs_status_trigger;
 --
 DROP TRIGGER IF EXISTS crawl_jobs_lock_trigger;
 --
+DROP TRIGGER IF EXISTS crawl_jobs_lock_end_trigger;
+--
 DROP TRIGGER IF EXISTS crawl_jobs_first_status_trigger;
 --
 DROP TRIGGER IF EXISTS crawl_jobs_replace_trigger;

@@ -1138,6 +1138,16 @@ BEGIN
     UPDATE crawl_jobs SET locked_by = NULL, locked_at = NULL, lock_ends_at = NULL WHERE id = NEW.id;
 END;
 --
+CREATE TRIGGER crawl_jobs_lock_end_trigger AFTER UPDATE OF locked_at, lock_ttl_seconds ON crawl_jobs
+    FOR EACH ROW WHEN NEW.status = 'locked' AND NEW.lock_ends_at IS OLD.lock_ends_at AND (NEW.locked_at IS NOT OLD.locked_at OR NEW.lock_ttl_seconds IS NOT OLD.lock_ttl_seconds)
+BEGIN
+    UPDATE crawl_jobs SET
+        locked_at = CASE WHEN NEW.locked_at IS OLD.locked_at THEN locked_at
+            ELSE strftime('%Y-%m-%d %H:%M:%f', NEW.locked_at) || '000' END,
+        lock_ends_at = strftime('%Y-%m-%d %H:%M:%f', NEW.locked_at, '+' || NEW.lock_ttl_seconds || ' seconds') || '000'
+        WHERE id = NEW.id AND strftime('%s', NEW.locked_at) IS NOT NULL;
+END;
+--
 CREATE TRIGGER crawl_policies_id_trigger AFTER INSERT ON crawl_policies
     FOR EACH ROW WHEN NEW.id <> lower(replace(NEW.id, '-', ''))
 BEGIN

@@ -382,13 +382,8 @@ def coloured(word: str, style_of: str | None = None) -> Cell:
 
 
 def price(amount: Any, currency: str | None) -> str:
-    """A price for people: without the zeros that only the column adds."""
-    if amount is None:
-        return "-"
-    whole, point, digits = f"{amount:f}".partition(".")
-    digits = digits.rstrip("0")
-    text = f"{int(whole):,}" + (f".{digits.ljust(2, '0')}" if point and digits else "")
-    return f"{text} {currency or ''}".strip()
+    """A price for people."""
+    return "-" if amount is None else f"{amount:,f} {currency or ''}".strip()
 
 
 def stock(in_stock: bool | None) -> str:

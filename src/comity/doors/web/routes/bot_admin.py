@@ -9,6 +9,7 @@ from fastapi import Path, Query, Request, Response
 from comity.doors.schemas.queue import BotList, BotView, NewBot
 from comity.doors.web.audiences import Audience, Router
 from comity.doors.web.errors import error_responses
+from comity.doors.web.exports import EXPORTED, ExportFormat, stream
 from comity.doors.web.figures import queue_rows
 from comity.doors.web.queue_requests import BotChanges, BotRequest, QuarantineRequest
 from comity.doors.web.requests import Limit
@@ -30,6 +31,9 @@ from comity.telemetry.metrics import QUEUE_JOBS, QUEUE_OLDEST, WEBHOOK_DELIVERIE
 
 router = Router(Audience.ADMIN, prefix="/admin/bots", tags=["bots"])
 metrics_router = Router(Audience.ADMIN, prefix="/admin", tags=["metrics"])
+BotSort = Annotated[
+    str, Query(description="A column; - in front of it reverses the order.", max_length=40, examples=["-last_seen_at"])
+]
 BotName = Annotated[str, Path(description="The id of a bot.", pattern=BOT_ID_PATTERN, examples=["shop-bot-1"])]
 
 
@@ -41,9 +45,10 @@ def list_all(
     cursor: Annotated[
         str | None, Query(description="`next_cursor` of the page before.", pattern=BOT_ID_PATTERN)
     ] = None,
+    sort: BotSort = "bot_id",
 ) -> BotList:
-    """List the bots in the order of their ids."""
-    found = list_bots(services.state.database, status=status, after=cursor, limit=limit + 1)
+    """List the bots in the order of their ids. `sort`: also created_at, last_seen_at, jobs_pulled, jobs_done, …"""
+    found = list_bots(services.state.database, status=status, after=cursor, limit=limit + 1, sort=sort)
     following = found[limit - 1].bot_id if len(found) > limit else None
     return BotList(bots=BotView.list_of(found[:limit]), limit=limit, next_cursor=following)
 
@@ -55,6 +60,17 @@ def add(services: Services, body: BotRequest) -> NewBot:
     """Add a bot. Its key is in this answer and cannot be shown again: only its hash is stored."""
     values = body.model_dump(exclude={"bot_id"})
     return _with_key(*add_bot(services.state.database, services.state.clock, body.bot_id, **values))
+
+
+@router.get("/export", operation_id="export_bots", response_class=Response, responses=EXPORTED)
+def export(
+    services: Services,
+    format: Annotated[ExportFormat, Query(description="csv, json or jsonl.")] = "csv",  # noqa: A002
+    status: Annotated[BotStatus | None, Query()] = None,
+    sort: BotSort = "bot_id",
+) -> Response:
+    """Export the bots, without their keys."""
+    return stream("bots", format, BotView, list_bots(services.state.database, status=status, sort=sort))
 
 
 @router.get("/{bot_id}", operation_id="get_bot", response_model=BotView, responses=error_responses(404))

@@ -33,7 +33,7 @@ from comity.doors.web.bot_routes import counting, declare
 from comity.doors.web.services import CurrentCaller, Services, WebServices
 from comity.model.errors import BadInput, NotFound
 from comity.model.queue import OWN_BOT, BotError, BotRefused, JobStatus
-from comity.operate.bots import ensure_bot
+from comity.operate.bots import ensure_bot, limit_reached
 from comity.reports.queue import find_job
 from comity.rules.canonical import canonical_host
 from comity.telemetry.metrics import (
@@ -77,11 +77,15 @@ async def pull_jobs(
         await _check_bot(services, caller.bot, body)
         domain = None if body.domain is None else _host(services, body.domain)
         pulled = await services.queue.puller.pull(body.bot_id, body.max_jobs, domain)
+        limited_by = None
+        if not pulled.jobs and not pulled.skipped:  # a bot must not take its own limit for an empty queue
+            state = services.state
+            limited_by = await asyncio.to_thread(limit_reached, state.database, state.clock, body.bot_id)
     services.meter.add(QUEUE_PULLS, 1, "jobs" if pulled.jobs else "empty")
     services.meter.add(QUEUE_HANDED, len(pulled.jobs))
     for reason, number in pulled.skipped.items():
         services.meter.add(QUEUE_SKIPPED, number, str(reason))
-    return _answer(pull_data(pulled, services.state.clock.now()))
+    return _answer(pull_data(pulled, services.state.clock.now(), limited_by))
 
 
 @declare(submit_router, "/submit", SubmitAnswer, 404, 451, body=body_schema(SubmitRequest, _SUBMIT))

@@ -120,6 +120,8 @@ Domain = Annotated[Text | None, Query(description="Only this host.", max_length=
 Containing = Annotated[Text | None, Query(description="Part of the URL.", max_length=300)]
 Since = Annotated[datetime | None, Query(description="Only what was created at this time or later.")]
 Before = Annotated[datetime | None, Query(description="Only what was created before this time.")]
+NextRunSince = Annotated[datetime | None, Query(description="Only what runs next at this time or later.")]
+NextRunBefore = Annotated[datetime | None, Query(description="Only what runs next before this time.")]
 OfPolicy = Annotated[UUID | None, Query(description="Only of this policy.")]
 OfBot = Annotated[Text | None, Query(description="Only of this bot.", max_length=100)]
 Enabled = Annotated[bool | None, Query(description="Only enabled ones, or only disabled ones.")]
@@ -155,6 +157,9 @@ async def _policy_filters(
     due: Due = False,
     failing: Failing = False,
     created_after: Since = None,
+    created_before: Before = None,
+    next_run_after: NextRunSince = None,
+    next_run_before: NextRunBefore = None,
     search: Containing = None,
 ) -> dict[str, Any]:
     return {
@@ -165,6 +170,9 @@ async def _policy_filters(
         "due_by": services.state.clock.now() if due else None,
         "failing": failing,
         "created_after": _aware(created_after),
+        "created_before": _aware(created_before),
+        "next_run_after": _aware(next_run_after),
+        "next_run_before": _aware(next_run_before),
         "containing": search or None,
     }
 

@@ -129,6 +129,18 @@ def list_all(
     return WebhookList(webhooks=WebhookView.list_of(visible_to(caller, webhook) for webhook in found))
 
 
+@router.get("/export", operation_id="export_webhooks", response_class=Response, responses=EXPORTED)
+def export(
+    services: Services,
+    caller: CurrentCaller,
+    format: Annotated[ExportFormat, Query(description="csv, json or jsonl.")] = "csv",  # noqa: A002
+    enabled: Annotated[bool | None, Query(description="Only enabled ones, or only disabled ones.")] = None,
+) -> Response:
+    """Export the webhooks, the oldest first, without their secrets. Viewers see only the host of a URL."""
+    found = list_webhooks(services.state.database, enabled=enabled)
+    return stream("webhooks", format, WebhookView, [visible_to(caller, webhook) for webhook in found])
+
+
 @router.post(
     "", operation_id="add_webhook", status_code=201, response_model=NewWebhook, responses=error_responses(413, 415)
 )
