@@ -354,7 +354,7 @@ class Puller:
         verdict = found.verdict(address)
         if not verdict.allowed:
             work.skip(SkipReason.ROBOTS_DENIED, 1)
-            work.parked.append((job.id, found.in_force.expires_at, f"robots.txt: {verdict.reason}"))
+            work.parked.append((job.id, found.in_force.expires_at, verdict.reason))
             work.denials.append((host.row.id, address, verdict, found.in_force.version))
             return
         host.allowed.append(_Allowed(job, found, verdict))

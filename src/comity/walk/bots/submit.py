@@ -42,6 +42,7 @@ from comity.rules.canonical import web_address
 from comity.rules.politeness.pace import limits_for, observed
 from comity.rules.queue import adaptive, slots
 from comity.rules.queue.breaker import BreakerTerms, bot_after, site_after
+from comity.rules.queue.product import plain_price
 from comity.rules.queue.retry import JobRetry, after_failure
 from comity.rules.queue.slot_terms import EndedSlot, SlotTerms, from_document, request_row
 from comity.rules.queue.submission import Answer, FormerLock, JobView, Judged, judge, submission_digest
@@ -465,7 +466,7 @@ def _events_of_success(
         assert policy.last_price is not None
         events[WebhookEvent.PRICE_CHANGED] = payload | {
             "currency": submission.currency or policy.last_currency,
-            "former_price": format(policy.last_price, "f"),
+            "former_price": format(plain_price(policy.last_price), "f"),
             "former_currency": policy.last_currency,
         }
     if is_back_in_stock(policy.last_in_stock, submission.in_stock):
