@@ -7,18 +7,21 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from sqlalchemy import Connection, text
+import pytest
+from sqlalchemy import Connection, text, update
 
 from comity.assemble import State
 from comity.database import hosts
 from comity.database.connection import Database
+from comity.database.tables import domains
 from comity.frontier.sql_store import SqlFrontier
 from comity.model.frontier import FrontierEntry, SiteLink
-from comity.model.host import Seed
+from comity.model.host import HostStatus, Seed
 from comity.rules.canonical import canonical_host, web_address
 from comity.walk.crawl.hooks import CrawlHooks, HostShare
 from comity.walk.crawl.progress import RunSummary
 from comity.walk.settle.settler import queue_site_links
+from tests.database.states import WAY_TO
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import Place
 from tests.walk.site import Web, page
@@ -108,3 +111,23 @@ def test_a_url_that_another_process_names_while_its_host_is_released_is_visited_
         summary = asyncio.run(asyncio.wait_for(crawl(state), 60))
     assert (sorted(site.pages()), summary.pages) == (["/", "/x", "/y"], 3)
     assert place.host(site.host)["status"] == "exhausted"
+
+
+@pytest.mark.parametrize(
+    ("status", "holder", "woken"),
+    [("active", None, True), ("active", "another", False), ("blocked", None, False)],
+)
+def test_a_released_host_that_waits_for_its_other_urls_is_leased_at_once_for_a_new_one(
+    database: Database, status: str, holder: str | None, woken: bool
+) -> None:
+    with database.write() as connection:
+        hosts.add_seeds(connection, [Seed(canonical_host(NAMES[0]))], "test", lambda _rank: 0)
+        for step in WAY_TO[HostStatus(status)]:
+            connection.execute(text("UPDATE domains SET status = :step"), {"step": str(step)})
+        ids = hosts.ids_of(connection, NAMES[:1])
+        now = datetime.now(UTC)
+        lease = {"claimed_by": holder, "claim_expires_at": now} if holder is not None else {}
+        connection.execute(update(domains).values(next_crawl_after=now, **lease))
+        hosts.wake_released(connection, ids[NAMES[0]])
+        row = connection.execute(text("SELECT status, next_crawl_after FROM domains")).one()
+    assert (row.status, row.next_crawl_after is None) == (status, woken)

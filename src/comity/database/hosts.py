@@ -453,14 +453,17 @@ def _pause(connection: Connection, host_ids: Iterable[UUID], run_id: UUID | None
     return changed
 
 
-def wake_exhausted(connection: Connection, host_id: UUID) -> bool:
-    """A host that was done has URLs to visit after all; gives whether it was done."""
+def wake_released(connection: Connection, host_id: UUID) -> None:
+    """A host that was released just now has URLs to visit after all, if it was done or waits for others of its URLs."""
+    column = domains.c
+    waits = column.status.in_((HostStatus.PENDING, HostStatus.ACTIVE)) & column.next_crawl_after.is_not(None)
+    status = case((column.status == HostStatus.EXHAUSTED, HostStatus.PENDING), else_=column.status)
     statement = (
         update(domains)
-        .where(domains.c.id == host_id, domains.c.status == HostStatus.EXHAUSTED)
-        .values(status=HostStatus.PENDING, next_crawl_after=None, version=domains.c.version + 1)
+        .where(column.id == host_id, (column.status == HostStatus.EXHAUSTED) | waits, column.claimed_by.is_(None))
+        .values(status=status, next_crawl_after=None, version=column.version + 1)
     )
-    return connection.execute(statement).rowcount > 0
+    connection.execute(statement)
 
 
 def seeded_below(connection: Connection, names: Collection[str], parents: Collection[str]) -> list[str]:

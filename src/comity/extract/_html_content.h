@@ -295,6 +295,7 @@ static void drop_noise_tags(Finder *finder)
 static void drop_noise(Finder *finder)
 {
     drop_noise_tags(finder);
+    if (finder->step != GO_ON) return;
     int32_t count = 0;
     EACH_WITHIN(finder->tree, each, 0) {
         const Node *node = node_at(finder, each);

@@ -56,5 +56,5 @@ def check_bot_id(bot_id: str) -> str:
     if bot_id == OWN_BOT:
         raise BadInput("bot_id", f"{OWN_BOT} is the name of Comity's own worker; choose another")
     if bot_id in RESERVED_BOT_IDS:
-        raise BadInput("bot_id", f"/admin/bots/{bot_id} is something else; choose another")
+        raise BadInput("bot_id", f"{bot_id} is reserved; choose another id")
     return bot_id

@@ -61,6 +61,14 @@ _FITTING: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
+_FILLING: Final[list[str]] = []  # the tables that statements of this process fill now
+
+
+def is_filling() -> bool:
+    """Whether a statement of this process fills a table, so that DuckDB has one thread for its length."""
+    return bool(_FILLING)
+
+
 class ExtraColumn(NamedTuple):
     """A column of the EXTRACT clause; it may have another name in the parts."""
 
@@ -171,9 +179,11 @@ class SqlTable:
                     changed[name] = said
                     if name == "memory_limit":
                         self._memory_bytes, self._memory_most_bytes = number, before
+        _FILLING.append(self.name)
         try:
             yield
         finally:
+            _FILLING.remove(self.name)
             if "memory_limit" in changed:  # otherwise closing the file does it, with as much memory as there is
                 with suppress(duckdb.Error):  # of other transactions that are under way
                     self._connection.execute("CHECKPOINT")

@@ -10,7 +10,9 @@ import pytest
 
 import comity
 from comity.doors.sql import SqlConnection
+from comity.doors.sql.session_settings import SessionSettings
 from comity.model.errors import BadInput
+from comity.store.sql_table import SqlTable
 from tests.walk.site import Answer, Site, Web, page
 
 JOB = (
@@ -437,3 +439,40 @@ def test_the_target_of_a_merge_is_created(site: Site, connection: SqlConnection)
 def test_what_is_not_there_says_what_to_write_instead(connection: SqlConnection, statement: str, sentence: str) -> None:
     with pytest.raises(BadInput, match=f"^{sentence}"):
         connection.execute(statement)
+
+
+def test_a_stream_into_a_table_that_is_there_leaves_nothing_behind(connection: SqlConnection) -> None:
+    temporary = "SELECT table_name FROM duckdb_tables() WHERE temporary ORDER BY ALL"
+    before = connection.execute(temporary).fetchall()
+    connection.execute("CREATE TABLE streamed_into (id INTEGER PRIMARY KEY, title VARCHAR)")
+    for number in range(3):
+        connection.execute(f"STREAM (SELECT {number} AS id, 'x' AS title) INTO streamed_into")
+    with pytest.raises(duckdb.Error):
+        connection.execute("STREAM (SELECT 'no number' AS id) INTO streamed_into")
+    assert connection.execute("SELECT count(*) FROM streamed_into").fetchall() == [(3,)]
+    assert connection.execute(temporary).fetchall() == before
+
+
+@pytest.mark.parametrize(
+    ("before", "name", "reason"), [("BEGIN", "s2", "inside a transaction"), ("SELECT 1", "main.s3", "without a schema")]
+)
+def test_a_state_table_that_cannot_be_is_refused_before_anything_is_requested(
+    site: Site, connection: SqlConnection, before: str, name: str, reason: str
+) -> None:
+    connection.execute(before)
+    asked = len(site.log)
+    with pytest.raises(BadInput, match=reason):
+        connection.execute(f"SELECT url FROM crawl('{site.url('/jobs/1')}', state_table := '{name}')")
+    assert len(site.log) == asked
+    if before == "BEGIN":
+        connection.execute("ROLLBACK")
+
+
+def test_threads_of_a_statement_that_fills_its_table_do_not_limit_another() -> None:
+    settings = SessionSettings()
+    duck = duckdb.connect()
+    with SqlTable(duck, "pages", ()).filling():
+        assert duck.execute("SELECT current_setting('threads')").fetchall() == [(1,)]
+        assert "threads" not in settings.of_crawls(duck)
+    duck.execute("SET threads = 1")
+    assert settings.of_crawls(duck)["threads"] == 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -339,19 +339,28 @@ class SqlConnection(DatabaseConnection):
         else:
             name = f"comity_result_{uuid4().hex}"
             self._execute(f"CREATE TEMP TABLE {name} AS {query}", parameters)
-            arriving = self._columns_of(QualifiedName(("temp", name))) or []
-            by_name = " BY NAME" if set(arriving) <= set(present) else ""
-            # Rows whose key the table has replace those that are there, as for CRAWL.
-            for insert in ("INSERT OR REPLACE", "INSERT"):
-                try:
-                    self._duck.execute(f"{insert} INTO {target}{by_name} FROM temp.{name}")
-                except duckdb.BinderException:
-                    if insert == "INSERT":
-                        raise
-                else:
-                    break
-        ((rows,),) = self._duck.fetchall()
+            try:
+                self._insert_streamed(target, name, present)
+                ((rows,),) = self._duck.fetchall()
+            finally:
+                with suppress(duckdb.Error):  # of a transaction that failed
+                    self._duck.execute(f"DROP TABLE temp.{name}")
+        if present is None:
+            ((rows,),) = self._duck.fetchall()
         self._duck.execute("SELECT ?::BIGINT AS rows_inserted", [rows])
+
+    def _insert_streamed(self, target: str, name: str, present: Sequence[str]) -> None:
+        """Insert the rows of a temporary table; those whose key the target has replace its rows, as for CRAWL."""
+        arriving = self._columns_of(QualifiedName(("temp", name))) or []
+        by_name = " BY NAME" if set(arriving) <= set(present) else ""
+        for insert in ("INSERT OR REPLACE", "INSERT"):
+            try:
+                self._duck.execute(f"{insert} INTO {target}{by_name} FROM temp.{name}")
+            except duckdb.BinderException:
+                if insert == "INSERT":
+                    raise
+            else:
+                break
 
     def _columns_of(self, table: QualifiedName) -> list[str] | None:
         """The columns of a table in lower case; None if there is no such table."""
@@ -372,6 +381,8 @@ class SqlConnection(DatabaseConnection):
         states: list[str] = []
 
         def state_table(argument: str) -> str:
+            if is_in_transaction(self._duck):  # rows are noted by another cursor, which does not see it
+                raise BadInput("state_table", "it cannot be used inside a transaction; end it with COMMIT or ROLLBACK")
             states.append(create_state_table(self._duck, argument))
             return states[-1]
 

@@ -198,6 +198,8 @@ def create_state_table(connection: Any, argument: str) -> str:
     ((name,),) = connection.execute(f"SELECT ({argument})::VARCHAR").fetchall()  # the user's own argument
     if not name:
         raise BadInput("state_table", "it takes the name of a table")
+    if "." in str(name):
+        raise BadInput("state_table", "it takes the name of a table without a schema or database")
     quoted = '"' + str(name).replace('"', '""') + '"'
     connection.execute(f"CREATE TABLE IF NOT EXISTS {quoted} ({_STATE_COLUMNS})")
     return quoted

@@ -13,6 +13,7 @@ from comity.model.statement import CrawlerSetting
 from comity.rules.sql.options import DUCKDB_SETTINGS, SETTINGS, SqlCrawlOptions, read_setting
 from comity.rules.sql.statements import print_statement
 from comity.run.sql.options import TIMEOUT_S
+from comity.store.sql_table import is_filling
 
 _FIELDS: Final = {
     "crawler_user_agent": "user_agent",
@@ -82,8 +83,9 @@ class SessionSettings:
         for name in DUCKDB_SETTINGS:
             if _is_known(duck, name):
                 found[_FIELDS[name]] = _current(duck, name)
+        # While another statement of this process fills its table, one thread is not the user's choice.
         threads = _current(duck, "threads")
-        if threads != _default_threads():
+        if threads != _default_threads() and not (threads == 1 and is_filling()):
             found["threads"] = threads
         return found | self._chosen
 

@@ -154,7 +154,7 @@ class HostOpener:
                 return False
         if not self._has_own_list:
             with self._database.write() as connection:
-                hosts_table.wake_exhausted(connection, host.lease.host_id)
+                hosts_table.wake_released(connection, host.lease.host_id)
         return True
 
     def _recall(self, hosts: Sequence[LeasedHost]) -> None:

@@ -61,9 +61,10 @@ class Kept:
         With `for_s=0`, only a figure that takes long is kept at all.
         """
         entry = self._asked(name, count)
-        value, counted_at = cast(Value, entry.value), entry.counted_at
-        age = self._age(entry)
-        if age is not None and age < max(for_s, _kept_s(entry) if entry.took_s > _QUICK_S else 0):
+        counted_at = entry.counted_at  # read before the value, and written after it: what was counted is there
+        value = cast(Value, entry.value)
+        age = self._seconds() - counted_at if counted_at is not None else None
+        if age is not None and age < max(for_s, _SHARE * entry.took_s if entry.took_s > _QUICK_S else 0):
             return value
         if age is not None and age < _oldest_s(entry) and entry.took_s > _QUICK_S:
             self._count_behind(entry, count)
@@ -132,7 +133,8 @@ class Kept:
         return entry
 
     def _age(self, entry: _Entry) -> float | None:
-        return self._seconds() - entry.counted_at if entry.counted_at is not None else None
+        counted_at = entry.counted_at  # once: a count that fails takes it away
+        return self._seconds() - counted_at if counted_at is not None else None
 
     def _count_behind(self, entry: _Entry, count: Callable[[], object]) -> Future[None] | None:
         """Count in the background, unless that is under way; None if the server ends."""
