@@ -256,7 +256,7 @@ def test_the_guards_in_a_migrated_postgresql_are_those_that_the_table_of_moves_g
             connection.exec_driver_sql(statement.replace("%", "%%"), {})
         generated = (connection.execute(functions).scalars().all(), connection.execute(attached).all())
         assert installed == generated
-        assert (len(generated[0]), len(generated[1])) == (9, 10)
+        assert (len(generated[0]), len(generated[1])) == (10, 11)
 
 
 def test_the_guards_of_sqlite_can_be_taken_away(embedded_database: Database) -> None:

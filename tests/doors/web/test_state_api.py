@@ -76,7 +76,7 @@ def test_host_details_are_the_same_as_on_the_command_line(admin: httpx.Client, a
     answered(admin.post("/admin/seeds", json={"seeds": ["https://page.example/begin"], "source": "friends"}), 201)
     host = answered(admin.get("/admin/hosts/www.Page.example"))
     assert (host["domain"], host["source"], host["frontier_size"]) == ("page.example", "friends", 1)
-    assert host["frontier"] == {"queued": 1, "done": 0, "dropped": 0, "too_deep": 0, "is_whole": True}
+    assert host["frontier"] == {"queued": 1, "done": 0, "dropped": 0, "too_deep": 0}
     assert host["frontier_updated_at"].endswith("Z")
     assert host["policy"] is None
     answered(admin.post("/admin/domain_policies/page.example", json={"min_request_interval_ms": 9000}))
@@ -132,7 +132,7 @@ def test_takedowns_are_added_listed_and_removed(admin: httpx.Client, api_url: st
     removed = answered(admin.delete("/admin/takedowns", params={"entry": "page.example/private"}))
     assert removed == {"domain_or_url": "page.example/private"}
     frontier = answered(admin.get("/admin/hosts/page.example"))["frontier"]
-    assert frontier == {"queued": 2, "done": 0, "dropped": 0, "too_deep": 0, "is_whole": True}
+    assert frontier == {"queued": 2, "done": 0, "dropped": 0, "too_deep": 0}
     assert answered(admin.delete("/admin/takedowns", params={"entry": "page.example/private"}), 404)
     assert answered(admin.delete("/admin/takedowns"), 422)
 

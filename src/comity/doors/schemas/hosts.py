@@ -91,7 +91,6 @@ class FrontierCounts(Schema):
     done: int
     dropped: int
     too_deep: int = Field(description="Stored links that are deeper than any crawl has followed so far.")
-    is_whole: bool = Field(True, description="false: it has more URLs, of which only some were counted.")
 
 
 class ErrorSummary(Schema):
@@ -156,6 +155,7 @@ class HostView(Schema):
     is_refresh_due: bool
     refresh_started_at: Instant | None
     frontier: FrontierCounts
+    frontier_is_whole: bool = Field(description="false: it has more URLs, of which only some were counted.")
     policy: PolicyView | None = Field(description="null: no operator has set a limit.")
     errors: list[ErrorSummary] = Field(description="Errors of recent visits, by kind.")
 
@@ -189,8 +189,8 @@ def host_view(host: HostInFull) -> HostView:
             done=host.done,
             dropped=host.dropped,
             too_deep=host.too_deep,
-            is_whole=host.is_whole,
         ),
+        frontier_is_whole=host.is_whole,
         errors=[ErrorSummary.model_validate(line) for line in host.errors],
         policy=policy_view(_policy_from(policy), policy["host"]) if policy is not None else None,
     )
