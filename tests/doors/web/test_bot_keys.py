@@ -49,7 +49,7 @@ def test_no_bot_has_the_name_of_a_path() -> None:
     fixed = {path.rpartition("/")[2] for path in paths if "{" not in path and path != "/admin/bots"}
     assert fixed == RESERVED_BOT_IDS
     for name in fixed:
-        with pytest.raises(BadInput, match="is something else"):
+        with pytest.raises(BadInput, match="is reserved"):
             check_bot_id(name)
 
 
