@@ -336,6 +336,7 @@ class SqlConnection(DatabaseConnection):
         present = self._columns_of(statement.target)
         if present is None:
             self._execute(f"CREATE TABLE {target} AS {query}", parameters)
+            ((rows,),) = self._duck.fetchall()
         else:
             name = f"comity_result_{uuid4().hex}"
             self._execute(f"CREATE TEMP TABLE {name} AS {query}", parameters)
@@ -345,8 +346,6 @@ class SqlConnection(DatabaseConnection):
             finally:
                 with suppress(duckdb.Error):  # of a transaction that failed
                     self._duck.execute(f"DROP TABLE temp.{name}")
-        if present is None:
-            ((rows,),) = self._duck.fetchall()
         self._duck.execute("SELECT ?::BIGINT AS rows_inserted", [rows])
 
     def _insert_streamed(self, target: str, name: str, present: Sequence[str]) -> None:

@@ -96,8 +96,6 @@ class StatementPlan:
     """Sitemaps that earlier statements of the database read."""
     ignores_own_robots: bool = False
     """Whether robots.txt is ignored at addresses in the allowed networks."""
-    only_for_links: frozenset[str] = frozenset()
-    """URLs of the query that its filter leaves out: they are requested for their links, and not stored."""
 
 
 @dataclass(slots=True)
