@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import sysconfig
+
 import ada_url
 import pytest
 from hypothesis import example, given, settings
@@ -16,10 +19,12 @@ from comity.rules.canonical import (
     host_in_url,
     normalize_escapes,
     resolve_link,
+    resolve_links,
     resolve_location,
     url_key,
     web_address,
 )
+from comity.rules.tracking import DEFAULT_TRACKING
 from tests.sizes import sized
 
 HOSTS = [
@@ -513,6 +518,32 @@ def test_a_plain_link_is_joined_as_the_parser_joins_it(href: str, base: str) -> 
     elif joined.startswith(("http://", "https://")):
         with pytest.raises(BadAddress):
             web_address(joined)
+
+
+def test_plain_links_are_resolved_in_c_where_there_is_a_compiler() -> None:
+    compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
+    assert canonical._resolve_plain is not None or shutil.which(compiler) is None
+
+
+@settings(deadline=None, max_examples=sized(300, 50_000))
+@given(st.lists(written, max_size=6), st.sampled_from(BASES) | written, st.booleans(), st.booleans())
+@example(
+    ["../../x", "./x", "x", "/x?y=1", "http://h/x", "http://h//x", "x/(a)/b", "x;sid=1", "#x", ""], BASE, True, False
+)
+@example(["/a%2Fb", "/a%2fb", "/a%7Eb", "/a%", "/a%zz", "/x/./y", "/x/.y", "/x?a=/../b", "//h/x"], BASE, False, False)
+@example(["../x", "x"], "http://h/a;sid=2/(b)/c", True, False)
+def test_links_in_one_go_are_resolved_as_one_by_one(
+    hrefs: list[str], base: str, drops_tracking: bool, collapse: bool
+) -> None:
+    tracking = DEFAULT_TRACKING if drops_tracking else None
+    expected = [canonical._resolve(href, base, collapse, tracking) for href in hrefs]  # and their hosts are known now
+    assert resolve_links(hrefs, base, collapse=collapse, tracking=tracking) == expected
+    assert [resolve_link(href, base, collapse=collapse, tracking=tracking) for href in hrefs] == expected
+
+
+@pytest.mark.parametrize("href", ["//;sid=3", "https://;jsessionid=1/x", "//example.org;sid=3/y;sid=4"])
+def test_a_session_in_place_of_a_host_makes_no_address(href: str) -> None:
+    assert resolve_link(href, BASE, tracking=DEFAULT_TRACKING) is None
 
 
 @settings(deadline=None)  # the first call reads the list of public suffixes

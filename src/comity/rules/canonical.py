@@ -4,12 +4,16 @@ Takes text from a person, a file or a page; returns `CanonicalHost` or `WebAddre
 (ada), so that we request exactly what a browser would; then forms that name one page by RFC 3986 §6.2.2 become one.
 `query_in` encodes a query in its page's encoding: a path is always UTF-8, but a server of an older encoding expects
 queries in that encoding (WHATWG URL §4.4, "query state").
+
+Most links of most pages are plain: they need no parser. `_web_address.c` resolves them where there is a C compiler,
+regular expressions elsewhere; both give what the parser gives.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -20,6 +24,14 @@ from xxhash import xxh3_64_intdigest
 from comity.model.errors import BadAddress
 from comity.model.host import CanonicalHost
 from comity.rules.tracking import TrackingRules, clean_query
+
+_FORMAT: Final = 1
+try:
+    from comity.rules import _web_address as _in_c
+
+    _resolve_plain = _in_c.resolve if _in_c.FORMAT == _FORMAT else None  # compiled from an older source
+except ImportError:  # installed where there was no C compiler
+    _resolve_plain = None
 
 LONGEST_URL: Final = 8192
 _LONGEST_LABEL: Final = 63  # RFC 1035 §2.3.4
@@ -61,6 +73,10 @@ _CODECS: Final = {
     "windows-874": "cp874",
 }
 _UNICODE: Final = "utf"
+_HOSTS_REMEMBERED: Final = 8192
+# Origins in their canonical form, with their hosts: as they are, and collapsed to their registrable domains.
+_Places = dict[str, tuple[str, str]]
+_places: Final[tuple[_Places, _Places]] = ({}, {})
 _ESCAPED: Final = frozenset({*range(0x21), *b"\"#'<>", *range(0x7F, 0x100)})  # the special-query percent-encode set
 _NOT_IN_REPERTOIRE: Final = "comity.query"
 
@@ -117,6 +133,32 @@ def resolve_link(
 
     With `tracking`, parameters that do not identify the page are dropped.
     """
+    if _resolve_plain is not None and href.startswith(_WEB_PREFIXES):
+        places, drops = _places[collapse], tracking is not None
+        plain = _resolve_plain((href,), None, None, places, drops, WebAddress, xxh3_64_intdigest)[0]
+        if plain is not None:
+            return plain
+    return _resolve(href, base, collapse, tracking)
+
+
+def resolve_links(
+    hrefs: Sequence[str], base: str, *, collapse: bool = False, tracking: TrackingRules | None = None
+) -> list[WebAddress | None]:
+    """Resolve the links of a page, as `resolve_link` does, in one go."""
+    if _resolve_plain is None:
+        return [_resolve(href, base, collapse, tracking) for href in hrefs]
+    places = _places[collapse]
+    origin, folder = _plain_base(base)
+    place = places.get(origin) if origin is not None else None
+    found = _resolve_plain(hrefs, place, folder, places, tracking is not None, WebAddress, xxh3_64_intdigest)
+    for number, address in enumerate(found):
+        if address is None:
+            found[number] = _resolve(hrefs[number], base, collapse, tracking)
+    return found
+
+
+def _resolve(href: str, base: str, collapse: bool, tracking: TrackingRules | None) -> WebAddress | None:
+    """Resolve any link; remember its host for plain ones."""
     if len(href) > LONGEST_URL:
         return None
     # The fragment is never sent. The parts are cut out of the canonical form: asking the parser for each costs more.
@@ -139,10 +181,16 @@ def resolve_link(
     if tracking is not None and ("?" in url or ";" in url or "/(" in url):
         url = clean_query(url, tracking)
     path_at = url.index("/", 8)
-    host = _host_of_origin(url[:path_at], collapse)
+    origin = url[:path_at]
+    host = _host_of_origin(origin, collapse)
     if host is None:
         return None
-    return WebAddress(url, url[:path_at], host, url[path_at:], url_key(url))
+    places = _places[collapse]
+    if origin not in places and _PLAIN_ORIGIN.fullmatch(origin) is not None:
+        if len(places) >= _HOSTS_REMEMBERED:
+            places.clear()
+        places[origin] = (origin, host)
+    return WebAddress(url, origin, host, url[path_at:], url_key(url))
 
 
 def _join_plain(href: str, base: str) -> str | None:

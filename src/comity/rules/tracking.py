@@ -74,10 +74,12 @@ DEFAULT_TRACKING: Final = TrackingRules()
 def clean_query(url: str, rules: TrackingRules) -> str:
     """Drop what the rules name from an absolute URL or a path with its query; what has nothing to drop stays itself."""
     if rules.strips_path_sessions and (";" in url or "/(" in url):
-        path, mark, query = url.partition("?")
+        # A host may be written with a semicolon, too (`https://;sid=1/`): it stays.
+        path_at = url.find("/", 8) % (len(url) + 1) if url.startswith(("http://", "https://")) else 0
+        path, mark, query = url[path_at:].partition("?")
         stripped = _PATH_SESSION.sub("", path)
         if stripped != path:
-            url = stripped + mark + query
+            url = url[:path_at] + stripped + mark + query
     mark_at = url.find("?")
     if mark_at < 0:
         return url

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+import sysconfig
 import time
 import tracemalloc
 from datetime import date
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from comity.model.traps import TrapCode, TrapRefusal, TrapTerms
+from comity.rules.traps import watch as trap_watch
 from comity.rules.traps.watch import TrapWatch
 from tests.rules.traps.trap_sites import ENDLESS, HONEST, TODAY, Site, _Counted, prose, same_page_counter, token, walk
 from tests.sizes import sized
@@ -318,3 +321,19 @@ def test_pages_under_marks_that_change_are_found_once_each() -> None:
     result = walk(site, most=1000)
     assert not result.lost(site)
     assert not result.was_stopped
+
+
+def test_pages_are_blurred_in_c_where_there_is_a_compiler() -> None:
+    compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
+    assert trap_watch._blurred_in_c is not None or shutil.which(compiler) is None
+
+
+_WORDS = st.sampled_from([b"a" * 15, b"a" * 16, b"Z" * 17, b"x9" * 8, b"0", b"42", b" ", b"-", b"\xc3\xa9", b"<b>"])
+
+
+@settings(max_examples=sized(200, 20_000))
+@given(st.lists(_WORDS, max_size=12).map(b"".join) | st.binary(max_size=80))
+@example(b"")
+def test_a_page_is_blurred_in_c_as_in_python(page: bytes) -> None:
+    in_c = trap_watch._blurred_in_c or trap_watch._blurred
+    assert in_c(page) == trap_watch._blurred(page)

@@ -13,6 +13,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from datetime import date, timedelta
 from typing import Final
 
+from xxhash import xxh3_64_intdigest
+
 from comity.model.traps import TrapCode, TrapRefusal, TrapTerms
 from comity.rules.traps.patterns import MISSING, SAME, FolderGroup, Pattern, PatternTable
 from comity.rules.traps.shapes import (
@@ -27,6 +29,14 @@ from comity.rules.traps.shapes import (
     read_query,
 )
 from comity.rules.traps.volatile import RecentMap, RecentSet, VolatileParameters, format_names
+
+_FORMAT: Final = 1
+try:
+    from comity.rules.traps import _blur as _in_c
+
+    _blurred_in_c = _in_c.blurred if _in_c.FORMAT == _FORMAT else None  # compiled from an older source
+except ImportError:  # installed where there was no C compiler
+    _blurred_in_c = None
 
 _DEFAULT_TERMS: Final = TrapTerms()
 _BLUR_BYTES: Final = 1 << 16
@@ -222,7 +232,9 @@ class TrapWatch:
 
     def _is_alike(self, pattern: Pattern, body: bytes) -> bool:
         """Whether a page of this pattern was met that differs from this one only where any two views differ."""
-        likeness = hash((pattern.text, _blurred(body[:_BLUR_BYTES])))
+        start = body[:_BLUR_BYTES]
+        blurred = _blurred_in_c(start) if _blurred_in_c is not None else _blurred(start)
+        likeness = hash((pattern.text, xxh3_64_intdigest(blurred)))
         if likeness in self._likenesses:
             return True
         self._likenesses.add(likeness)
@@ -234,7 +246,10 @@ class TrapWatch:
 
 
 def _blurred(body: bytes) -> bytes:
-    """A page without what differs between two views of it: digits, and words of 16 letters and digits or more."""
+    """A page without what differs between two views of it: digits, and words of 16 letters and digits or more.
+
+    `_blur.c` gives the same.
+    """
     letters = body.translate(_AS_LETTER)
     start = letters.find(_LONG)
     if start < 0:

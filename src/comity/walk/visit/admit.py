@@ -27,7 +27,7 @@ from comity.rules.admission import (
     of_site_link,
     of_withheld_link,
 )
-from comity.rules.canonical import WebAddress, origin_of, resolve_link
+from comity.rules.canonical import WebAddress, origin_of, resolve_link, resolve_links
 from comity.rules.traps.watch import PageWatch
 from comity.rules.url_patterns import LeftOut, url_rules
 from comity.walk.evidence import (
@@ -72,19 +72,16 @@ async def admit_links(
     if len(met) > host.links_remembered:
         met.clear()
     # An address that does not depend on the page's path and was met before is known; so are most links of most pages.
-    new = set(hrefs) - met
-    if not new:
-        return entries, evidence
     fresh: list[str] = []
-    for href in hrefs:
-        if href not in new:
-            continue
+    for href in [href for href in hrefs if href not in met]:
         address, mark, _fragment = href.partition("#")
         if mark and (not address or address in met):
             continue  # another place on a page that was met
         if address.startswith(_WITHOUT_PATH):
             met.add(address)
         fresh.append(address)
+    if not fresh:
+        return entries, evidence
     is_known = host.work.is_met_too_deep if is_too_deep else host.work.is_met_as_link
     trap = page.judge if page is not None else None
     rules = context.rules_for(host)
@@ -142,16 +139,17 @@ async def withhold_links(
     withheld.update(href for href in new if href.startswith(_WITHOUT_PATH))
     collapse, tracking = context.scope.collapse_subdomains, context.tracking
     terms = of_withheld_link(host.name, host.work.knows)
-    for number, href in enumerate(new):
-        if number % _BATCH == _BATCH - 1:
+    written = list(new)
+    for first in range(0, len(written), _BATCH):
+        if first:
             await asyncio.sleep(0)
-        address = resolve_link(href, base, collapse=collapse, tracking=tracking)
-        if address is None or (decision := admit(address, terms)) is KNOWN:
-            continue
-        why = code if isinstance(decision, Admitted) else UnqueuedCode.OTHER_HOST
-        host.note_unqueued(address.url, address.key, why, FoundBy.LINK, found_on)
-        if host.skipped is not None:
-            host.note_skipped(address.url, str(why), found_on)
+        for address in resolve_links(written[first : first + _BATCH], base, collapse=collapse, tracking=tracking):
+            if address is None or (decision := admit(address, terms)) is KNOWN:
+                continue
+            why = code if isinstance(decision, Admitted) else UnqueuedCode.OTHER_HOST
+            host.note_unqueued(address.url, address.key, why, FoundBy.LINK, found_on)
+            if host.skipped is not None:
+                host.note_skipped(address.url, str(why), found_on)
 
 
 def record_denial(
@@ -214,8 +212,7 @@ def _admit(
     evidence: list[Evidence],
 ) -> None:
     collapse, tracking, now, depth = context.scope.collapse_subdomains, context.tracking, context.clock(), terms.depth
-    for href in hrefs:
-        address = resolve_link(href, base, collapse=collapse, tracking=tracking)
+    for address in resolve_links(hrefs, base, collapse=collapse, tracking=tracking):
         if address is None:
             continue
         decision = admit(address, terms)

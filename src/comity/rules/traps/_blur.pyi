@@ -1,0 +1,3 @@
+FORMAT: int
+
+def blurred(page: bytes, /) -> bytes: ...
