@@ -52,7 +52,11 @@ def parse_fields(head: list[bytes]) -> Headers:
 @lru_cache(maxsize=256)
 def _plain_field(line: bytes) -> tuple[str, str] | None:
     """Name and value of an ordinary line; None of any other. Most lines of a server are the same in every answer."""
-    if not line.endswith(b"\r\n") or line[:1] in b" \t" or b"\n" in line[:-2] or b"\r" in line[:-2]:
+    # Its only line feed and its only carriage return end it. Bytes are found by `find` faster than by `in`.
+    end = len(line) - 2
+    if not line.endswith(b"\r\n") or line.find(b"\r") != end or line.find(b"\n") <= end:
+        return None
+    if line.startswith((b" ", b"\t")):
         return None
     name, _, value = line[:-2].decode("latin-1").partition(":")
     return name.lower(), value.strip()
