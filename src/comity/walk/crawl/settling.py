@@ -1,4 +1,4 @@
-"""Collects outcomes and settles them in batches beside the event loop: at 400, at 16 MB of bodies, or in time.
+"""Collects outcomes and settles them in batches beside the event loop: at 400, at 12 MB of bodies, or in time.
 
 After a pause a batch waits for 50 ms. While outcomes keep coming, batches begin 0.2 s apart: what a batch costs beyond
 its outcomes (the commit, and some rows for each host) is paid less often, and pages of one host are stored together.
@@ -27,10 +27,10 @@ BATCH: Final = 400
 _LEAST_WAIT_S: Final = 0.05
 _BETWEEN_BATCHES_S: Final = 0.2
 _MOST_WAITING: Final = 1000
-# Of bodies; a batch is in memory until its pages are written. With half of this, pages of 170 KB fill the queue: visits
-# stop and begin together, and the answers that then arrive at once need 20 MB more than a longer queue does.
-_BATCH_BYTES: Final = 16 << 20
-_MOST_BYTES: Final = 2 * _BATCH_BYTES
+# Of bodies: a batch is in memory until its pages are written. Visits stop only at the second limit: if they stopped
+# near the first, the answers that then arrive at once would need more memory than a longer queue does.
+_BATCH_BYTES: Final = 12 << 20
+_MOST_BYTES: Final = 32 << 20
 _SILENCE_S: Final = 2.0
 _WITH_BODY: Final = (Fetched, ImageFetched)
 _LEAST_PAUSE_S: Final = 0.1
