@@ -2,6 +2,8 @@
 
 After a pause a batch waits for 50 ms. While outcomes keep coming, batches begin 0.2 s apart: what a batch costs beyond
 its outcomes (the commit, and some rows for each host) is paid less often, and pages of one host are stored together.
+Where batches take long, because the disk is slow or other processes write, they begin up to a second apart, so that the
+processes of a state leave each other room.
 
 A call to a frontier that does not answer is made again (`RetryingThread`).
 """
@@ -26,6 +28,8 @@ from comity.walk.settle.settler import HostBatch, Settler
 BATCH: Final = 400
 _LEAST_WAIT_S: Final = 0.05
 _BETWEEN_BATCHES_S: Final = 0.2
+_MOST_BETWEEN_BATCHES_S: Final = 1.0
+_TIMES_THE_LAST: Final = 5.0  # as long as the last batch took, from its start to the start of the next
 _MOST_WAITING: Final = 1000
 # Of bodies: a batch is in memory until its pages are written. Visits stop only at the second limit: if they stopped
 # near the first, the answers that then arrive at once would need more memory than a longer queue does.
@@ -111,9 +115,9 @@ class Settling:
         self._enough.clear()
         if self._is_enough:
             return
-        now = perf_counter()
+        apart_s = min(max(_BETWEEN_BATCHES_S, _TIMES_THE_LAST * self.took_s), _MOST_BETWEEN_BATCHES_S)
         with suppress(TimeoutError):
-            async with asyncio.timeout(max(_LEAST_WAIT_S, self._begun_at + _BETWEEN_BATCHES_S - now)):
+            async with asyncio.timeout(max(_LEAST_WAIT_S, self._begun_at + apart_s - perf_counter())):
                 await self._enough.wait()
 
     def _give_up(self) -> None:
