@@ -1,9 +1,10 @@
 """Collects outcomes and settles them in batches beside the event loop: at 400, at 12 MB of bodies, or in time.
 
-After a pause a batch waits for 50 ms. While outcomes keep coming, batches begin 0.2 s apart: what a batch costs beyond
-its outcomes (the commit, and some rows for each host) is paid less often, and pages of one host are stored together.
-Where batches take long, because the disk is slow or other processes write, they begin up to a second apart, so that the
-processes of a state leave each other room.
+A batch waits for 50 ms. While outcomes of several hosts keep coming, batches begin 0.2 s apart: what a batch costs
+beyond its outcomes (the commit, and some rows for each host) is paid less often, and pages of one host are stored
+together. Where batches take long, because the disk is slow or other processes write, they begin up to a second apart,
+so that the processes of a state leave each other room. After a `kill -9` each host is then still asked again for a few
+pages only; a crawl of few hosts, which would repeat more of each, does not wait.
 
 A call to a frontier that does not answer is made again (`RetryingThread`).
 """
@@ -26,7 +27,8 @@ from comity.walk.session.leased_host import LeasedHost, Unsettled
 from comity.walk.settle.settler import HostBatch, Settler
 
 BATCH: Final = 400
-_LEAST_WAIT_S: Final = 0.05
+_WAIT_S: Final = 0.05
+_FEW_HOSTS: Final = 4
 _BETWEEN_BATCHES_S: Final = 0.2
 _MOST_BETWEEN_BATCHES_S: Final = 1.0
 _TIMES_THE_LAST: Final = 5.0  # as long as the last batch took, from its start to the start of the next
@@ -113,12 +115,16 @@ class Settling:
     async def _wait_for_more(self) -> None:
         """Wait until a batch is full, or it is time for one."""
         self._enough.clear()
-        if self._is_enough:
-            return
-        apart_s = min(max(_BETWEEN_BATCHES_S, _TIMES_THE_LAST * self.took_s), _MOST_BETWEEN_BATCHES_S)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(max(_LEAST_WAIT_S, self._begun_at + apart_s - perf_counter())):
-                await self._enough.wait()
+        await self._wait_until_full(_WAIT_S)
+        if len(self._waiting) > _FEW_HOSTS:
+            apart_s = min(max(_BETWEEN_BATCHES_S, _TIMES_THE_LAST * self.took_s), _MOST_BETWEEN_BATCHES_S)
+            await self._wait_until_full(self._begun_at + apart_s - perf_counter())
+
+    async def _wait_until_full(self, seconds: float) -> None:
+        if seconds > 0 and not self._is_enough:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._enough.wait()
 
     def _give_up(self) -> None:
         """The run is over: what still waits is visited again, but its requests were made and must be recorded."""
