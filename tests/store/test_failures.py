@@ -65,6 +65,7 @@ def small_disk(tmp_path: Path) -> Iterator[Disk]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "write", write)
+        patch.setattr(os, "writev", lambda descriptor, pieces: write(descriptor, b"".join(pieces)))
         yield Disk(folder, patch.undo)
 
 

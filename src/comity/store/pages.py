@@ -48,6 +48,7 @@ from comity.store.target import Format, Target, read_target
 ROWS_PER_PART: Final = 20_000
 BYTES_PER_PART: Final = 512 * 1024 * 1024  # of bodies
 SECONDS_PER_PART: Final = 300.0  # a slow crawl's pages can be read after this time at the latest
+_PAGES_AT_ONCE: Final = 20
 _DISK_FULL: Final = "No space left on device for a part; the next run writes its pages"
 WAIT_AT_THE_END_S: Final = 10.0  # for a file that another process has
 
@@ -129,7 +130,7 @@ class PageStore:
             part.rows += len(kept)
             part.body_bytes += sum(len(record.body) for record in kept if record.body is not None)
             self._writes = part
-            self._write(part.writer.add, kept)
+            self._write(part.add, kept)
         if self._pace.is_full(part.rows, part.body_bytes, monotonic() - part.since):
             self._write(self._become_part, part)
             self._open = None
@@ -243,6 +244,12 @@ class _OpenPart:
     body_bytes: int = 0
     is_doubtful: bool = False
     is_done: bool = False
+
+    def add(self, kept: list[PageRecord]) -> None:
+        """Write pages, a few at a time, and take them out of the list: what is written need not stay in memory."""
+        kept.reverse()
+        while kept:
+            self.writer.add([kept.pop() for _ in range(min(len(kept), _PAGES_AT_ONCE))])
 
     def finish(self) -> None:
         if self.is_doubtful or self.is_done:

@@ -1,4 +1,10 @@
-"""Collects outcomes and settles them in batches beside the event loop: at 200, at 8 MB of bodies, or after 50 ms.
+"""Collects outcomes and settles them in batches beside the event loop: at 400, at 12 MB of bodies, or in time.
+
+A batch waits for 50 ms. While outcomes of several hosts keep coming, batches begin 0.2 s apart: what a batch costs
+beyond its outcomes (the commit, and some rows for each host) is paid less often, and pages of one host are stored
+together. Where batches take long, because the disk is slow or other processes write, they begin up to a second apart,
+so that the processes of a state leave each other room. After a `kill -9` each host is then still asked again for a few
+pages only; a crawl of few hosts, which would repeat more of each, does not wait.
 
 A call to a frontier that does not answer is made again (`RetryingThread`).
 """
@@ -7,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from math import inf
 from time import perf_counter
 from typing import Final, ParamSpec, TypeVar
@@ -19,13 +26,17 @@ from comity.walk.session.database_thread import DatabaseThread
 from comity.walk.session.leased_host import LeasedHost, Unsettled
 from comity.walk.settle.settler import HostBatch, Settler
 
-BATCH: Final = 200
-INTERVAL_S: Final = 0.05
-_MOST_WAITING: Final = 5 * BATCH
-# Of bodies; a batch is in memory until its pages are written. With half of this, pages of 170 KB fill the queue: visits
-# stop and begin together, and the answers that then arrive at once need 20 MB more than a longer queue does.
-_BATCH_BYTES: Final = 16 << 20
-_MOST_BYTES: Final = 2 * _BATCH_BYTES
+BATCH: Final = 400
+_WAIT_S: Final = 0.05
+_FEW_HOSTS: Final = 4
+_BETWEEN_BATCHES_S: Final = 0.2
+_MOST_BETWEEN_BATCHES_S: Final = 1.0
+_TIMES_THE_LAST: Final = 5.0  # as long as the last batch took, from its start to the start of the next
+_MOST_WAITING: Final = 1000
+# Of bodies: a batch is in memory until its pages are written. Visits stop only at the second limit: if they stopped
+# near the first, the answers that then arrive at once would need more memory than a longer queue does.
+_BATCH_BYTES: Final = 12 << 20
+_MOST_BYTES: Final = 32 << 20
 _SILENCE_S: Final = 2.0
 _WITH_BODY: Final = (Fetched, ImageFetched)
 _LEAST_PAUSE_S: Final = 0.1
@@ -51,6 +62,7 @@ class Settling:
         self.took_s = 0.0  # the last batch, to be stored and committed
         self.bytes_held = 0  # of bodies that are not yet settled
         self._some = asyncio.Event()
+        self._enough = asyncio.Event()  # for a batch
         self._turn = asyncio.Lock()
         self._is_over = False
 
@@ -64,6 +76,10 @@ class Settling:
             return True
         return bool(self._under_way) and perf_counter() - self._begun_at > _SILENCE_S
 
+    @property
+    def _is_enough(self) -> bool:
+        return self._count >= BATCH or self.bytes_held >= _BATCH_BYTES
+
     def put(self, host: LeasedHost, outcome: Outcome) -> None:
         """Queue an outcome."""
         if self._is_over:
@@ -73,6 +89,8 @@ class Settling:
         self._count += 1
         self.bytes_held += _body_bytes(outcome)
         self._some.set()
+        if self._is_enough:
+            self._enough.set()
 
     def put_news(self, host: LeasedHost) -> None:
         """Have a host settled that has something besides the outcomes of visits."""
@@ -88,11 +106,25 @@ class Settling:
         try:
             while True:
                 await self._some.wait()
-                if self._count < BATCH and self.bytes_held < _BATCH_BYTES:
-                    await asyncio.sleep(INTERVAL_S)
-                await self.flush()
+                await self._wait_for_more()
+                async with self._turn:
+                    await self._settle_some()
         finally:
             self._give_up()
+
+    async def _wait_for_more(self) -> None:
+        """Wait until a batch is full, or it is time for one."""
+        self._enough.clear()
+        await self._wait_until_full(_WAIT_S)
+        if len(self._waiting) > _FEW_HOSTS:
+            apart_s = min(max(_BETWEEN_BATCHES_S, _TIMES_THE_LAST * self.took_s), _MOST_BETWEEN_BATCHES_S)
+            await self._wait_until_full(self._begun_at + apart_s - perf_counter())
+
+    async def _wait_until_full(self, seconds: float) -> None:
+        if seconds > 0 and not self._is_enough:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._enough.wait()
 
     def _give_up(self) -> None:
         """The run is over: what still waits is visited again, but its requests were made and must be recorded."""
@@ -108,12 +140,13 @@ class Settling:
         # A batch at a turn: a flush of one host does not wait for all the others.
         while self._waiting or self._under_way if host is None else host in self._waiting or host in self._under_way:
             async with self._turn:
-                if self._waiting:
-                    await self._settle_some()
-        if not self._waiting:
-            self._some.clear()
+                await self._settle_some()
 
     async def _settle_some(self) -> None:
+        """Settle a batch, unless a flush has taken everything meanwhile."""
+        if not self._waiting:
+            self._some.clear()
+            return
         taken = self._under_way = self._take()
         begun = self._begun_at = perf_counter()
         batches = [_batch(host, taken[host]) for host in taken]
@@ -128,6 +161,8 @@ class Settling:
             self._under_way = {}
             self.took_s = perf_counter() - begun
             self.bytes_held -= sum(_body_bytes(outcome) for outcomes in taken.values() for outcome in outcomes)
+            if not self._waiting:
+                self._some.clear()
         self._emit(BatchSettled(taken, result))
 
     def _take(self) -> dict[LeasedHost, list[Outcome]]:
