@@ -228,6 +228,20 @@ def _json(value: Any) -> str:
     return value if isinstance(value, str) else _encode(value)
 
 
+# The server must not see how long a list is when it plans a statement: for a short one it would make a plan of its own
+# each time, which takes longer than the statement. So each list is the answer to a query.
+
+
+def in_list(kind: str) -> str:
+    """The condition that a column is in a list of values, which is one parameter (PostgreSQL)."""
+    return f"= ANY((SELECT %s::{kind}[])::{kind}[])"
+
+
+def unnested(kinds: Iterable[str]) -> str:
+    """The rows of several lists of the same length, each of which is one parameter (PostgreSQL)."""
+    return f"unnest({', '.join(f'(SELECT %s::{kind}[])' for kind in kinds)})"
+
+
 def array_text(values: Iterable[Any]) -> str:
     """Encoded values of one kind as the text of a PostgreSQL array, which the driver passes on as it is.
 

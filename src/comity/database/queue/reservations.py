@@ -20,7 +20,7 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.database import ledger
-from comity.database.bulk import Decoding, Encoding, array_text, placed, rows_of, run, run_for_each
+from comity.database.bulk import Decoding, Encoding, array_text, in_list, placed, rows_of, run, run_for_each, unnested
 from comity.database.hosts import touch
 from comity.database.types import from_seconds
 from comity.model.gate import GateMemory
@@ -166,7 +166,7 @@ WIDTH: Final = len(_COLUMNS)
 
 @lru_cache(maxsize=8)
 def _lock_text(native: bool, column: str, waits: bool) -> str:
-    listed = "= ANY(%s)" if native else "IN (SELECT value FROM json_each(?))"
+    listed = in_list("uuid" if column == "id" else "text") if native else "IN (SELECT value FROM json_each(?))"
     statement = f"""
 SELECT {COLUMNS} FROM domains AS d LEFT JOIN domain_policies AS p ON p.host = d.domain
 WHERE d.{column} {listed} ORDER BY d.id
@@ -247,7 +247,7 @@ HELD_COLUMNS: Final = (
 
 HELD_FROM_ARRAYS: Final = f"""
 UPDATE domains AS d SET {", ".join(f"{name} = h.{name}" for name, _ in HELD_COLUMNS)}, version = d.version + 1
-FROM unnest({", ".join(f"%s::{kind}[]" for _, kind in HELD_COLUMNS)}, %s::uuid[])
+FROM {unnested([*(kind for _, kind in HELD_COLUMNS), "uuid"])}
     AS h({", ".join(name for name, _ in HELD_COLUMNS)}, id) WHERE d.id = h.id
 """  # noqa: S608  # our own words
 """Writes `hold_values`, column by column, into many rows at once (PostgreSQL)."""
