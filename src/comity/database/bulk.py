@@ -53,6 +53,23 @@ def rows_of(connection: Connection, statement: str, values: tuple[Any, ...] = ()
         raise _refused(connection, statement, error) from error
 
 
+def asked(connection: Connection, statement: str, values: tuple[Any, ...] = ()) -> Callable[[], Sequence[Any]]:
+    """Ask for rows; the function that is given waits for them. In a block of `together`, others are sent meanwhile."""
+    driver = _driver(connection)
+    try:
+        cursor = driver.execute(statement, values)
+    except _errors(connection) as error:
+        raise _refused(connection, statement, error) from error
+
+    def rows() -> Sequence[Any]:
+        try:
+            return cursor.fetchall()  # type: ignore[no-any-return]
+        except _errors(connection) as error:
+            raise _refused(connection, statement, error) from error
+
+    return rows
+
+
 def run(connection: Connection, statement: str, values: tuple[Any, ...] = ()) -> int:
     """A statement in the driver's words that gives no rows; gives how many rows of the table it changed."""
     driver = _driver(connection)
@@ -81,8 +98,9 @@ def run_for_each(connection: Connection, statement: str, rows: Sequence[tuple[An
 def together(connection: Connection) -> Iterator[None]:
     """Have a shared server do the statements of a block without waiting for the answer to each.
 
-    Only `rows_of` waits, for what was sent before it as well. `run` says nothing about the rows that it changed, and an
-    error comes with a later statement, or with the end of the block. The block runs statements of this module alone.
+    Only `rows_of` and the functions of `asked` wait, for what was sent before as well. `run` says nothing about the
+    rows that it changed, and an error comes with a later statement, or with the end of the block. The block runs
+    statements of this module alone.
     """
     driver = _driver(connection)
     if connection.dialect.name != "postgresql" or not connection.dialect.loaded_dbapi.Pipeline.is_supported():

@@ -102,10 +102,16 @@ def standing(connection: Connection, bot_id: str) -> tuple[int, int] | None:
     return (rows[0][0], rows[0][1]) if rows else None
 
 
-def note_success(connection: Connection, bot_id: str) -> None:
+def note_seen(connection: Connection, bot_id: str, now: float) -> None:
+    """Note that a bot was heard of."""
+    statement = "UPDATE bots SET last_seen_at = ? WHERE bot_id = ?"
+    run(connection, placed(connection.dialect.name, statement), (Encoding(connection).time(now), bot_id))
+
+
+def note_success(connection: Connection, bot_id: str, now: float) -> None:
     """Count a job that a bot has done: it has no failures in a row any more."""
-    statement = "UPDATE bots SET jobs_done = jobs_done + 1, consecutive_failures = 0 WHERE bot_id = ?"
-    run(connection, placed(connection.dialect.name, statement), (bot_id,))
+    statement = "UPDATE bots SET last_seen_at = ?, jobs_done = jobs_done + 1, consecutive_failures = 0 WHERE bot_id = ?"
+    run(connection, placed(connection.dialect.name, statement), (Encoding(connection).time(now), bot_id))
 
 
 def note_end(

@@ -9,14 +9,14 @@ other.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database.bulk import Decoding, Encoding, array_text, in_list, placed, rows_of, run, unnested
+from comity.database.bulk import Decoding, Encoding, array_text, asked, in_list, placed, rows_of, run, unnested
 from comity.database.queue import bot_rows, reservations
 from comity.database.queue.bot_rows import PullCount
 from comity.database.queue.reservations import Hold, HostRow, among
@@ -66,8 +66,15 @@ def server_time(connection: Connection) -> float:
     return float(rows_of(connection, "SELECT extract(epoch FROM clock_timestamp())")[0][0])
 
 
-def ready_hosts(connection: Connection, now: float, limit: int) -> list[ReadyHost]:
-    """The hosts that a pull should look at, those that have waited longest first; locks nothing."""
+def ready_hosts(connection: Connection, now: float | None, limit: int) -> list[ReadyHost]:
+    """The hosts that a pull should look at, those that have waited longest first; locks nothing.
+
+    `now=None` goes by the server's clock.
+    """
+    if now is None:
+        # The limit is part of the statement, as in `take_front`.
+        condition = f"queue_ready_at <= statement_timestamp() ORDER BY queue_ready_at LIMIT {limit:d}"
+        return _hosts(connection, condition, ())
     moment = Encoding(connection).time(now)
     return _hosts(connection, "queue_ready_at <= ? ORDER BY queue_ready_at LIMIT ?", (moment, limit))
 
@@ -99,7 +106,7 @@ def _hosts(connection: Connection, condition: str, values: tuple[Any, ...]) -> l
     return [ReadyHost(decode.uuid(row[0]), row[1], decode.seconds(row[2]), row[3]) for row in rows]
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def _hosts_text(dialect: str, condition: str) -> str:
     statement = f"""
 SELECT d.id, d.domain, d.queue_ready_at, (
@@ -507,6 +514,11 @@ class JobEnd(NamedTuple):
 
 def end(connection: Connection, job: HeldJob, ending: JobEnd, now: float) -> bool:
     """Move a job out of its lock; False, with nothing changed, if it is not in that lock any more."""
+    return begin_end(connection, job, ending, now)()
+
+
+def begin_end(connection: Connection, job: HeldJob, ending: JobEnd, now: float) -> Callable[[], bool]:
+    """The same, without waiting for the answer: the function that is given does."""
     encode = Encoding(connection)
     is_over = ending.status in (JobStatus.DONE, JobStatus.FAILED)
     moment = encode.time(now)
@@ -527,7 +539,8 @@ def end(connection: Connection, job: HeldJob, ending: JobEnd, now: float) -> boo
         job.locked_by,
         encode.time_or_none(job.locked_at),
     )
-    return bool(rows_of(connection, _end_text(connection.dialect.name), values))
+    changed = asked(connection, _end_text(connection.dialect.name), values)
+    return lambda: bool(changed())
 
 
 @lru_cache(maxsize=2)
