@@ -244,7 +244,9 @@ class Puller:
     ) -> _Tried:
         own_time = None if self._database.now(self._clock) is None else self._clock.seconds()
         before = self._read(connection, max_jobs, domain, host_ids, own_time)
-        bot, now = bot_rows.get(connection, bot_id, own_time)
+        bot, now = bot_rows.get(connection, bot_id, own_time, keeps=False)
+        if bot.is_limited:
+            bot, now = bot_rows.get(connection, bot_id, own_time)
         if bot.status == "revoked":
             raise BotRefused(BotError.NOT_ASSIGNED, f"the bot {bot_id} is revoked", {"bot_id": bot_id})
         may = allowance(
