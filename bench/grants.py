@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -102,9 +102,9 @@ def backends(url: str) -> list[int]:
 
 
 @contextmanager
-def serving(url: str) -> Iterator[tuple[str, int]]:
-    """`comity web` on a free port."""
-    command = [str(Path(sys.executable).with_name("comity")), "web", "--port", "0"]
+def serving(url: str, command: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
+    """`comity web` on a free port, or a command that does the same."""
+    command = command or [str(Path(sys.executable).with_name("comity")), "web", "--port", "0"]
     environment = {**os.environ, "COMITY_DATABASE_URL": url, "COMITY_ENV": "dev", "COMITY_DISABLE_SCHEDULER": "1"}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert process.stdout is not None

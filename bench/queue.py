@@ -1,6 +1,7 @@
 """How long pulls and submits of bots hold their transaction: see `_bot_queue.py`, which this runs.
 
     python bench/queue.py [--rate 200] [--seconds 20] [--hosts 1000] [--jobs 100000] [--crowded 900000] [--no-fsync]
+        [--http] [--repeat 1]
 
 This name is also one of the standard library's. A script of this folder has the folder first on its path, so whatever
 asks for `queue` there finds this file, and is given the standard library's instead.

@@ -30,6 +30,7 @@ def crawl(folder: Path, urls: list[str], settings: dict[str, object]) -> tuple[f
     took = _cpu_s() - before
     stats = json.loads((folder / "stats.json").read_text())
     assert stats["downloader/response_status_count/200"] == len(urls), stats
+    assert stats.get("comity/granted", 0) == (len(urls) if "COMITY_URL" in settings else 0), stats
     return stats["elapsed_ms"] / 1000, took
 
 

@@ -225,6 +225,16 @@ CAUSES: dict[str, Cause] = {
     "source_blocked": Cause("a source that robots.txt forbids", "source_blocked", r"is blocked \(robots disallow\)"),
     "source_deleted": Cause("a deleted source", "source_deleted", r"^It is a source, and was deleted"),
     "source_running": Cause("a source that is being read", "source_running", r"^It is a source, and \S+ reads it now"),
+    # The crawl service.
+    "policy_due": Cause("a policy without a job yet", "policy_due", r"^Its policy is due\.$"),
+    "job_waits": Cause("a job that waits", "job_waits", r"^Its job waits for a bot\.$"),
+    "job_locked": Cause("a job that a bot has", "job_locked", r"^The bot shop-bot has its job until "),
+    "job_postponed": Cause("a job to be retried", "job_postponed", r"^Its job waits until 2096.* \(HTTP 500\)\.$"),
+    "job_failed": Cause(
+        "a job that failed", "job_failed", r"^Its last job failed \(HTTP 500\); the next is due at 2096"
+    ),
+    "job_done": Cause("a job that was done", "job_done", r"^Its last job was done; the next is due at 2096"),
+    "policy_disabled": Cause("a disabled policy", "policy_disabled", r"^Its last job was done; its policy is disabled"),
 }
 
 

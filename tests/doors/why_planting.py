@@ -412,6 +412,37 @@ def sources(planted: Planted) -> None:
     planted.ask_all(site, source_deleted="/careers")
 
 
+def crawl_jobs(planted: Planted) -> None:
+    """A URL of the crawl service, from its policy to the end of its job."""
+    site = planted.web.site({"/p/1": page()})
+    url = site.url("/p/1")
+    planted.place.comity("queue", "policies", "add", url)
+    planted.ask_all(site, policy_due="/p/1")
+    job = (
+        f"INSERT INTO crawl_jobs (id, policy_id, url) SELECT '{_JOB_ID}', id, url FROM crawl_policies WHERE url = :url"
+    )
+    planted.execute(job, url=url)
+    planted.ask_all(site, job_waits="/p/1")
+    lock = "UPDATE crawl_jobs SET status = 'locked', locked_by = 'shop-bot', locked_at = CURRENT_TIMESTAMP"
+    planted.execute(lock)
+    planted.ask_all(site, job_locked="/p/1")
+    failed = f"UPDATE crawl_jobs SET status = 'pending', error_msg = 'HTTP 500', not_before = {_FAR}"
+    planted.execute(failed)
+    planted.ask_all(site, job_postponed="/p/1")
+    for statement in ("UPDATE crawl_jobs SET not_before = NULL", lock, "UPDATE crawl_jobs SET status = 'failed'"):
+        planted.execute(statement)
+    planted.execute(f"UPDATE crawl_policies SET next_run_at = {_FAR}")
+    planted.ask_all(site, job_failed="/p/1")
+    for statement in ("UPDATE crawl_jobs SET status = 'pending'", lock, "UPDATE crawl_jobs SET status = 'done'"):
+        planted.execute(statement)
+    planted.ask_all(site, job_done="/p/1")
+    planted.place.comity("queue", "policies", "disable", url)
+    planted.ask_all(site, policy_disabled="/p/1")
+
+
+_JOB_ID = "0b8c9a1e5d5f4a539a573f1f8c1d2e3f"
+_FAR = "'2096-01-01 00:00:00.000000'"
+
 EVERYTHING: tuple[Plant, ...] = (
     visited,
     refreshed,
@@ -428,4 +459,5 @@ EVERYTHING: tuple[Plant, ...] = (
     renamed,
     patterned,
     sources,
+    crawl_jobs,
 )

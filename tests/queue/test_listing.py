@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import event, insert, text
 
 from comity.database.queue import paging
-from comity.database.queue.tables import crawl_policies
+from comity.database.queue.tables import crawl_jobs, crawl_policies
 from comity.model.queue import JobStatus
 from comity.operate.queue import JobAction, PolicyAction, act_on_jobs, act_on_policies
 from comity.reports.queue import JOBS, POLICIES, RESULTS, ListOf, find_job, find_policy, queue_glance
@@ -220,6 +220,18 @@ def test_counts_stop_at_their_bound(state: State) -> None:
     assert glance.jobs == {"pending": 1, "locked": 0, "done": 0, "failed": 3, "expired": 0, "delayed": 1}
     assert glance.failed_24h == 3
     assert glance.oldest_pending_at == state.clock.now()
+
+
+def test_operators_can_act_on_a_job_that_was_inserted_in_sql_and_has_no_host_yet(state: State) -> None:
+    with state.database.write() as connection:
+        statement = insert(crawl_policies).values(url="https://shop.example/1").returning(crawl_policies.c.id)
+        policy = connection.execute(statement).scalar_one()
+        statement = insert(crawl_jobs).values(url="https://shop.example/1", policy_id=policy)
+        job = connection.execute(statement.returning(crawl_jobs.c.id)).scalar_one()
+    for action in (JobAction.MARK_EXPIRED, JobAction.MARK_PENDING):
+        assert act_on_jobs(state.database, state.clock, action, [job]).changed == 1
+    for each in (PolicyAction.RUN_NOW, PolicyAction.DISABLE, PolicyAction.ENABLE, PolicyAction.DELETE):
+        assert act_on_policies(state.database, state.clock, each, [policy]).changed == 1
 
 
 def test_priorities_are_set_in_bulk_but_not_of_what_is_finished(state: State) -> None:

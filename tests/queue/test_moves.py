@@ -97,6 +97,15 @@ def test_a_job_of_sqlite_cannot_be_replaced(
         assert job_row(state, job_id) == row
 
 
+@pytest.mark.parametrize("missing", ["locked_at", "locked_by"])
+def test_a_locked_job_has_a_bot_and_a_time(state: State, missing: str) -> None:
+    job_id = put_job(state, "https://shop.example/1", JobStatus.LOCKED)
+    row = job_row(state, job_id)
+    with pytest.raises(IntegrityError), state.database.write() as connection:
+        connection.exec_driver_sql(f"UPDATE crawl_jobs SET {missing} = NULL")
+    assert job_row(state, job_id) == row
+
+
 def test_the_open_job_of_a_policy_is_not_pushed_aside(embedded_database: Database) -> None:
     state = State(embedded_database)
     with embedded_database.write() as connection:

@@ -34,7 +34,10 @@ def release(state: State, holder: str, token: int, memory: GateMemory | None = N
     with state.database.write() as connection:
         (row,) = reservations.lock_named(connection, [HOST])
         found = memory or row.memory
-        return reservations.release_if_idle(connection, row.id, holder, found, token=token, queue_ready_at=now, now=now)
+        is_back = reservations.release_if_idle(
+            connection, row.id, holder, found, token=token, queue_ready_at=now, now=now
+        )
+        return is_back()
 
 
 def test_an_unseeded_host_gets_a_row_that_no_crawl_takes(state: State) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -24,6 +25,7 @@ from comity.database.queue.tables import (
 )
 from comity.database.tables import evidence, politeness_ledger
 from comity.model.queue import BotError, WebhookEvent
+from comity.operate.bots import get_bot
 from comity.upkeep.due_policies import make_due_jobs
 from tests.queue.queued import job_row, moves_of
 from tests.queue.service import Service
@@ -287,6 +289,34 @@ def test_heartbeats_keep_locks_and_hosts_within_bounds(service: Service) -> None
     assert service.heartbeat("b", job_id, uuid4()).kept == ()
     assert service.submit("a", job_id)["status"] == "done"
     assert [move[1] for move in moves_of(state, job_id)] == ["locked", "done"]
+
+
+def test_heartbeats_within_a_millisecond_keep_their_microseconds(service: Service) -> None:
+    state, job_id = service.state, service.job()
+    service.pull_one("a")
+    for _ in range(3):
+        state.clock.advance(seconds=0.000_125)
+        service.heartbeat("a", job_id)
+        row = job_row(state, job_id)
+        assert row["locked_at"] == state.clock.now()
+        assert row["lock_ends_at"] == state.clock.now() + timedelta(seconds=600)
+    assert service.submit("a", job_id)["status"] == "done"
+
+
+def test_every_request_of_a_bot_moves_when_it_was_last_seen(service: Service) -> None:
+    state = service.state
+    first, second, third = (service.job(f"https://shop.example/{number}") for number in range(3))
+
+    def seen_after(act: Callable[[], object]) -> bool:
+        state.clock.advance(seconds=1)
+        act()
+        return get_bot(state.database, "a").last_seen_at == state.clock.now()
+
+    assert seen_after(lambda: service.pull("a"))
+    assert seen_after(lambda: service.heartbeat("a", first))
+    assert seen_after(lambda: service.submit("a", first))
+    assert seen_after(lambda: service.submit("a", second, success=False, error_msg="it failed"))
+    assert seen_after(lambda: service.release("a", third))
 
 
 def test_a_released_job_is_pulled_again_at_once_and_no_retry_is_counted(service: Service) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from comity.model.evidence import EvidenceType
 from comity.model.explanation import (
+    CrawlJobFacts,
     DecisionFacts,
     HostFacts,
     ImageFacts,
@@ -27,6 +28,7 @@ from comity.model.fetch import FailureKind
 from comity.model.frontier import FoundBy, UnqueuedCode
 from comity.model.host import HostStatus
 from comity.model.outcome import OUTCOME_NAMES
+from comity.model.queue import JobStatus
 from comity.model.sitemap import SitemapState
 from comity.model.source import RunStatus, SourceStatus
 from comity.rules.why import decide, explain_url
@@ -130,6 +132,20 @@ facts = st.builds(
         words,
         words,
     ),
+    st.none()
+    | st.builds(
+        CrawlJobFacts,
+        some_time,
+        st.sampled_from([None, True, False]),
+        some_time,
+        st.just("an-id"),
+        st.sampled_from([None, *(str(each) for each in JobStatus)]),
+        st.just("a-bot"),
+        some_time,
+        some_time,
+        some_time,
+        words,
+    ),
 )
 
 
@@ -161,6 +177,9 @@ LATER = NOW + timedelta(hours=1)
 BLOCKED = replace(HOST, status="blocked", block_reason="the server answered 403", next_crawl_after=LATER)
 FORBIDS = RobotsFacts(False, "robots.txt line 2: Disallow: /a", False, NOW, LATER, None)
 FAILED = VisitFacts(NOW - timedelta(minutes=1), "failed", 503, "http_503: the server answered 503", None, None)
+WAITING = CrawlJobFacts(NOW, True, NOW, "an-id", "pending")
+DONE = replace(WAITING, status="done", next_run_at=LATER, finished_at=NOW - timedelta(minutes=30))
+DENIED = DecisionFacts(NOW - timedelta(minutes=1), "blocked_by_robots", {"reason": "robots.txt line 2: Disallow: /a"})
 NOINDEX = DecisionFacts(FETCHED.at, "noindex", {"said": ["meta robots: noindex"]})
 
 
@@ -189,6 +208,12 @@ NOINDEX = DecisionFacts(FETCHED.at, "noindex", {"said": ["meta robots: noindex"]
         (changed(queue=None, visits=(), robots=FORBIDS), "robots_denied"),
         (changed(queue=None, visits=()), "never_found"),
         (changed(queue=None, visits=(), host=None), "unknown_host"),
+        (changed(queue=None, crawl_job=WAITING), "job_waits"),
+        (changed(queue=QUEUED, visits=(), crawl_job=WAITING), "queued"),  # a crawl comes first
+        (changed(queue=None, crawl_job=WAITING, robots=FORBIDS), "robots_denied"),
+        (changed(queue=None, crawl_job=WAITING, host=replace(HOST, blocked_until=LATER)), "host_blocked"),
+        (changed(queue=None, crawl_job=DONE, decisions=(DENIED,)), "robots_denied"),
+        (changed(queue=None, crawl_job=DONE, decisions=(replace(DENIED, at=FETCHED.at),)), "job_done"),
     ],
 )
 def test_what_decided_last_is_named(known: UrlFacts, code: str) -> None:

@@ -53,6 +53,23 @@ def rows_of(connection: Connection, statement: str, values: tuple[Any, ...] = ()
         raise _refused(connection, statement, error) from error
 
 
+def asked(connection: Connection, statement: str, values: tuple[Any, ...] = ()) -> Callable[[], Sequence[Any]]:
+    """Ask for rows; the function that is given waits for them. In a block of `together`, others are sent meanwhile."""
+    driver = _driver(connection)
+    try:
+        cursor = driver.execute(statement, values)
+    except _errors(connection) as error:
+        raise _refused(connection, statement, error) from error
+
+    def rows() -> Sequence[Any]:
+        try:
+            return cursor.fetchall()  # type: ignore[no-any-return]
+        except _errors(connection) as error:
+            raise _refused(connection, statement, error) from error
+
+    return rows
+
+
 def run(connection: Connection, statement: str, values: tuple[Any, ...] = ()) -> int:
     """A statement in the driver's words that gives no rows; gives how many rows of the table it changed."""
     driver = _driver(connection)
@@ -81,8 +98,9 @@ def run_for_each(connection: Connection, statement: str, rows: Sequence[tuple[An
 def together(connection: Connection) -> Iterator[None]:
     """Have a shared server do the statements of a block without waiting for the answer to each.
 
-    Only `rows_of` waits, for what was sent before it as well. `run` says nothing about the rows that it changed, and an
-    error comes with a later statement, or with the end of the block. The block runs statements of this module alone.
+    Only `rows_of` and the functions of `asked` wait, for what was sent before as well. `run` says nothing about the
+    rows that it changed, and an error comes with a later statement, or with the end of the block. The block runs
+    statements of this module alone.
     """
     driver = _driver(connection)
     if connection.dialect.name != "postgresql" or not connection.dialect.loaded_dbapi.Pipeline.is_supported():
@@ -226,6 +244,20 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 def _json(value: Any) -> str:
     """A document as text; text is JSON already, and stays as it is."""
     return value if isinstance(value, str) else _encode(value)
+
+
+# The server must not see how long a list is when it plans a statement: for a short one it would make a plan of its own
+# each time, which takes longer than the statement. So each list is the answer to a query.
+
+
+def in_list(kind: str) -> str:
+    """The condition that a column is in a list of values, which is one parameter (PostgreSQL)."""
+    return f"= ANY((SELECT %s::{kind}[])::{kind}[])"
+
+
+def unnested(kinds: Iterable[str]) -> str:
+    """The rows of several lists of the same length, each of which is one parameter (PostgreSQL)."""
+    return f"unnest({', '.join(f'(SELECT %s::{kind}[])' for kind in kinds)})"
 
 
 def array_text(values: Iterable[Any]) -> str:

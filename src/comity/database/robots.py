@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, select, update
 
-from comity.database.bulk import rows_of
+from comity.database.bulk import in_list, rows_of
 from comity.database.dialects import insert_into, named_in
 from comity.database.tables import domains, robots_cache
 from comity.database.types import instant
@@ -63,7 +63,7 @@ def _instant(text: str) -> datetime:
 @lru_cache(maxsize=2)
 def _heads_text(native: bool) -> str:
     names = ", ".join(CachedHead._fields)
-    listed = "= ANY(%s)" if native else "IN (SELECT value FROM json_each(?))"
+    listed = in_list("text") if native else "IN (SELECT value FROM json_each(?))"
     return f"SELECT {names} FROM robots_cache WHERE origin {listed}"  # noqa: S608  # our own words
 
 

@@ -162,6 +162,31 @@ class SourceFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class CrawlJobFacts:
+    """The URL in the crawl service: its policy, and its last job."""
+
+    since: datetime | None
+    """When the policy was added; without one, the job."""
+    is_enabled: bool | None
+    """Whether the policy makes jobs; None without a policy."""
+    next_run_at: datetime | None
+    job_id: str | None = None
+    """Of the last job; None if there was none."""
+    status: str | None = None
+    holder: str | None = None
+    """The bot that has it locked."""
+    held_until: datetime | None = None
+    not_before: datetime | None = None
+    finished_at: datetime | None = None
+    error: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a bot has the job, or may get it."""
+        return self.status in ("pending", "locked", "expired")
+
+
+@dataclass(frozen=True, slots=True)
 class UrlFacts:
     """Everything that is known of one URL."""
 
@@ -181,6 +206,7 @@ class UrlFacts:
     image: ImageFacts | None = None
     sitemap: SitemapFacts | None = None
     source: SourceFacts | None = None
+    crawl_job: CrawlJobFacts | None = None
     budget: str | None = None
     """What the last run of the host ran out of."""
     max_depth: int | None = None

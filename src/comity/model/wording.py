@@ -31,6 +31,7 @@ class Action(StrEnum):
     CRAWL_IMAGES = auto()  # a host
     CRAWL_IMAGES_AGAIN = auto()  # a host
     CRAWL_WITH_SUBDOMAINS = auto()  # a host
+    ENABLE_POLICY = auto()  # its URL
     EXPLAIN = auto()  # a URL
     LIFT_TAKEDOWN = auto()  # the entry
     MAX_DEPTH = auto()
@@ -40,6 +41,8 @@ class Action(StrEnum):
     REFRESH = auto()  # a host
     RESET_HOST = auto()  # a host
     RESUME_SOURCE = auto()  # its URL
+    RESTART_JOB = auto()  # its id
+    RUN_POLICY = auto()  # its URL
     RUN_SOURCE = auto()  # its URL
     SERVE_SOURCES = auto()
     SHOW_POLICY = auto()  # a host

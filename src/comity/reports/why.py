@@ -8,7 +8,7 @@ far away adds its distance to each.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 from uuid import UUID
@@ -19,9 +19,12 @@ from comity.clock import Clock
 from comity.database import records, runs, sitemaps, takedowns, url_facts
 from comity.database.connection import Database
 from comity.database.frontier import left_out, unqueued
+from comity.database.queue import url_job
+from comity.database.queue.url_job import UrlJob
 from comity.database.sources import rows as sources_table
 from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
 from comity.model.explanation import (
+    CrawlJobFacts,
     DecisionFacts,
     Explanation,
     HostFacts,
@@ -149,6 +152,7 @@ class _Lookup:
             image=_image(found) if found.image_url_key is not None else None,
             sitemap=_sitemap(found) if found.sitemap_url_key is not None else None,
             source=self._source(found.source_id, fetched),
+            crawl_job=_crawl_job(url_job.of_url(connection, address.url)),
             budget=found.budget["reason"] if found.budget is not None else None,
             max_depth=_max_depth(found.run_settings),
             variants=() if known or host is None else tuple(self._variants(host.id, address)),
@@ -265,6 +269,29 @@ def _spellings(url: str) -> Iterator[str]:
                 variant = f"{each}://{name}{slash}{end}{mark}{query}"
                 if variant != url:
                     yield variant
+
+
+def _crawl_job(found: UrlJob) -> CrawlJobFacts | None:
+    policy, job = found
+    if policy is None and job is None:
+        return None
+    facts = CrawlJobFacts(
+        since=policy.created_at if policy is not None else job.created_at if job is not None else None,
+        is_enabled=policy.enabled if policy is not None else None,
+        next_run_at=policy.next_run_at if policy is not None else None,
+    )
+    if job is None:
+        return facts
+    return replace(
+        facts,
+        job_id=str(job.id),
+        status=job.status,
+        holder=job.locked_by,
+        held_until=job.lock_ends_at,
+        not_before=job.not_before,
+        finished_at=job.finished_at,
+        error=job.error_msg,
+    )
 
 
 def _max_depth(settings: Any) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 from uuid import uuid4
@@ -345,6 +346,16 @@ def test_a_takedown_leaves_evidence_once(crawlers: Crawlers, state: State) -> No
 def limited(state: State, **columns: Any) -> None:
     with state.database.write() as connection:
         connection.execute(insert(bots).values(bot_id="acme", **columns))
+
+
+def test_a_bot_that_asks_for_grants_was_seen_to_within_ten_seconds(crawlers: Crawlers, state: State) -> None:
+    limited(state)
+    seen = []
+    for wait_s in (0, 9, 1):
+        state.clock.advance(seconds=wait_s)
+        crawlers.ask(URL, client="acme/two")
+        seen.append(state.clock.now() - crawlers.rows(bots)[0].last_seen_at)
+    assert seen == [timedelta(0), timedelta(seconds=9), timedelta(0)]
 
 
 def test_the_limit_of_jobs_in_hand_counts_open_grants_and_jobs_of_all_clients_of_a_key(

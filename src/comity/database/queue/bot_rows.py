@@ -22,6 +22,11 @@ class BotRow(NamedTuple):
     minute_started_at: float | None
     pulled_this_minute: int
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether what it gets depends on what it has: then its requests have to come one after the other."""
+        return self.status != "active" or self.max_jobs_in_hand is not None or self.max_jobs_per_minute is not None
+
 
 _COLUMNS = (
     "status, max_jobs_in_hand, max_jobs_per_minute, consecutive_failures, times_quarantined, quarantined_until, "
@@ -29,14 +34,14 @@ _COLUMNS = (
 )
 
 
-def get(connection: Connection, bot_id: str, now: float | None) -> tuple[BotRow, float]:
-    """What a bot's row says, kept until the transaction ends, and the time; a new bot gets a row.
+def get(connection: Connection, bot_id: str, now: float | None, *, keeps: bool = True) -> tuple[BotRow, float]:
+    """What a bot's row says, kept until the transaction ends if wanted, and the time; a new bot gets a row.
 
     `now=None` asks the server.
     """
     decode = Decoding(connection)
     for _ in range(2):
-        for row in rows_of(connection, _get_text(connection.dialect.name), (bot_id,)):
+        for row in rows_of(connection, _get_text(connection.dialect.name, keeps=keeps), (bot_id,)):
             found = BotRow(
                 row[0], row[1], row[2], row[3], row[4], decode.seconds(row[5]), decode.seconds(row[6]), row[7]
             )
@@ -46,10 +51,11 @@ def get(connection: Connection, bot_id: str, now: float | None) -> tuple[BotRow,
     raise AssertionError(f"the row of the bot {bot_id} cannot be seen")
 
 
-@lru_cache(maxsize=2)
-def _get_text(dialect: str) -> str:
+@lru_cache(maxsize=4)
+def _get_text(dialect: str, *, keeps: bool) -> str:
     native = dialect == "postgresql"
-    time, lock = ("extract(epoch FROM clock_timestamp())", " FOR NO KEY UPDATE") if native else ("NULL", "")
+    time = "extract(epoch FROM clock_timestamp())" if native else "NULL"
+    lock = " FOR NO KEY UPDATE" if native and keeps else ""
     return placed(dialect, f"SELECT {_COLUMNS}, {time} FROM bots WHERE bot_id = ?{lock}")  # noqa: S608
 
 
@@ -102,10 +108,16 @@ def standing(connection: Connection, bot_id: str) -> tuple[int, int] | None:
     return (rows[0][0], rows[0][1]) if rows else None
 
 
-def note_success(connection: Connection, bot_id: str) -> None:
+def note_seen(connection: Connection, bot_id: str, now: float) -> None:
+    """Note that a bot was heard of."""
+    statement = "UPDATE bots SET last_seen_at = ? WHERE bot_id = ?"
+    run(connection, placed(connection.dialect.name, statement), (Encoding(connection).time(now), bot_id))
+
+
+def note_success(connection: Connection, bot_id: str, now: float) -> None:
     """Count a job that a bot has done: it has no failures in a row any more."""
-    statement = "UPDATE bots SET jobs_done = jobs_done + 1, consecutive_failures = 0 WHERE bot_id = ?"
-    run(connection, placed(connection.dialect.name, statement), (bot_id,))
+    statement = "UPDATE bots SET last_seen_at = ?, jobs_done = jobs_done + 1, consecutive_failures = 0 WHERE bot_id = ?"
+    run(connection, placed(connection.dialect.name, statement), (Encoding(connection).time(now), bot_id))
 
 
 def note_end(

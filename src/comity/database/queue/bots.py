@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, select, update
 
+from comity.database.bulk import placed, rows_of
 from comity.database.dialects import insert_into
 from comity.database.queue.tables import bots, crawl_jobs
 from comity.database.types import instant
@@ -52,10 +53,20 @@ def listed(
     return list(connection.execute(statement if limit is None else statement.limit(limit)))
 
 
-def key_of(connection: Connection, key_hash: str) -> Any:
+class BotKey(NamedTuple):
+    """A key of a bot."""
+
+    bot_id: str
+    key_hash: str
+    status: str
+
+
+def key_of(connection: Connection, key_hash: str) -> BotKey | None:
     """The bot with this hash of a key, with the hash and its status."""
-    statement = select(bots.c.bot_id, bots.c.key_hash, bots.c.status).where(bots.c.key_hash == key_hash)
-    return connection.execute(statement).first()
+    # Written out by hand: most requests of bots run it.
+    statement = placed(connection.dialect.name, "SELECT bot_id, key_hash, status FROM bots WHERE key_hash = ?")
+    found = rows_of(connection, statement, (key_hash,))
+    return BotKey(*found[0]) if found else None
 
 
 def change(connection: Connection, bot_id: str, values: Mapping[str, Any]) -> bool:

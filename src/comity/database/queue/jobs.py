@@ -9,14 +9,14 @@ other.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database.bulk import Decoding, Encoding, array_text, placed, rows_of, run
+from comity.database.bulk import Decoding, Encoding, array_text, asked, in_list, placed, rows_of, run, unnested
 from comity.database.queue import bot_rows, reservations
 from comity.database.queue.bot_rows import PullCount
 from comity.database.queue.reservations import Hold, HostRow, among
@@ -66,8 +66,15 @@ def server_time(connection: Connection) -> float:
     return float(rows_of(connection, "SELECT extract(epoch FROM clock_timestamp())")[0][0])
 
 
-def ready_hosts(connection: Connection, now: float, limit: int) -> list[ReadyHost]:
-    """The hosts that a pull should look at, those that have waited longest first; locks nothing."""
+def ready_hosts(connection: Connection, now: float | None, limit: int) -> list[ReadyHost]:
+    """The hosts that a pull should look at, those that have waited longest first; locks nothing.
+
+    `now=None` goes by the server's clock.
+    """
+    if now is None:
+        # The limit is part of the statement, as in `take_front`.
+        condition = f"queue_ready_at <= statement_timestamp() ORDER BY queue_ready_at LIMIT {limit:d}"
+        return _hosts(connection, condition, ())
     moment = Encoding(connection).time(now)
     return _hosts(connection, "queue_ready_at <= ? ORDER BY queue_ready_at LIMIT ?", (moment, limit))
 
@@ -99,7 +106,7 @@ def _hosts(connection: Connection, condition: str, values: tuple[Any, ...]) -> l
     return [ReadyHost(decode.uuid(row[0]), row[1], decode.seconds(row[2]), row[3]) for row in rows]
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def _hosts_text(dialect: str, condition: str) -> str:
     statement = f"""
 SELECT d.id, d.domain, d.queue_ready_at, (
@@ -130,25 +137,30 @@ def take_front(
             fronts[host.id] = [_waiting(decode, host.id, job) for job in found]
         return rows, fronts
     taken: dict[UUID, HostRow] = {}
-    for row in rows_of(connection, _WAIT_FOR_FRONT if waits else _TAKE_FRONT, (each, sorted(host_ids))):
+    # The limit is part of the statement, which the server would otherwise plan for each execution. Few limits occur.
+    limit = 1 << (each - 1).bit_length()
+    for row in rows_of(connection, _front_text(limit, waits=waits), (sorted(host_ids),)):
         host_id = row[0]
         if host_id not in taken:
             taken[host_id] = reservations.host_row(decode, row)
             fronts[host_id] = []
         job = row[reservations.WIDTH :]
-        if job[0] is not None:
+        if job[0] is not None and len(fronts[host_id]) < each:
             fronts[host_id].append(_waiting(decode, host_id, job))
     return list(taken.values()), fronts
 
 
 _ORDER: Final = "ORDER BY domain_id, priority DESC, created_at LIMIT"
 _FRONT_OF_ONE: Final = f"SELECT {_FRONT} FROM crawl_jobs WHERE domain_id = ? AND {WAITING} {_ORDER} ?"  # noqa: S608
-_WAIT_FOR_FRONT: Final = f"""
+
+
+@lru_cache(maxsize=16)
+def _front_text(limit: int, *, waits: bool) -> str:
+    return f"""
 SELECT {reservations.COLUMNS}, j.* FROM domains AS d LEFT JOIN domain_policies AS p ON p.host = d.domain
-LEFT JOIN LATERAL (SELECT {_FRONT} FROM crawl_jobs WHERE domain_id = d.id AND {WAITING} {_ORDER} %s) AS j ON true
-WHERE d.id = ANY(%s) FOR NO KEY UPDATE OF d
+LEFT JOIN LATERAL (SELECT {_FRONT} FROM crawl_jobs WHERE domain_id = d.id AND {WAITING} {_ORDER} {limit:d}) AS j ON true
+WHERE d.id {in_list("uuid")} FOR NO KEY UPDATE OF d {"" if waits else "SKIP LOCKED"}
 """  # noqa: S608
-_TAKE_FRONT: Final = f"{_WAIT_FOR_FRONT} SKIP LOCKED"
 
 
 def _waiting(decode: Decoding, host_id: UUID, row: Sequence[Any]) -> WaitingJob:
@@ -198,7 +210,7 @@ WITH held AS ({reservations.HELD_FROM_ARRAYS}), counted AS (
 UPDATE crawl_jobs AS j SET status = 'locked', locked_by = %s, locked_at = %s, lock_ends_at = n.ends_at,
     slot_at = n.slot_at, slot_ends_at = n.slot_ends_at, slot = n.slot, lease_token = n.lease_token,
     moved_by = %s, move_reason = 'pulled', updated_at = %s
-FROM unnest(%s::uuid[], %s::timestamptz[], %s::timestamptz[], %s::timestamptz[], %s::jsonb[], %s::bigint[])
+FROM {unnested(("uuid", "timestamptz", "timestamptz", "timestamptz", "jsonb", "bigint"))}
     AS n(id, ends_at, slot_at, slot_ends_at, slot, lease_token)
 WHERE j.id = n.id AND CASE WHEN j.status IN ('pending', 'expired') THEN j.not_before IS NULL ELSE false END
 """  # noqa: S608  # CASE hides the status: by its index, a server without statistics would read all jobs that wait
@@ -502,6 +514,11 @@ class JobEnd(NamedTuple):
 
 def end(connection: Connection, job: HeldJob, ending: JobEnd, now: float) -> bool:
     """Move a job out of its lock; False, with nothing changed, if it is not in that lock any more."""
+    return begin_end(connection, job, ending, now)()
+
+
+def begin_end(connection: Connection, job: HeldJob, ending: JobEnd, now: float) -> Callable[[], bool]:
+    """The same, without waiting for the answer: the function that is given does."""
     encode = Encoding(connection)
     is_over = ending.status in (JobStatus.DONE, JobStatus.FAILED)
     moment = encode.time(now)
@@ -522,7 +539,8 @@ def end(connection: Connection, job: HeldJob, ending: JobEnd, now: float) -> boo
         job.locked_by,
         encode.time_or_none(job.locked_at),
     )
-    return bool(rows_of(connection, _end_text(connection.dialect.name), values))
+    changed = asked(connection, _end_text(connection.dialect.name), values)
+    return lambda: bool(changed())
 
 
 @lru_cache(maxsize=2)
@@ -547,8 +565,8 @@ def keep_locks(connection: Connection, job_ids: Collection[UUID], bot_id: str, n
     native = connection.dialect.name == "postgresql"
     if native:
         ends = "CAST(? AS timestamptz) + make_interval(secs => lock_ttl_seconds)"
-    else:
-        ends = "strftime('%Y-%m-%d %H:%M:%f', ?, '+' || lock_ttl_seconds || ' seconds') || '000'"
+    else:  # whole seconds are added, so that the fraction stays; SQLite itself would cut it to milliseconds
+        ends = "strftime('%Y-%m-%d %H:%M:%S', ?, '+' || lock_ttl_seconds || ' seconds') || substr(?, 20)"
     statement = f"""
 UPDATE crawl_jobs SET locked_at = ?, lock_ends_at = {ends}, updated_at = ?
 WHERE id {{names}} AND status = 'locked' AND locked_by = ? AND lock_ends_at > ? AND (slot_at IS NULL OR slot_at > ?)
@@ -556,7 +574,8 @@ RETURNING id, domain_id, lock_ends_at
 """  # noqa: S608
     text, listed = among(connection, statement, sorted(encode.uuid(each) for each in job_ids))
     moment = encode.time(now)
-    values = (moment, moment, moment, listed, bot_id, moment, encode.time(now - longest_s))
+    times = (moment, moment) if native else (moment, moment, moment)
+    values = (*times, moment, listed, bot_id, moment, encode.time(now - longest_s))
     rows = connection.exec_driver_sql(text, values).all()
     return [(decode.uuid(row[0]), decode.uuid(row[1]), decode.seconds(row[2])) for row in rows]
 

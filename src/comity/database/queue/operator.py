@@ -5,7 +5,7 @@ Rows of hosts are locked before rows of jobs, as pulls and submits do, so that n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -69,7 +69,7 @@ def delete_policy(connection: Connection, policy_id: UUID, now: datetime) -> boo
     """Delete a policy with its jobs and results; hosts that bots held only for these are given back."""
     _lock_hosts_of(connection, policy_id)
     statement = delete(crawl_jobs).where(crawl_jobs.c.policy_id == policy_id).returning(crawl_jobs.c.domain_id)
-    hosts = set(connection.execute(statement).scalars())
+    hosts = _known(connection.execute(statement).scalars())
     is_gone = connection.execute(delete(crawl_policies).where(crawl_policies.c.id == policy_id)).rowcount > 0
     reservations.end_uncleanly(connection, hosts, now.timestamp())
     return is_gone
@@ -91,8 +91,8 @@ def end_waiting(connection: Connection, policy_id: UUID, now: datetime) -> bool:
         .values(not_before=None, updated_at=now)
         .returning(crawl_jobs.c.domain_id)
     )
-    hosts = set(connection.execute(statement).scalars())
-    look_at(connection, hosts, now)
+    hosts = connection.execute(statement).scalars().all()
+    look_at(connection, _known(hosts), now)
     return bool(hosts)
 
 
@@ -102,7 +102,7 @@ def jobs_for_change(connection: Connection, job_ids: Collection[UUID]) -> dict[U
     hosts: set[UUID] = set()
     for start in range(0, len(wanted), _BATCH):
         some = crawl_jobs.c.id.in_(wanted[start : start + _BATCH])
-        hosts |= set(connection.execute(select(crawl_jobs.c.domain_id).where(some)).scalars())
+        hosts |= _known(connection.execute(select(crawl_jobs.c.domain_id).where(some)).scalars())
     reservations.lock(connection, sorted(hosts, key=lambda each: each.hex), waits=True)
     found: dict[UUID, Row[Any]] = {}
     for start in range(0, len(wanted), _BATCH):
@@ -132,10 +132,12 @@ def set_job_priority(connection: Connection, job_ids: Collection[UUID], priority
         connection.execute(update(crawl_jobs).where(some).values(**values))
 
 
-def after_moves(connection: Connection, unlocked: Collection[UUID], waiting: Collection[UUID], now: datetime) -> None:
+def after_moves(
+    connection: Connection, unlocked: Iterable[UUID | None], waiting: Iterable[UUID | None], now: datetime
+) -> None:
     """Give back hosts whose bots lost their last job, and have pulls look at hosts with jobs that wait."""
-    reservations.end_uncleanly(connection, unlocked, now.timestamp())
-    look_at(connection, waiting, now)
+    reservations.end_uncleanly(connection, _known(unlocked), now.timestamp())
+    look_at(connection, _known(waiting), now)
 
 
 def look_at(connection: Connection, hosts: Collection[UUID], now: datetime) -> None:
@@ -149,4 +151,9 @@ def look_at(connection: Connection, hosts: Collection[UUID], now: datetime) -> N
 
 def _lock_hosts_of(connection: Connection, policy_id: UUID) -> None:
     hosts = connection.execute(select(crawl_jobs.c.domain_id).where(crawl_jobs.c.policy_id == policy_id).distinct())
-    reservations.lock(connection, sorted(hosts.scalars(), key=lambda each: each.hex), waits=True)
+    reservations.lock(connection, sorted(_known(hosts.scalars()), key=lambda each: each.hex), waits=True)
+
+
+def _known(hosts: Iterable[UUID | None]) -> set[UUID]:
+    """The hosts of jobs: one that was inserted in SQL has none until the next pull, or ever if its URL is none."""
+    return {host_id for host_id in hosts if host_id is not None}

@@ -11,7 +11,7 @@ The statements are spelled by hand and built once: every pull, submit and grant 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
@@ -20,7 +20,18 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.database import ledger
-from comity.database.bulk import Decoding, Encoding, array_text, placed, rows_of, run, run_for_each
+from comity.database.bulk import (
+    Decoding,
+    Encoding,
+    array_text,
+    asked,
+    in_list,
+    placed,
+    rows_of,
+    run,
+    run_for_each,
+    unnested,
+)
 from comity.database.hosts import touch
 from comity.database.types import from_seconds
 from comity.model.gate import GateMemory
@@ -166,7 +177,7 @@ WIDTH: Final = len(_COLUMNS)
 
 @lru_cache(maxsize=8)
 def _lock_text(native: bool, column: str, waits: bool) -> str:
-    listed = "= ANY(%s)" if native else "IN (SELECT value FROM json_each(?))"
+    listed = in_list("uuid" if column == "id" else "text") if native else "IN (SELECT value FROM json_each(?))"
     statement = f"""
 SELECT {COLUMNS} FROM domains AS d LEFT JOIN domain_policies AS p ON p.host = d.domain
 WHERE d.{column} {listed} ORDER BY d.id
@@ -247,7 +258,7 @@ HELD_COLUMNS: Final = (
 
 HELD_FROM_ARRAYS: Final = f"""
 UPDATE domains AS d SET {", ".join(f"{name} = h.{name}" for name, _ in HELD_COLUMNS)}, version = d.version + 1
-FROM unnest({", ".join(f"%s::{kind}[]" for _, kind in HELD_COLUMNS)}, %s::uuid[])
+FROM {unnested([*(kind for _, kind in HELD_COLUMNS), "uuid"])}
     AS h({", ".join(name for name, _ in HELD_COLUMNS)}, id) WHERE d.id = h.id
 """  # noqa: S608  # our own words
 """Writes `hold_values`, column by column, into many rows at once (PostgreSQL)."""
@@ -350,12 +361,13 @@ def release_if_idle(
     queue_ready_at: float,
     now: float,
     failures: tuple[int, float | None] | None = None,
-) -> bool:
+) -> Callable[[], bool]:
     """Write what the gate has to remember, and give the host back if its client has no open job or grant of it.
 
     The row is locked in this transaction. Nothing is written if the client does not hold this lease any more. While
     jobs of the host wait, a pull should look at it from `queue_ready_at`. `failures` are its jobs that failed in a row,
-    and until when it is parked for that, where they changed. Gives whether the host was given back.
+    and until when it is parked for that, where they changed. The function that is given waits for the answer: whether
+    the host was given back.
     """
     encode = Encoding(connection)
     count, parked_until = failures or (None, None)
@@ -370,8 +382,8 @@ def release_if_idle(
         holder,
         token,
     )
-    rows = rows_of(connection, _release_text(connection.dialect.name), values)
-    return any(row[0] is None for row in rows)
+    changed = asked(connection, _release_text(connection.dialect.name), values)
+    return lambda: any(row[0] is None for row in changed())
 
 
 # A client has work of a host as long as one of its jobs is locked, or one of its grants is open.

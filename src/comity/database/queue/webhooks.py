@@ -7,7 +7,7 @@ has the number of that attempt.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
@@ -15,7 +15,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
 
-from comity.database.bulk import Decoding, Encoding, insert_rows, rows_of
+from comity.database.bulk import Decoding, Encoding, asked, insert_rows
 from comity.database.queue.listing import equal
 from comity.database.queue.paging import FoundRows, PageOf, Sorts, by, page_of
 from comity.database.queue.tables import webhook_deliveries, webhooks
@@ -35,10 +35,23 @@ def enqueue(connection: Connection, events: Mapping[WebhookEvent, dict[str, Any]
     Read in the same transaction, and on PostgreSQL kept from being deleted until it ends: a webhook that goes at the
     same time must not make a submit fail.
     """
+    return begin_enqueue(connection, events, now)()
+
+
+def begin_enqueue(
+    connection: Connection, events: Mapping[WebhookEvent, dict[str, Any]], now: float
+) -> Callable[[], int]:
+    """The same; waits for the webhooks only when the function that is given is called, which adds the calls."""
     if not events:
-        return 0
+        return lambda: 0
+    wanted = asked(connection, _wanted_text(connection.dialect.name))
+    return lambda: _add_calls(connection, wanted(), events, now)
+
+
+def _add_calls(
+    connection: Connection, found: Sequence[Any], events: Mapping[WebhookEvent, dict[str, Any]], now: float
+) -> int:
     decode, encode = Decoding(connection), Encoding(connection)
-    found = rows_of(connection, _wanted_text(connection.dialect.name))
     moment = encode.time(now)
     rows = [
         (key, str(event), encode.json(payload), moment, moment)

@@ -5,8 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from comity.model.explanation import Decision, DecisionFacts, QueueFacts, SourceFacts, UrlFacts, VisitFacts
+from comity.model.explanation import (
+    CrawlJobFacts,
+    Decision,
+    DecisionFacts,
+    QueueFacts,
+    SourceFacts,
+    UrlFacts,
+    VisitFacts,
+)
 from comity.model.wording import Action, action, counted, filled
+from comity.rules.why.crawl_jobs import crawl_job_decision, is_decided_later
 from comity.rules.why.visits import (
     CODES,
     has_refused_port,
@@ -232,6 +241,8 @@ def _unqueued(facts: UrlFacts) -> Decision:
         return _image(facts)
     crawled = [each for each in facts.visits if not each.is_by_source]
     last = last_event(facts)
+    if facts.crawl_job is not None and not (isinstance(last, DecisionFacts) and is_decided_later(facts, last.at)):
+        return _of_bots(facts, facts.crawl_job)
     if crawled and isinstance(last, VisitFacts):
         return _behind_cooldown(facts, visit_decision(facts, last))
     if isinstance(last, DecisionFacts):
@@ -249,6 +260,14 @@ def _unqueued(facts: UrlFacts) -> Decision:
     if robots is not None and not robots.allowed:
         return robots_decision(facts, robots.reason, robots.read_at)
     return never_found(facts)
+
+
+def _of_bots(facts: UrlFacts, job: CrawlJobFacts) -> Decision:
+    """Where it is in the crawl service, unless robots.txt keeps its job from bots."""
+    robots = facts.robots
+    if robots is not None and not robots.allowed and job.status != "locked":
+        return robots_decision(facts, robots.reason, robots.read_at)
+    return crawl_job_decision(facts, job)
 
 
 def _robots_file(facts: UrlFacts) -> Decision:

@@ -8,6 +8,7 @@ from typing import Final
 
 from comity.model.explanation import Decision, DecisionFacts, Explanation, SightingFacts, Step, UrlFacts, VisitFacts
 from comity.model.frontier import FoundBy, UnqueuedCode
+from comity.rules.why.crawl_jobs import added, steps_now
 from comity.rules.why.decide import decide
 from comity.rules.why.visits import minute, named_by
 
@@ -70,7 +71,8 @@ def _explanation(requested: UrlFacts, decided: Decision, chain_facts: UrlFacts) 
 
 
 def _is_known(facts: UrlFacts) -> bool:
-    return bool(facts.queue or facts.visits or facts.decisions or facts.source or facts.image or facts.sitemap)
+    known = (facts.queue, facts.visits, facts.decisions, facts.source, facts.crawl_job, facts.image, facts.sitemap)
+    return any(known)
 
 
 def _folded(folded: UrlFacts, parameters: str) -> Decision:
@@ -114,6 +116,8 @@ def _discovery(facts: UrlFacts) -> list[Step]:
     if source is not None:
         which = "added as a source" if source.careers_url == facts.url else f"a page of the source {source.careers_url}"
         steps.append(Step(source.created_at, "discovered", which))
+    if facts.crawl_job is not None:
+        steps.append(added(facts.crawl_job))
     if queue is not None:
         at = queue.discovered_at
         if at is None and queue.found_by is FoundBy.SEED and facts.host is not None:
@@ -168,4 +172,6 @@ def _now(facts: UrlFacts) -> list[Step]:
     if queue is not None:
         later = f", not before {minute(queue.not_before)}" if queue.not_before and queue.not_before > facts.now else ""
         steps.append(("queue", f"{queue.state}{later}" if queue.state == "queued" else queue.state))
+    if facts.crawl_job is not None:
+        steps += steps_now(facts.crawl_job)
     return [Step(None, what, text) for what, text in steps]

@@ -70,6 +70,8 @@ _KEPT_S: Final = 86_400.0  # a grant that has ended, so that a report of it can 
 _FORGOTTEN_AT_ONCE: Final = 200  # a few milliseconds, for which requests wait
 _FORGETTING_TURNS: Final = 50  # then 5,000 a second are forgotten: more than a busy server grants
 _LIMITS_KEPT: Final = 1_000
+_BOTS_KEPT: Final = 1_000
+_SEEN_EVERY_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,7 @@ class Granter:
         self._thread = TransactionThread("comity-grants", database, clock)
         self._takedowns = TakedownsInForce()
         self._limits_of: dict[tuple[int | None, int | None, float | None], GateLimits] = {}
+        self._seen_at: dict[str, float] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
@@ -301,6 +304,7 @@ class Granter:
     def _bot_of(self, connection: Connection, client: str, wanted: int, now: float) -> _Bot | None:
         """What the limits of the client's bot leave; None if it has none. Grants count as jobs do."""
         bot_id = client.partition("/")[0]
+        self._note_seen(connection, bot_id, now)
         if not bot_rows.is_limited(connection, bot_id):
             return None
         bot, _now = bot_rows.get(connection, bot_id, now)
@@ -324,6 +328,15 @@ class Granter:
         if is_quarantined and not is_over:
             message = f"{bot_id} is quarantined because its jobs failed too often"
         return _Bot(bot_id, may, is_over, message)
+
+    def _note_seen(self, connection: Connection, bot_id: str, now: float) -> None:
+        """Note that a bot was heard of; not each time, since crawlers ask many times a second."""
+        if 0.0 <= now - self._seen_at.get(bot_id, 0.0) < _SEEN_EVERY_S:
+            return
+        if len(self._seen_at) >= _BOTS_KEPT:
+            self._seen_at.clear()
+        self._seen_at[bot_id] = now
+        bot_rows.note_seen(connection, bot_id, now)
 
     def _addresses(
         self, connection: Connection, request: _Request

@@ -83,6 +83,7 @@ class Locks:
                 ends[host_id] = max(ends.get(host_id, 0.0), ends_at)
             for host_id in sorted(ends):
                 reservations.extend(connection, [host_id], bot_holder(bot_id), ends[host_id], now)
+            bot_rows.note_seen(connection, bot_id, now)
         kept = tuple((job_id, datetime.fromtimestamp(ends_at, UTC)) for job_id, _host_id, ends_at in rows)
         known = {job_id for job_id, _ in kept}
         return KeptLocks(kept, tuple(job_id for job_id in job_ids if job_id not in known))
@@ -105,6 +106,7 @@ class Locks:
             released = [job for job in mine if jobs.end(connection, job, ending, now)]
             self._end_slots(connection, released, rows, now)
             jobs.mark_ready(connection, {job.host_id for job in released if job.slot is None}, now)
+            bot_rows.note_seen(connection, bot_id, now)
         done = {job.id for job in released}
         return ReleasedJobs(
             tuple(job_id for job_id in job_ids if job_id in done),

@@ -44,6 +44,7 @@ from comity.walk.robots.record import ClientLease
 MOST_HOSTS: Final = 100  # looked at in one pull
 ROBOTS_WAIT_S: Final = 3.0
 _LOOKS_PER_JOB: Final = 4
+_HOSTS_STEP: Final = 20
 _HELD_LOOK_S: Final = 2.0
 _ROBOTS_LOOK_S: Final = 0.5
 _UNREADABLE_LOOK_S: Final = 60.0
@@ -54,6 +55,7 @@ _LONGEST_RETRY_AFTER_S: Final = 60.0
 _TRIES: Final = 3
 _WAKE_EVERY_S: Final = 1.0
 _WOKEN: Final = 500
+_ANY_AGE: Final = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,16 @@ class _Round:
     def skip(self, reason: SkipReason, count: int) -> None:
         if count:
             self.skipped[reason] = self.skipped.get(reason, 0) + count
+
+
+class _Before(NamedTuple):
+    """What a pull reads before it keeps any row."""
+
+    hosts: list[ReadyHost]
+    takedowns: Takedowns
+    robots: dict[str, ClientRobots]
+    origins: set[str]
+    """Those whose robots.txt was looked for."""
 
 
 class _Tried(NamedTuple):
@@ -230,8 +242,11 @@ class Puller:
         domain: str | None,
         host_ids: Sequence[UUID] | None,
     ) -> _Tried:
-        own_time = self._database.now(self._clock)
-        bot, now = bot_rows.get(connection, bot_id, None if own_time is None else self._clock.seconds())
+        own_time = None if self._database.now(self._clock) is None else self._clock.seconds()
+        before = self._read(connection, max_jobs, domain, host_ids, own_time)
+        bot, now = bot_rows.get(connection, bot_id, own_time, keeps=False)
+        if bot.is_limited:
+            bot, now = bot_rows.get(connection, bot_id, own_time)
         if bot.status == "revoked":
             raise BotRefused(BotError.NOT_ASSIGNED, f"the bot {bot_id} is revoked", {"bot_id": bot_id})
         may = allowance(
@@ -248,8 +263,8 @@ class Puller:
             bot_rows.note_pull(connection, _count(bot_id, now, may, 0, resumes=False))
             return _Tried(Pulled((), {}, may.retry_after_s), {})
         work = _Round(bot_id, bot_holder(bot_id), now, may.jobs)
-        for batch in self._batches(connection, work, domain, host_ids):
-            self._look(connection, work, batch)
+        for batch in self._batches(connection, work, before, is_of_hosts=host_ids is not None):
+            self._look(connection, work, before, batch)
             if sum(host.fitting for host in work.hosts) >= work.room:
                 break
         handed = self._take(connection, work, may, resumes=bot.status == "quarantined")
@@ -258,30 +273,48 @@ class Puller:
         pulled = Pulled(tuple(handed), work.skipped, retry_after_s)
         return _Tried(pulled, work.unread, frozenset(work.seen), work.now, work.room - len(handed))
 
-    def _batches(
-        self, connection: Connection, work: _Round, domain: str | None, host_ids: Sequence[UUID] | None
-    ) -> list[list[ReadyHost]]:
-        """The hosts to look at, a few at a time: those with the best job first, then those that waited longest."""
-        most = min(MOST_HOSTS, max(20, work.room * _LOOKS_PER_JOB))
+    def _read(
+        self,
+        connection: Connection,
+        max_jobs: int,
+        domain: str | None,
+        host_ids: Sequence[UUID] | None,
+        now: float | None,
+    ) -> _Before:
+        """Read what can be read before any row is kept: each answer that is waited for keeps others waiting, then."""
+        # In steps, so that the server sees few different statements.
+        most = min(MOST_HOSTS, _HOSTS_STEP * -(-max_jobs * _LOOKS_PER_JOB // _HOSTS_STEP))
         if host_ids is not None:
             found = jobs.named_hosts(connection, host_ids)
         elif domain is not None:
             parent = canonical_host(domain, collapse=self._terms.collapse_subdomains).parent_domain
             found = jobs.hosts_of_domain(connection, domain, parent, most)
         else:
-            found = jobs.ready_hosts(connection, work.now, most)
+            found = jobs.ready_hosts(connection, now, most)
+        found.sort(key=lambda host: (-(host.priority or 0), host.ready_at or 0.0))
+        first = [host.host for host in found if host.priority is not None][:max_jobs]
+        # Nearly always the origins of a host's jobs.
+        origins = {f"{scheme}://{name}" for name in first for scheme in ("https", "http")}
+        with self._lock:
+            robots = self._book.find(connection, origins, _ANY_AGE) if origins else {}
+        return _Before(found, self._takedowns.at(connection), robots, origins)
+
+    def _batches(
+        self, connection: Connection, work: _Round, before: _Before, *, is_of_hosts: bool
+    ) -> list[list[ReadyHost]]:
+        """The hosts to look at, a few at a time: those with the best job first, then those that waited longest."""
+        found = before.hosts
         empty = [host for host in found if host.priority is None]
         waiting = [host for host in found if host.priority is not None]
-        waiting.sort(key=lambda host: (-(host.priority or 0), host.ready_at or 0.0))
         batches = [waiting[start : start + work.room] for start in range(0, len(waiting), max(1, work.room))]
         # Hints of hosts without jobs are out of date. Hosts whose robots.txt was read are ready, also for other pulls.
-        again = empty if host_ids is None else found
+        again = found if is_of_hosts else empty
         if again:
             rows = reservations.lock(connection, [host.id for host in again])
             jobs.set_ready(connection, [(row.id, work.now) for row in rows])
         return batches
 
-    def _look(self, connection: Connection, work: _Round, batch: Sequence[ReadyHost]) -> None:
+    def _look(self, connection: Connection, work: _Round, before: _Before, batch: Sequence[ReadyHost]) -> None:
         """Take the rows of some hosts, and find out which of their jobs may be handed out."""
         order = {host.id: place for place, host in enumerate(batch, start=len(work.hosts))}
         each = min(slots.MOST_SLOTS, -(-work.room // max(1, len(batch))) + 1)
@@ -294,14 +327,16 @@ class Puller:
             for job in front
             if (address := self._address(job.url)) is not None
         }
-        takedowns = self._takedowns.at(connection)
-        with self._lock:
-            robots = self._book.find(connection, {address.origin for address in addresses.values()}, work.now)
+        robots = {origin: each for origin, each in before.robots.items() if each.in_force.expires_at > work.now}
+        others = {address.origin for address in addresses.values()} - before.origins
+        if others:
+            with self._lock:
+                robots |= self._book.find(connection, others, work.now)
         for row in rows:
             host = self._judge_host(work, row, order[row.id], fronts[row.id])
             if host is not None:
                 for job in fronts[row.id]:
-                    self._judge_job(work, host, job, addresses.get(job.id), takedowns, robots)
+                    self._judge_job(work, host, job, addresses.get(job.id), before.takedowns, robots)
                 self._fit(work, host)
 
     def _judge_host(self, work: _Round, row: HostRow, order: int, front: Sequence[WaitingJob]) -> _Host | None:

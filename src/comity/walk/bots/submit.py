@@ -47,6 +47,7 @@ from comity.rules.queue.retry import JobRetry, after_failure
 from comity.rules.queue.slot_terms import EndedSlot, SlotTerms, from_document, request_row
 from comity.rules.queue.submission import Answer, FormerLock, JobView, Judged, judge, submission_digest
 from comity.rules.queue.webhook import is_back_in_stock, is_price_changed
+from comity.rules.takedown import Takedowns
 from comity.walk.bots.takedowns import TakedownsInForce
 from comity.walk.bots.threads import BotThreads
 from comity.walk.evidence import taken_down_of
@@ -119,6 +120,7 @@ class Submitter:
         digest: str,
         lease_token: int | None = None,
     ) -> dict[str, Any] | Judged:
+        takedowns = self._takedowns.at(connection)  # before any row is kept
         own_time = self._database.now(self._clock)
         taken = jobs.take(connection, submission.job_id, None if own_time is None else self._clock.seconds())
         if taken is None:
@@ -137,7 +139,7 @@ class Submitter:
         if judged.answer is Answer.REPEAT:
             former = job.submission_answer or {}
             return _taken_down(job, former["takedown"]) if "takedown" in former else _answer_from(former)
-        entry = None if judged.answer is Answer.REFUSE else self._entry_covering(connection, job.url)
+        entry = None if judged.answer is Answer.REFUSE else _entry_covering(takedowns, job.url)
         if entry is not None:
             return self._refuse(connection, submission, digest, job, row, entry, judged, now)
         if judged.answer is Answer.LATE and results.late_of_job(connection, job.id, _MOST_LATE) < _MOST_LATE:
@@ -145,13 +147,6 @@ class Submitter:
         if judged.answer is not Answer.ACCEPT:
             return judged
         return self._accept(connection, submission, page, digest, job, row, now)
-
-    def _entry_covering(self, connection: Connection, url: str) -> str | None:
-        """The takedown that covers a URL; one that is no web address has none."""
-        try:
-            return self._takedowns.at(connection).covering(web_address(url))
-        except BadInput:
-            return None
 
     def _refuse(
         self,
@@ -200,8 +195,11 @@ class Submitter:
         ending = ending._replace(submitted_by=submission.bot_id, submission_digest=digest, submission_answer=stored)
         # The host's row is kept by now, so that every answer that is not waited for lets others have it earlier.
         with together(connection):
-            if not jobs.end(connection, job, ending, now):
-                raise _LostRaceError
+            is_ended = jobs.begin_end(connection, job, ending, now)
+            call_webhooks = webhooks.begin_enqueue(connection, events, now)
+            self._end_slot(connection, submission, job, row, now)
+            if not is_ended():
+                raise _LostRaceError  # which undoes everything
             if submission.success:
                 results.add(
                     connection,
@@ -212,9 +210,8 @@ class Submitter:
                     url=job.url,
                     now=now,
                 )
-            self._end_slot(connection, submission, job, row, now)
             self._count(connection, submission, row, now)
-            webhooks.enqueue(connection, events, now)
+            call_webhooks()
         return _answer_from(stored)
 
     def _succeed(
@@ -326,8 +323,9 @@ class Submitter:
 
     def _count(self, connection: Connection, submission: Submission, row: HostRow, now: float) -> None:
         if submission.success:
-            bot_rows.note_success(connection, submission.bot_id)
+            bot_rows.note_success(connection, submission.bot_id, now)
             return
+        bot_rows.note_seen(connection, submission.bot_id, now)
         found = bot_rows.standing(connection, submission.bot_id)
         if found is None:
             return
@@ -348,6 +346,14 @@ class Submitter:
             failures=standing.failures,
             quarantined_until=standing.quarantined_until,
         )
+
+
+def _entry_covering(takedowns: Takedowns, url: str) -> str | None:
+    """The takedown that covers a URL; one that is no web address has none."""
+    try:
+        return takedowns.covering(web_address(url))
+    except BadInput:
+        return None
 
 
 def append_job_request(
@@ -379,11 +385,11 @@ def end_reservation(
     memory: GateMemory,
     now: float,
     failures: tuple[int, float | None] | None = None,
-) -> bool:
-    """Write a host's gate, and give the host back if this was its client's last open job; gives whether it was."""
+) -> None:
+    """Write a host's gate, and give the host back if this was its client's last open job."""
     assert job.locked_by is not None
     assert job.lease_token is not None
-    return reservations.release_if_idle(
+    reservations.release_if_idle(
         connection,
         row.id,
         bot_holder(job.locked_by),
