@@ -29,7 +29,8 @@ from comity.doors.sql.database_file import (
     DatabaseConnection,
     attach_state_database,
 )
-from comity.doors.sql.extension_names import ExtensionNames
+from comity.doors.sql.extension_names import COLUMNS as COLUMNS_OF_EXTENSION
+from comity.doors.sql.extension_names import ExtensionNames, names_column
 from comity.doors.sql.functions import add_functions
 from comity.doors.sql.network import (
     NetworkFunctions,
@@ -213,12 +214,16 @@ class SqlConnection(DatabaseConnection):
         for number, statement in enumerate(parsed, 1):
             own = parameters if number == count else None
             self._extension.withdraw(self._duck)
-            try:
-                self._duck.execute(statement, own)
-            except (duckdb.CatalogException, duckdb.BinderException) as problem:
-                if not self._supply(statement.query, problem):
-                    raise
-                self._execute_prepared(statement.query, own)
+            supplied = self._supplied_in_transaction(statement.query)
+            if supplied is None:
+                try:
+                    self._duck.execute(statement, own)
+                except (duckdb.CatalogException, duckdb.BinderException) as problem:
+                    supplied = self._supply(statement.query, problem)
+                    if supplied is None:
+                        raise
+            if supplied is not None:
+                self._execute_prepared(supplied, own)
             self.statements_done = number
 
     def sql(self, query: Any, **options: Any) -> Any:
@@ -250,12 +255,18 @@ class SqlConnection(DatabaseConnection):
 
     def _relation(self, query: Any, statements: Sequence[Statement], options: dict[str, Any]) -> Any:
         """The relation of DuckDB's own statements; of one that reads columns of ours, a relation of its result."""
-        try:
-            return self._duck.sql(query, **options)
-        except (duckdb.CatalogException, duckdb.BinderException) as problem:
-            if len(statements) != 1 or not self._supply(query, problem) or not is_query(self._duck, query):
-                raise
-        return self._stored_relation(query, options.get("params"))
+        supplied = self._supplied_in_transaction(query) if len(statements) == 1 else None
+        if supplied is None:
+            try:
+                return self._duck.sql(query, **options)
+            except (duckdb.CatalogException, duckdb.BinderException) as problem:
+                supplied = self._supply(query, problem) if len(statements) == 1 else None
+                if supplied is None:
+                    raise
+        if not is_query(self._duck, supplied):
+            self._execute_prepared(supplied, options.get("params"))
+            return None
+        return self._stored_relation(supplied, options.get("params"))
 
     def _stored_relation(self, query: str, parameters: object) -> Any:
         """The result of a query as a relation, which may be read again, and later."""
@@ -399,28 +410,50 @@ class SqlConnection(DatabaseConnection):
     def _execute_prepared(self, text: str, parameters: object) -> None:
         """Run a statement; if DuckDB refuses it for want of a function, a column or a table of ours, add it first."""
         self._network.was_called = False
+        text = self._supplied_in_transaction(text) or text
         try:
             if names_any(text) and self._add_functions():
                 self._network.run(self._duck, text, parameters)
             else:
                 self._duck.execute(text, parameters)
         except (duckdb.CatalogException, duckdb.BinderException) as problem:
-            if not self._supply(text, problem):
+            supplied = self._supply(text, problem)
+            if supplied is None:
                 raise
-            self._execute_prepared(text, parameters)
+            self._execute_prepared(supplied, parameters)
         except duckdb.Error:
             if not self._network.was_called or names_any(text):
                 raise
             self._network.run(self._duck, text, parameters)
 
-    def _supply(self, text: str, problem: duckdb.Error) -> bool:
-        """Add what a statement lacks that this connection can have; each thing once."""
+    def _supply(self, text: str, problem: duckdb.Error) -> str | None:
+        """Add what a statement lacks that this connection can have; each thing once. Gives what can be run now."""
         try:
             if self._has_functions is None and isinstance(problem, duckdb.CatalogException) and self._add_functions():
-                return True  # a view or a macro may call them
-            return self._add_functions() and self._extension.supply(self._duck, text, problem)
+                return text  # a view or a macro may call them
+            return self._extension.supply(self._duck, text, problem) if self._add_functions() else None
         except duckdb.TransactionException:  # a transaction of the user's, which the problem has ended
-            return False
+            return None
+
+    def _supplied_in_transaction(self, text: str) -> str | None:
+        """A statement inside a transaction with what it lacks; None if that is nothing, or outside of one.
+
+        An error would end the transaction, so that another connection tries first whether DuckDB reads the statement.
+        """
+        if not names_column(text) or names_any(text) or not is_in_transaction(self._duck):
+            return None
+        supplied: str | None = None
+        with closing(self._duck.cursor()) as cursor:
+            for _column in COLUMNS_OF_EXTENSION:
+                problem = _problem_of(cursor, supplied or text)
+                found = self._supply(supplied or text, problem) if problem is not None else None
+                if found is None:
+                    break
+                is_shown = found == (supplied or text)  # by a view of this connection, which has all columns
+                supplied = found
+                if is_shown:
+                    break
+        return supplied
 
     def _prepared(self, text: str) -> str:
         """A statement as DuckDB can read it, with the tables of the state that it names."""
@@ -611,6 +644,21 @@ def _options_of(statement: CrawlStatement) -> SqlCrawlOptions:
         except BadInput as problem:
             raise BadInput(f"line {at.line}, column {at.column}: {problem}") from None
     return read_options(statement.options)
+
+
+def _problem_of(cursor: Any, text: str) -> duckdb.Error | None:
+    """Why DuckDB refuses a statement, if a name is missing; the statement is not run."""
+    for trial in ("PREPARE comity_trial AS", "EXPLAIN"):  # MERGE cannot be prepared
+        try:
+            cursor.execute(f"{trial} {text}")
+        except (duckdb.CatalogException, duckdb.BinderException) as problem:
+            return problem
+        except duckdb.ParserException:
+            continue
+        except duckdb.Error:  # EXPLAIN has no parameters
+            return None
+        return None
+    return None
 
 
 def _is_ours(statement: Statement) -> bool:

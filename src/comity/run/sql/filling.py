@@ -21,7 +21,7 @@ from comity.walk.crawl.progress import Progress
 
 OnProgress = Callable[[Progress, StatementSummary], None]
 
-_LOOK_EVERY_S: Final = 0.2
+_LOOK_EVERY_S: Final = 0.1
 _running: Final[dict[str, StatementRun]] = {}  # the statements of this process, by their folders
 _running_lock: Final = Lock()
 
