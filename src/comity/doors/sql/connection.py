@@ -7,7 +7,7 @@ statement that is killed loses nothing that came, and goes on when it is issued 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +30,7 @@ from comity.doors.sql.database_file import (
     attach_state_database,
 )
 from comity.doors.sql.extension_names import COLUMNS as COLUMNS_OF_EXTENSION
-from comity.doors.sql.extension_names import ExtensionNames, names_column
+from comity.doors.sql.extension_names import ExtensionNames, names_column, problem_of
 from comity.doors.sql.functions import add_functions
 from comity.doors.sql.network import (
     NetworkFunctions,
@@ -76,6 +76,7 @@ from comity.store.sitemap_files import SitemapFiles
 from comity.store.sql_table import COLUMNS, ExtractedColumns, SqlTable, extracted_columns
 
 MOST_SEEDS: Final = 10_000_000
+_DONE: Final = 'SELECT true AS "Success" WHERE false'  # as DuckDB's own SET and LOAD
 _RELATIONS: Final = ("table", "view", "values", "table_function", "query_df")
 _NOT_A_QUERY: Final = (
     "CRAWL cannot be used here; write CRAWL (SELECT …) INTO table as a statement of its own, or SELECT … FROM crawl(…)"
@@ -142,6 +143,8 @@ class SqlConnection(DatabaseConnection):
         self._has_unread_summary = False
         self.statements_done = 0
         """How many statements of the last script ran; an error is that of the next one."""
+        self.on_result: Callable[[], None] | None = None
+        """Called after each statement of a script but the last, whose result can still be read then."""
         self.summary: StatementSummary | None = None
         """How the last CRAWL statement ended."""
         self.is_in_vain = False
@@ -195,9 +198,14 @@ class SqlConnection(DatabaseConnection):
             return self
         for number, statement in enumerate(statements, 1):
             self._run(statement, parameters if number == len(statements) else None)
-            self.statements_done = number
+            self._note_done(number, len(statements))
         self._release_after(statements[-1])
         return self
+
+    def _note_done(self, number: int, count: int) -> None:
+        self.statements_done = number
+        if number < count and self.on_result is not None:
+            self.on_result()
 
     def _release_after(self, last: Statement) -> None:
         """Release the file after a crawl; its summary can still be read."""
@@ -224,7 +232,7 @@ class SqlConnection(DatabaseConnection):
                         raise
             if supplied is not None:
                 self._execute_prepared(supplied, own)
-            self.statements_done = number
+            self._note_done(number, count)
 
     def sql(self, query: Any, **options: Any) -> Any:
         """Run statements; gives the relation of the last one, or None if it has none."""
@@ -323,6 +331,7 @@ class SqlConnection(DatabaseConnection):
                 self._execute(text, parameters)
             case CrawlerSetting():
                 self._settings.run(self._duck, statement)
+                self._duck.execute(_DONE)
             case CrawlStatement():
                 self._crawl(statement, parameters)
             case CrawlingMerge(merge, target, source):
@@ -333,6 +342,7 @@ class SqlConnection(DatabaseConnection):
             case StopCrawl(target):
                 if not stop_crawls(str(self._place), target.parts):
                     raise ComityError(f"no crawl into {print_name(target)} is running in this process")
+                self._duck.execute(_DONE)
 
     def _create_missing(self, target: QualifiedName | None, source: str, parameters: object) -> None:
         """Create the table that a MERGE names, with the columns of its source, if there is none."""
@@ -386,7 +396,7 @@ class SqlConnection(DatabaseConnection):
         if self._secrets.run(self._duck, text, parameters):
             return
         if loads_crawler(text):
-            self._duck.execute("SELECT NULL WHERE false")  # nothing to do
+            self._duck.execute(_DONE)
             return
         states: list[str] = []
 
@@ -445,7 +455,7 @@ class SqlConnection(DatabaseConnection):
         supplied: str | None = None
         with closing(self._duck.cursor()) as cursor:
             for _column in COLUMNS_OF_EXTENSION:
-                problem = _problem_of(cursor, supplied or text)
+                problem = problem_of(cursor, supplied or text)
                 found = self._supply(supplied or text, problem) if problem is not None else None
                 if found is None:
                     break
@@ -644,21 +654,6 @@ def _options_of(statement: CrawlStatement) -> SqlCrawlOptions:
         except BadInput as problem:
             raise BadInput(f"line {at.line}, column {at.column}: {problem}") from None
     return read_options(statement.options)
-
-
-def _problem_of(cursor: Any, text: str) -> duckdb.Error | None:
-    """Why DuckDB refuses a statement, if a name is missing; the statement is not run."""
-    for trial in ("PREPARE comity_trial AS", "EXPLAIN"):  # MERGE cannot be prepared
-        try:
-            cursor.execute(f"{trial} {text}")
-        except (duckdb.CatalogException, duckdb.BinderException) as problem:
-            return problem
-        except duckdb.ParserException:
-            continue
-        except duckdb.Error:  # EXPLAIN has no parameters
-            return None
-        return None
-    return None
 
 
 def _is_ours(statement: Statement) -> bool:

@@ -70,6 +70,21 @@ def names_column(text: str) -> bool:
     return any(name_value(piece).lower() in COLUMNS for piece in tokens(text))
 
 
+def problem_of(cursor: Any, text: str) -> duckdb.Error | None:
+    """Why DuckDB refuses a statement, if a name is missing; the statement is not run."""
+    for trial in ("PREPARE comity_trial AS", "EXPLAIN"):  # MERGE cannot be prepared
+        try:
+            cursor.execute(f"{trial} {text}")
+        except (duckdb.CatalogException, duckdb.BinderException) as problem:
+            return problem
+        except duckdb.ParserException:
+            continue
+        except duckdb.Error:  # EXPLAIN has no parameters
+            return None
+        return None
+    return None
+
+
 class ExtensionNames:
     """What one connection shows of them. `sitemap_rows` has the pages of the sitemaps that statements have read."""
 
