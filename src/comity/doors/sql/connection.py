@@ -28,6 +28,7 @@ from comity.doors.sql.database_file import (
     STATE_DATABASE,
     DatabaseConnection,
     attach_state_database,
+    without_database,
 )
 from comity.doors.sql.extension_names import COLUMNS as COLUMNS_OF_EXTENSION
 from comity.doors.sql.extension_names import ExtensionNames, names_column, problem_of
@@ -141,6 +142,7 @@ class SqlConnection(DatabaseConnection):
         self._has_functions: bool | None = None  # not added yet
         self._summary_row: list[Any] = []
         self._has_unread_summary = False
+        self._loses_session = True
         self.statements_done = 0
         """How many statements of the last script ran; an error is that of the next one."""
         self.on_result: Callable[[], None] | None = None
@@ -210,7 +212,7 @@ class SqlConnection(DatabaseConnection):
     def _release_after(self, last: Statement) -> None:
         """Release the file after a crawl; its summary can still be read."""
         if isinstance(last, CrawlStatement):
-            self.release()
+            self._release(lambda: self._loses_session)
             self._duck.execute(_SUMMARY, self._summary_row)
 
     def _run_plain(self, script: str, parameters: object, count: int) -> None:
@@ -564,7 +566,8 @@ class SqlConnection(DatabaseConnection):
             lists_refused=options.log_skipped,
         )
         try:
-            self.summary = summary = fill(plan, Filling(table, self._duck_lock, self._on_progress))
+            filling = Filling(table, self._duck_lock, self._on_progress, self._prepare_release)
+            self.summary = summary = fill(plan, filling)
         finally:  # otherwise the file cannot be closed before the garbage is collected, which takes long after a crawl
             table.detach()
             admission.detach()
@@ -575,6 +578,12 @@ class SqlConnection(DatabaseConnection):
         self.is_in_vain = self.is_in_vain or summary.brought_nothing
         for warning in summary.warnings():
             warnings.warn(warning, stacklevel=4)
+
+    def _prepare_release(self) -> None:
+        """Find out whether the file can be closed after the crawl, which changes nothing of the session."""
+        if self._file is not None:
+            self._loses_session = self._would_lose_session()
+            without_database()
 
     def _kept_sitemaps(self, options: SqlCrawlOptions, named: Sequence[str]) -> SitemapFiles | None:
         """Sitemaps that earlier statements read. Where they decide what is stale, only if the statement says so."""
