@@ -345,6 +345,8 @@ def crawled(site: Site, connection: SqlConnection) -> str:
         ("SELECT js->'jobs'->1->>'name' FROM crawled WHERE js IS NOT NULL", [("b",)]),
         ("SELECT hydration::JSON->'__NEXT_DATA__'->'props'->>'a' FROM crawled WHERE (hydration IS NOT NULL)", [("1",)]),
         ("WITH found AS (SELECT js AS said FROM crawled) SELECT count(said) FROM found", [(1,)]),
+        ("SELECT status_code + 1 AS status_code FROM crawled LIMIT 1", [(201,)]),
+        ("SELECT 1 FROM (SELECT 200 AS code) o WHERE EXISTS (FROM crawled c WHERE c.status_code = o.code)", [(1,)]),
         ("SELECT opengraph, meta FROM main.crawled WHERE url LIKE '%/lists'", [(None, None)]),
         (
             "CREATE TABLE kept AS SELECT status_code FROM crawled; SELECT sum(status_code) FROM kept",
@@ -364,18 +366,99 @@ def test_columns_that_only_the_extension_stores(
     assert connection.execute("SELECT view_name FROM duckdb_views() WHERE temporary AND NOT internal").fetchall() == []
 
 
-def test_in_a_transaction_the_first_error_is_shown(connection: SqlConnection, crawled: str) -> None:
-    """DuckDB ends a transaction at an error; no view can be added after it."""
-    connection.execute("BEGIN")
-    with pytest.raises(duckdb.BinderException, match="status_code"):
-        connection.execute(f"SELECT status_code FROM {crawled}")
+@pytest.fixture
+def copied(connection: SqlConnection, crawled: str) -> Iterator[str]:
+    """A copy of that table, to be changed; it has a row for a missing page besides."""
+    connection.execute(f"CREATE TABLE copied AS FROM {crawled}")
+    connection.execute("INSERT INTO copied BY NAME SELECT 'http://a.example/' AS url, 404 AS http_status")
+    yield "copied"
+    connection.execute("DROP TABLE copied")
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("UPDATE copied SET error = 'gone' WHERE status_code = 404", [("gone", 404, 1), (None, 200, 3)]),
+        (
+            "UPDATE copied AS c SET error = 'job' WHERE c.status_code = 200 AND c.jsonld IS NOT NULL",
+            [("job", 200, 1), (None, 200, 2), (None, 404, 1)],
+        ),
+        (
+            "UPDATE main.copied SET status_code = 410 WHERE copied.domain = 'a.example'",
+            [(None, 200, 3), (None, 410, 1)],
+        ),
+        ("DELETE FROM copied WHERE status_code = 404 OR crawled_at IS NULL", [(None, 200, 3)]),
+        (
+            "WITH gone AS (SELECT url FROM copied WHERE status_code = 404) DELETE FROM copied WHERE url IN (FROM gone)",
+            [(None, 200, 3)],
+        ),
+        ("INSERT INTO copied (url, status_code) VALUES ('b', 404)", [(None, 200, 3), (None, 404, 2)]),
+        (
+            "INSERT INTO copied BY NAME SELECT url || '#' AS url, status_code, crawled_at FROM crawled",
+            [(None, 200, 6), (None, 404, 1)],
+        ),
+        (
+            "MERGE INTO copied USING (SELECT url, status_code + 1 AS status_code FROM crawled) AS came "
+            "ON came.url = copied.url WHEN MATCHED THEN UPDATE SET status_code = came.status_code",
+            [(None, 201, 3), (None, 404, 1)],
+        ),
+        (
+            "MERGE INTO copied USING (VALUES ('b', 500)) AS came(url, status_code) ON came.url = copied.url "
+            "WHEN NOT MATCHED THEN INSERT (url, status_code) VALUES (came.url, came.status_code)",
+            [(None, 200, 3), (None, 404, 1), (None, 500, 1)],
+        ),
+        ("UPDATE copied SET error = 'status_code' WHERE status_code = 404", [("status_code", 404, 1), (None, 200, 3)]),
+    ],
+)
+def test_statements_that_change_a_table_name_such_columns(
+    connection: SqlConnection, copied: str, statement: str, expected: list[tuple[object, ...]]
+) -> None:
+    found = f"SELECT error, http_status, count(*) FROM {copied} GROUP BY ALL ORDER BY ALL"
+    connection.execute(f"BEGIN; {statement}")
+    assert connection.execute(found).fetchall() == expected
     connection.execute("ROLLBACK")
-    assert connection.execute(f"SELECT count(status_code) FROM {crawled}").fetchall() == [(3,)]
+    connection.execute(statement)
+    assert connection.execute(found).fetchall() == expected
 
 
-def test_such_columns_cannot_be_changed(connection: SqlConnection, crawled: str) -> None:
-    with pytest.raises(duckdb.BinderException, match="status_code"):
-        connection.execute(f"DELETE FROM {crawled} WHERE status_code = 200")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO seen_pages SELECT url, status_code, crawled_at FROM crawled",
+        "MERGE INTO seen_pages USING crawled ON crawled.url = seen_pages.url "
+        "WHEN NOT MATCHED THEN INSERT VALUES (crawled.url, crawled.status_code, crawled.crawled_at)",
+        "INSERT INTO seen_pages SELECT url, 0, NULL FROM crawled; "
+        "UPDATE seen_pages SET status_code = crawled.status_code FROM crawled WHERE crawled.url = seen_pages.url",
+        "INSERT INTO seen_pages SELECT url, 200, NULL FROM crawled; INSERT INTO seen_pages VALUES ('a', 404, NULL); "
+        "DELETE FROM seen_pages WHERE url NOT IN (SELECT url FROM crawled WHERE crawled.status_code = 200)",
+    ],
+)
+def test_statements_that_change_another_table_read_such_columns(
+    connection: SqlConnection, crawled: str, statement: str
+) -> None:
+    """A table of the user's may have a column of the same name."""
+    connection.execute("CREATE OR REPLACE TABLE seen_pages (url VARCHAR, status_code INTEGER, at_ TIMESTAMPTZ)")
+    connection.execute(statement)
+    assert connection.execute("SELECT count(*), min(status_code) FROM seen_pages").fetchall() == [(3, 200)]
+
+
+def test_such_columns_are_read_in_a_transaction(connection: SqlConnection, crawled: str) -> None:
+    """DuckDB ends a transaction at an error, so that the columns have to be there before."""
+    question = f"SELECT count(status_code), count(js) FROM {crawled}"
+    connection.execute("BEGIN")
+    connection.execute("CREATE TABLE begun (number INTEGER)")
+    assert connection.execute(question).fetchall() == [(3, 1)]
+    assert connection.sql(question).fetchall() == [(3, 1)]
+    connection.execute("COMMIT; DROP TABLE begun")
+    connection.execute("BEGIN")
+    with pytest.raises(duckdb.BinderException, match="statuscode"):
+        connection.execute(f"SELECT statuscode, status_code FROM {crawled}")
+    connection.execute("ROLLBACK")
+
+
+def test_columns_made_from_the_body_cannot_be_changed(connection: SqlConnection, crawled: str) -> None:
+    with pytest.raises(duckdb.BinderException, match="update column js not found"):
+        connection.execute(f"UPDATE {crawled} SET js = 'a'")
     with pytest.raises(duckdb.BinderException, match="statuscode"):
         connection.execute(f"SELECT statuscode FROM {crawled}")
 

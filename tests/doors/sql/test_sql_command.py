@@ -35,6 +35,28 @@ def test_statements_and_formats(comity: CommandLine, web: Web) -> None:
     assert (answer.code, "line 1, column 22" in answer.err) == (2, True)
 
 
+def test_every_statement_of_a_script_prints_its_result(comity: CommandLine) -> None:
+    """Also between statements of our own; what has no result, such as SET, prints nothing."""
+    script = (
+        "CREATE TABLE t (x INTEGER); INSERT INTO t VALUES (7), (8); SELECT x FROM t ORDER BY x; LOAD crawler; "
+        "SELECT x FROM t WHERE false; SET crawler_timeout_ms = 2000; SELECT current_setting('crawler_timeout_ms')"
+    )
+    printed = [line.strip(" ─") for line in comity("sql", "shop.duckdb", script).lines]
+    assert list(filter(None, printed)) == [
+        "Count",
+        "2",
+        "x",
+        "7",
+        "8",
+        "x",
+        "current_setting('crawler_timeout_ms')",
+        "2000",
+    ]
+    plain = comity("sql", "shop.duckdb", "SELECT 1 AS one; SET threads = 1; SELECT 2 AS two").lines
+    assert [line.strip(" ─") for line in plain if line.strip(" ─")] == ["one", "1", "two", "2"]
+    assert comity("sql", "shop.duckdb", "SELECT 1 AS one; SELECT 2 AS two", "--json").document == [{"two": 2}]
+
+
 def test_a_prompt_by_a_pipe(comity: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("script.sql").write_text("CREATE TABLE read (x INTEGER);")
     typed = ".read script.sql\n.tables\n.help\n.nope\nSELECT 40 +\n2 AS answer;\nSELECT 'no semicolon'"
@@ -109,7 +131,7 @@ def test_an_error_in_a_file_names_its_line(comity: CommandLine) -> None:
         "CREATE TABLE one (x INTEGER);\n-- ;\nINSERT INTO one\nVALUES (1);\n\nFROM nothing;\n"
     )
     answer = comity("sql", "shop.duckdb", "--read", "script.sql")
-    assert (answer.code, answer.out) == (1, "")
+    assert (answer.code, [line.strip(" ─") for line in answer.lines]) == (1, ["Count", "", "1"])  # of the INSERT
     assert "line 6 of script.sql: Catalog Error" in answer.err
     assert "the 2 statements before it ran" in answer.err
     assert comity("sql", "shop.duckdb", "SELECT count(*) AS n FROM one", "--json").document == [{"n": 1}]

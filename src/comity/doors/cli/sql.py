@@ -145,7 +145,7 @@ def _script(read: Path | None) -> str:
 def _run_script(
     connection: SqlConnection, text: str, place: str, *, as_csv: bool = False, as_json: bool = False
 ) -> None:
-    """Run the statements of a file and print the result of the last one; it may have commands of the prompt."""
+    """Run the statements of a file and print their results; it may have commands of the prompt."""
     for part, typed in _parts_of(text):
         if part.strip():
             _run(connection, part, place, as_csv=as_csv, as_json=as_json)
@@ -191,21 +191,32 @@ class _ShownProgress:
 
 
 _shown: Final = _ShownProgress()
+_DONE: Final = ("Count", "Success")  # the columns of statements that have no result, such as CREATE and SET
 _known_tables: Final[list[str]] = []  # for completion, while the file may be closed
 
 
 def _run(connection: SqlConnection, text: str, place: str = "", *, as_csv: bool = False, as_json: bool = False) -> None:
-    """Run statements and print the result of the last one; `place` is the file that has them."""
+    """Run statements and print their results, as CSV and JSON that of the last one; `place` is their file."""
+
+    def print_table() -> None:
+        _shown.clear()
+        _print_result(connection)
+
     with _readable_errors():
+        connection.on_result = None if as_csv or as_json else print_table
         try:
             connection.execute(text)
         except Exception as problem:
             raise _with_line(problem, connection, text, place) from None
         finally:
+            connection.on_result = None
             _shown.clear()
-        description = connection.description
-        if not description:
-            return
+        _print_result(connection, as_csv=as_csv, as_json=as_json)
+
+
+def _print_result(connection: SqlConnection, *, as_csv: bool = False, as_json: bool = False) -> None:
+    """Print the result of the statement that ran last, if it has one."""
+    if description := connection.description:
         names = [column[0] for column in description]
         if as_csv:
             writer = csv.writer(sys.stdout)
@@ -217,6 +228,8 @@ def _run(connection: SqlConnection, text: str, place: str = "", *, as_csv: bool 
             write_json([dict(zip(names, map(_plain, row), strict=True)) for row in connection.fetchall()])
             return
         rows = connection.fetchmany(_MOST_ROWS + 1)
+        if not rows and names[0] in _DONE:
+            return
         _write_rows(names, rows[:_MOST_ROWS])
         if len(rows) > _MOST_ROWS:
             write_line(Cell(f"… more than {_MOST_ROWS} rows; LIMIT or --csv gives the rest", "dim"))

@@ -47,13 +47,27 @@ def calls_of(text: str, name: str) -> list[Call]:
     return found
 
 
-def replaced(text: str, name: str, replacement: Callable[[str], str | None]) -> str:
-    """The text with the calls of a function replaced, where there is something to replace them with."""
+def replaced(text: str, name: str, replacement: Callable[[str], str | None], *, keeps_name: bool = False) -> str:
+    """The text with the calls of a function replaced, where there is something to replace them with.
+
+    `keeps_name` means that a call after SELECT still gives its column the name of the call.
+    """
+    pieces = list(tokens(text)) if keeps_name else []
     for call in reversed(calls_of(text, name)):
         by = replacement(call.arguments)
         if by is not None:
-            text = text[: call.start] + by + text[call.end :]
+            own = text[call.start : call.end].replace('"', '""')
+            alias = f' AS "{own}"' if _is_column(pieces, call) else ""
+            text = text[: call.start] + by + alias + text[call.end :]
     return text
+
+
+def _is_column(pieces: Sequence[Token], call: Call) -> bool:
+    """Whether a call is all of the first column of a query, without a name."""
+    before = next((piece for piece in reversed(pieces) if piece.end <= call.start), None)
+    after = next((piece for piece in pieces if piece.start >= call.end), None)
+    is_alone = after is None or after.text in (",", ";", ")") or after.is_word("FROM")
+    return before is not None and before.is_word("SELECT") and is_alone
 
 
 def arguments_of(arguments: str) -> tuple[list[str], dict[str, str]]:
@@ -119,7 +133,7 @@ def with_settings(text: str, settings: Mapping[str, Any]) -> str:
             return "NULL" if said is None else str(said)
         return "'" + str(said).replace("'", "''") + "'"
 
-    return replaced(text, "CURRENT_SETTING", value)
+    return replaced(text, "CURRENT_SETTING", value, keeps_name=True)
 
 
 def _closing(pieces: list[Token], opening: int) -> Token | None:

@@ -7,7 +7,7 @@ statement that is killed loses nothing that came, and goes on when it is issued 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -28,8 +28,10 @@ from comity.doors.sql.database_file import (
     STATE_DATABASE,
     DatabaseConnection,
     attach_state_database,
+    without_database,
 )
-from comity.doors.sql.extension_names import ExtensionNames
+from comity.doors.sql.extension_names import COLUMNS as COLUMNS_OF_EXTENSION
+from comity.doors.sql.extension_names import ExtensionNames, names_column, problem_of
 from comity.doors.sql.functions import add_functions
 from comity.doors.sql.network import (
     NetworkFunctions,
@@ -75,6 +77,7 @@ from comity.store.sitemap_files import SitemapFiles
 from comity.store.sql_table import COLUMNS, ExtractedColumns, SqlTable, extracted_columns
 
 MOST_SEEDS: Final = 10_000_000
+_DONE: Final = 'SELECT true AS "Success" WHERE false'  # as DuckDB's own SET and LOAD
 _RELATIONS: Final = ("table", "view", "values", "table_function", "query_df")
 _NOT_A_QUERY: Final = (
     "CRAWL cannot be used here; write CRAWL (SELECT …) INTO table as a statement of its own, or SELECT … FROM crawl(…)"
@@ -139,8 +142,11 @@ class SqlConnection(DatabaseConnection):
         self._has_functions: bool | None = None  # not added yet
         self._summary_row: list[Any] = []
         self._has_unread_summary = False
+        self._loses_session = True
         self.statements_done = 0
         """How many statements of the last script ran; an error is that of the next one."""
+        self.on_result: Callable[[], None] | None = None
+        """Called after each statement of a script but the last, whose result can still be read then."""
         self.summary: StatementSummary | None = None
         """How the last CRAWL statement ended."""
         self.is_in_vain = False
@@ -194,14 +200,19 @@ class SqlConnection(DatabaseConnection):
             return self
         for number, statement in enumerate(statements, 1):
             self._run(statement, parameters if number == len(statements) else None)
-            self.statements_done = number
+            self._note_done(number, len(statements))
         self._release_after(statements[-1])
         return self
+
+    def _note_done(self, number: int, count: int) -> None:
+        self.statements_done = number
+        if number < count and self.on_result is not None:
+            self.on_result()
 
     def _release_after(self, last: Statement) -> None:
         """Release the file after a crawl; its summary can still be read."""
         if isinstance(last, CrawlStatement):
-            self.release()
+            self._release(lambda: self._loses_session)
             self._duck.execute(_SUMMARY, self._summary_row)
 
     def _run_plain(self, script: str, parameters: object, count: int) -> None:
@@ -213,13 +224,17 @@ class SqlConnection(DatabaseConnection):
         for number, statement in enumerate(parsed, 1):
             own = parameters if number == count else None
             self._extension.withdraw(self._duck)
-            try:
-                self._duck.execute(statement, own)
-            except (duckdb.CatalogException, duckdb.BinderException) as problem:
-                if not self._supply(statement.query, problem):
-                    raise
-                self._execute_prepared(statement.query, own)
-            self.statements_done = number
+            supplied = self._supplied_in_transaction(statement.query)
+            if supplied is None:
+                try:
+                    self._duck.execute(statement, own)
+                except (duckdb.CatalogException, duckdb.BinderException) as problem:
+                    supplied = self._supply(statement.query, problem)
+                    if supplied is None:
+                        raise
+            if supplied is not None:
+                self._execute_prepared(supplied, own)
+            self._note_done(number, count)
 
     def sql(self, query: Any, **options: Any) -> Any:
         """Run statements; gives the relation of the last one, or None if it has none."""
@@ -250,12 +265,18 @@ class SqlConnection(DatabaseConnection):
 
     def _relation(self, query: Any, statements: Sequence[Statement], options: dict[str, Any]) -> Any:
         """The relation of DuckDB's own statements; of one that reads columns of ours, a relation of its result."""
-        try:
-            return self._duck.sql(query, **options)
-        except (duckdb.CatalogException, duckdb.BinderException) as problem:
-            if len(statements) != 1 or not self._supply(query, problem) or not is_query(self._duck, query):
-                raise
-        return self._stored_relation(query, options.get("params"))
+        supplied = self._supplied_in_transaction(query) if len(statements) == 1 else None
+        if supplied is None:
+            try:
+                return self._duck.sql(query, **options)
+            except (duckdb.CatalogException, duckdb.BinderException) as problem:
+                supplied = self._supply(query, problem) if len(statements) == 1 else None
+                if supplied is None:
+                    raise
+        if not is_query(self._duck, supplied):
+            self._execute_prepared(supplied, options.get("params"))
+            return None
+        return self._stored_relation(supplied, options.get("params"))
 
     def _stored_relation(self, query: str, parameters: object) -> Any:
         """The result of a query as a relation, which may be read again, and later."""
@@ -312,6 +333,7 @@ class SqlConnection(DatabaseConnection):
                 self._execute(text, parameters)
             case CrawlerSetting():
                 self._settings.run(self._duck, statement)
+                self._duck.execute(_DONE)
             case CrawlStatement():
                 self._crawl(statement, parameters)
             case CrawlingMerge(merge, target, source):
@@ -322,6 +344,7 @@ class SqlConnection(DatabaseConnection):
             case StopCrawl(target):
                 if not stop_crawls(str(self._place), target.parts):
                     raise ComityError(f"no crawl into {print_name(target)} is running in this process")
+                self._duck.execute(_DONE)
 
     def _create_missing(self, target: QualifiedName | None, source: str, parameters: object) -> None:
         """Create the table that a MERGE names, with the columns of its source, if there is none."""
@@ -375,7 +398,7 @@ class SqlConnection(DatabaseConnection):
         if self._secrets.run(self._duck, text, parameters):
             return
         if loads_crawler(text):
-            self._duck.execute("SELECT NULL WHERE false")  # nothing to do
+            self._duck.execute(_DONE)
             return
         states: list[str] = []
 
@@ -399,28 +422,50 @@ class SqlConnection(DatabaseConnection):
     def _execute_prepared(self, text: str, parameters: object) -> None:
         """Run a statement; if DuckDB refuses it for want of a function, a column or a table of ours, add it first."""
         self._network.was_called = False
+        text = self._supplied_in_transaction(text) or text
         try:
             if names_any(text) and self._add_functions():
                 self._network.run(self._duck, text, parameters)
             else:
                 self._duck.execute(text, parameters)
         except (duckdb.CatalogException, duckdb.BinderException) as problem:
-            if not self._supply(text, problem):
+            supplied = self._supply(text, problem)
+            if supplied is None:
                 raise
-            self._execute_prepared(text, parameters)
+            self._execute_prepared(supplied, parameters)
         except duckdb.Error:
             if not self._network.was_called or names_any(text):
                 raise
             self._network.run(self._duck, text, parameters)
 
-    def _supply(self, text: str, problem: duckdb.Error) -> bool:
-        """Add what a statement lacks that this connection can have; each thing once."""
+    def _supply(self, text: str, problem: duckdb.Error) -> str | None:
+        """Add what a statement lacks that this connection can have; each thing once. Gives what can be run now."""
         try:
             if self._has_functions is None and isinstance(problem, duckdb.CatalogException) and self._add_functions():
-                return True  # a view or a macro may call them
-            return self._add_functions() and self._extension.supply(self._duck, text, problem)
+                return text  # a view or a macro may call them
+            return self._extension.supply(self._duck, text, problem) if self._add_functions() else None
         except duckdb.TransactionException:  # a transaction of the user's, which the problem has ended
-            return False
+            return None
+
+    def _supplied_in_transaction(self, text: str) -> str | None:
+        """A statement inside a transaction with what it lacks; None if that is nothing, or outside of one.
+
+        An error would end the transaction, so that another connection tries first whether DuckDB reads the statement.
+        """
+        if not names_column(text) or names_any(text) or not is_in_transaction(self._duck):
+            return None
+        supplied: str | None = None
+        with closing(self._duck.cursor()) as cursor:
+            for _column in COLUMNS_OF_EXTENSION:
+                problem = problem_of(cursor, supplied or text)
+                found = self._supply(supplied or text, problem) if problem is not None else None
+                if found is None:
+                    break
+                is_shown = found == (supplied or text)  # by a view of this connection, which has all columns
+                supplied = found
+                if is_shown:
+                    break
+        return supplied
 
     def _prepared(self, text: str) -> str:
         """A statement as DuckDB can read it, with the tables of the state that it names."""
@@ -521,7 +566,8 @@ class SqlConnection(DatabaseConnection):
             lists_refused=options.log_skipped,
         )
         try:
-            self.summary = summary = fill(plan, Filling(table, self._duck_lock, self._on_progress))
+            filling = Filling(table, self._duck_lock, self._on_progress, self._prepare_release)
+            self.summary = summary = fill(plan, filling)
         finally:  # otherwise the file cannot be closed before the garbage is collected, which takes long after a crawl
             table.detach()
             admission.detach()
@@ -532,6 +578,12 @@ class SqlConnection(DatabaseConnection):
         self.is_in_vain = self.is_in_vain or summary.brought_nothing
         for warning in summary.warnings():
             warnings.warn(warning, stacklevel=4)
+
+    def _prepare_release(self) -> None:
+        """Find out whether the file can be closed after the crawl, which changes nothing of the session."""
+        if self._file is not None:
+            self._loses_session = self._would_lose_session()
+            without_database()
 
     def _kept_sitemaps(self, options: SqlCrawlOptions, named: Sequence[str]) -> SitemapFiles | None:
         """Sitemaps that earlier statements read. Where they decide what is stale, only if the statement says so."""

@@ -10,6 +10,7 @@ import gc
 import re
 import sys
 import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from threading import RLock
@@ -121,15 +122,15 @@ class DatabaseConnection:
         False, and the file stays open, if the session would lose something: a transaction, changed settings, temporary
         tables, secrets, attached databases, prepared statements, functions, a relation or cursor that is still used.
         """
+        return self._release(self._would_lose_session)
+
+    def _release(self, would_lose: Callable[[], bool]) -> bool:
         with self._file_lock:
             if self._is_released:
                 return True
             if self._file is None or self._is_bound or self._cursors or self._is_used_elsewhere():
                 return False
-            try:
-                if self._has_session():
-                    return False
-            except duckdb.Error:  # a transaction that failed, for example
+            if would_lose():
                 return False
             self._duck = without_database().cursor()  # closes the file, if no other connection has it open
             self._is_released = True
@@ -141,6 +142,12 @@ class DatabaseConnection:
             return False
         gc.collect()  # what the last statement left behind
         return sys.getrefcount(self._duck) > self._references
+
+    def _would_lose_session(self) -> bool:
+        try:
+            return self._has_session()
+        except duckdb.Error:  # a transaction that failed, for example
+            return True
 
     def _has_session(self) -> bool:
         """Whether the session has anything that a new one would not have."""

@@ -2,7 +2,8 @@
 
 The tables of the extension have columns that ours do not store, because they are made from others: `status_code`,
 `crawled_at`, `jsonld`. A statement that names one reads the table through a temporary view that adds them. The view has
-the name of the table, which it hides until the next statement.
+the name of the table, which it hides until the next statement. In a statement that changes the table, they are
+replaced by what they are made from.
 """
 
 from __future__ import annotations
@@ -10,27 +11,32 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import duckdb
 
+from comity.doors.sql.stored_columns import changed_table, with_column_made
 from comity.model.errors import BadInput
 from comity.rules.sql.tokens import TokenKind, name_value, position, tokens
 
 COLUMNS: Final = {
-    "status_code": "http_status",
-    "crawled_at": "crawl_time",
-    "domain": r"regexp_extract(url, '^\w+://([^/?#]+)', 1)",
-    **{name: f"comity_page_value(body, '{name}')" for name in ("jsonld", "opengraph", "meta", "js", "hydration")},
+    "status_code": "{0}http_status",
+    "crawled_at": "{0}crawl_time",
+    "domain": r"regexp_extract({0}url, '^\w+://([^/?#]+)', 1)",
+    **{name: f"comity_page_value({{0}}body, '{name}')" for name in ("jsonld", "opengraph", "meta", "js", "hydration")},
 }
-"""Columns of the extension's tables, and what they are made from."""
+"""Columns of the extension's tables, and what they are made from; `{0}` is the name of the table, with its dot."""
 _MADE_FROM: Final = frozenset({"url", "surt_key", "http_status", "body", "crawl_time", "content_hash"})
 SITEMAP_TABLE: Final = "_crawl_sitemap_cache"
 _SITEMAP_COLUMNS: Final = (
     "hostname VARCHAR, surt_key VARCHAR, url VARCHAR, lastmod TIMESTAMP WITH TIME ZONE, changefreq VARCHAR, "
     "priority DOUBLE, discovered_at TIMESTAMP WITH TIME ZONE"
 )
-_MISSING_COLUMN: Final = re.compile(r'(?:Referenced column|have a column named) "(\w+)"')
+_MISSING_COLUMN: Final = re.compile(r'(?:Referenced column|Column) "(\w+)" (?:not found|referenced that exists)')
+_MISSING_IN_TABLE: Final = re.compile(r'(?:Table|Values list) "([^"]+)" does not have a column named "(\w+)"')
+# What DuckDB says of a column in a subquery, which could be one of the outer query.
+_MISSING_TABLE: Final = re.compile(r'Referenced table "([^"]+)" not found')
+_MISSING_TARGET: Final = re.compile(r'Referenced update column "?(\w+)|have a column with name "(\w+)"')
 _MISSING_NAME: Final = re.compile(r"(?:Table|Function) with name \"?(\w+)\"? does not exist")
 _INSTEAD: Final = (
     ("_crawl_progress_", "Comity has no such table; comity.runs and comity.hosts have the progress of crawls"),
@@ -51,6 +57,34 @@ _TABLES: Final = (
 SitemapRow = tuple[Any, ...]
 
 
+class _MissingColumn(NamedTuple):
+    """A column that DuckDB misses, in lower case; `is_target` where the statement writes to it."""
+
+    name: str
+    table: str | None = None
+    is_target: bool = False
+
+
+def names_column(text: str) -> bool:
+    """Whether a statement may name a column that a table of CRAWL does not store."""
+    return any(name_value(piece).lower() in COLUMNS for piece in tokens(text))
+
+
+def problem_of(cursor: Any, text: str) -> duckdb.Error | None:
+    """Why DuckDB refuses a statement, if a name is missing; the statement is not run."""
+    for trial in ("PREPARE comity_trial AS", "EXPLAIN"):  # MERGE cannot be prepared
+        try:
+            cursor.execute(f"{trial} {text}")
+        except (duckdb.CatalogException, duckdb.BinderException) as problem:
+            return problem
+        except duckdb.ParserException:
+            continue
+        except duckdb.Error:  # EXPLAIN has no parameters
+            return None
+        return None
+    return None
+
+
 class ExtensionNames:
     """What one connection shows of them. `sitemap_rows` has the pages of the sitemaps that statements have read."""
 
@@ -58,20 +92,20 @@ class ExtensionNames:
         self._sitemap_rows = sitemap_rows
         self._shown: dict[str, str] = {}  # by name: how it is taken away
 
-    def supply(self, duck: Any, text: str, problem: duckdb.Error) -> bool:
-        """Add what a statement lacks, so that it can be run again; `BadInput` says what to write instead."""
-        if (column := _MISSING_COLUMN.search(str(problem))) is not None:
-            return column[1].lower() in COLUMNS and self._show_columns(duck, text)
+    def supply(self, duck: Any, text: str, problem: duckdb.Error) -> str | None:
+        """Add what a statement lacks; gives what can be run now. `BadInput` says what to write instead."""
+        if (column := _missing_column(str(problem), text)) is not None:
+            return self._show_column(duck, text, column) if column.name in COLUMNS else None
         missing = _MISSING_NAME.search(str(problem))
         if missing is None:
-            return False
+            return None
         name = missing[1].lower()
         if name == SITEMAP_TABLE:
-            return self._show_sitemaps(duck)
+            return text if self._show_sitemaps(duck) else None
         for beginning, instead in _INSTEAD:
             if name.startswith(beginning):
                 raise BadInput(f"{_place_of(text, name)}{name}: {instead}")
-        return False
+        return None
 
     def withdraw(self, duck: Any) -> None:
         """Take away what the statement before needed."""
@@ -80,21 +114,28 @@ class ExtensionNames:
                 duck.execute(statement)
                 del self._shown[name]
 
-    def _show_columns(self, duck: Any, text: str) -> bool:
-        """Hide the tables of CRAWL that a statement reads behind views with more columns; False if there is none."""
-        pieces = list(tokens(text))
-        if not pieces or pieces[0].is_word("UPDATE", "DELETE"):  # a view takes no changes
-            return False
-        words = {name_value(piece).lower() for piece in pieces if piece.kind is not TokenKind.STRING}
-        tables = [row for row in duck.execute(_TABLES).fetchall() if _MADE_FROM.issubset(row[3])]
-        named = [row for row in tables if row[2].lower() in words]
+    def _show_column(self, duck: Any, text: str, column: _MissingColumn) -> str | None:
+        """Hide the tables of CRAWL that a statement reads behind views with more columns; None if there is none.
+
+        One that it changes cannot be a view: there, the statement names what the table stores.
+        """
+        words = {name_value(piece).lower() for piece in tokens(text) if piece.kind is not TokenKind.STRING}
+        found = reversed(duck.execute(_TABLES).fetchall())  # the nearest one of a name is the last
+        tables = {row[2].lower(): row for row in found if _MADE_FROM.issubset(row[3])}
+        named = {name: row for name, row in tables.items() if name in words}
+        changed, made = changed_table(text), COLUMNS[column.name]
+        if changed in named and not (column.is_target and "(" in made):
+            stored = with_column_made(text, column.name, made, column.table, is_target=column.is_target)
+            if stored != text:
+                return stored
         # One that is not named is read by a view.
-        return sum(self._show_table(duck, *row) for row in named or tables) > 0
+        read = (row for name, row in (named or tables).items() if name != changed)
+        return text if sum(self._show_table(duck, *row) for row in read) > 0 else None
 
     def _show_table(self, duck: Any, database: str, schema: str, table: str, present: Sequence[str]) -> bool:
         if table in self._shown:
             return False
-        more = (f"{made} AS {name}" for name, made in COLUMNS.items() if name not in present)
+        more = (f"{made.format('')} AS {name}" for name, made in COLUMNS.items() if name not in present)
         source = _quoted([database, schema, table])
         try:
             duck.execute(f"CREATE TEMP VIEW {_quoted([table])} AS SELECT *, {', '.join(more)} FROM {source}")  # noqa: S608
@@ -113,6 +154,23 @@ class ExtensionNames:
             values = ", ".join(["unnest(?)"] * len(columns))
             duck.execute(f"INSERT INTO {SITEMAP_TABLE} SELECT {values}", columns)
         return True
+
+
+def _missing_column(said: str, text: str) -> _MissingColumn | None:
+    if (found := _MISSING_IN_TABLE.search(said)) is not None:
+        return _MissingColumn(found[2].lower(), found[1].lower())
+    if (found := _MISSING_TARGET.search(said)) is not None:
+        return _MissingColumn((found[1] or found[2]).lower(), is_target=True)
+    if (found := _MISSING_TABLE.search(said)) is not None:
+        table = found[1].lower()
+        names = [name_value(piece).lower() for piece in tokens(text)]
+        of_table = (
+            last for first, dot, last in zip(names, names[1:], names[2:], strict=False) if (first, dot) == (table, ".")
+        )
+        column = next(filter(COLUMNS.__contains__, of_table), None)
+        return _MissingColumn(column, table) if column is not None else None
+    found = _MISSING_COLUMN.search(said)
+    return _MissingColumn(found[1].lower()) if found is not None else None
 
 
 def _place_of(text: str, name: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Final, NamedTuple
@@ -21,7 +21,7 @@ from comity.walk.crawl.progress import Progress
 
 OnProgress = Callable[[Progress, StatementSummary], None]
 
-_LOOK_EVERY_S: Final = 0.2
+_LOOK_EVERY_S: Final = 0.1
 _running: Final[dict[str, StatementRun]] = {}  # the statements of this process, by their folders
 _running_lock: Final = Lock()
 
@@ -32,18 +32,21 @@ class Filling(NamedTuple):
     table: SqlTable | None
     lock: Lock
     on_progress: OnProgress | None = None
+    meanwhile: Callable[[], None] | None = None
+    """What else the caller has to do with its connection, done once while the first pages come."""
 
 
 def fill(plan: StatementPlan, filling: Filling) -> StatementSummary:
     """Run a statement to its end; Ctrl-C ends it early, keeps what came and raises `KeyboardInterrupt`."""
     run, table = StatementRun(plan), filling.table
-    with _alone(run), ctrl_c_noted() as ctrl_c, table.filling() if table is not None else nullcontext():
+    with _alone(run), ctrl_c_noted() as ctrl_c:
         run.start()
         try:
-            _follow(run, filling, ctrl_c)
-            for rows in run.take_refused():
-                if table is not None:
-                    table.put_refused(rows, SystemClock().seconds())
+            with _prepared(filling):
+                _follow(run, filling, ctrl_c)
+                for rows in run.take_refused():
+                    if table is not None:
+                        table.put_refused(rows, SystemClock().seconds())
             run.end()
         finally:
             run.stop()
@@ -55,6 +58,18 @@ def fill(plan: StatementPlan, filling: Filling) -> StatementSummary:
     if ctrl_c.is_pressed:
         raise KeyboardInterrupt
     return summary
+
+
+@contextmanager
+def _prepared(filling: Filling) -> Iterator[None]:
+    """What is done with the connection while the first pages come, and the table as it is filled best."""
+    with ExitStack() as prepared:
+        with filling.lock:
+            if filling.meanwhile is not None:
+                filling.meanwhile()
+            if filling.table is not None:
+                prepared.enter_context(filling.table.filling())
+        yield
 
 
 def stop_crawls(database: str, target: tuple[str, ...]) -> int:

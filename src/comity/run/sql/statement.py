@@ -54,7 +54,11 @@ _WARNED_MOST: Final = 5
 _ALLOW: Final = "; to crawl a private network, name it in allow_networks (--allow-network on the command line)"
 
 _PART_BYTES: Final = 64 * 1024 * 1024  # of bodies
-_PART_AGE_S: Final = 1.0  # loading a part takes some 20 ms of the processor, however few pages it has
+# Loading a part takes a few milliseconds, however few pages it has; but what has arrived since the last one is loaded
+# when the crawl is over, while the user waits. So parts are younger in a short statement.
+_PART_AGE_S: Final = 1.0
+_PART_AGE_AT_FIRST_S: Final = 0.2
+_PART_SHARE: Final = 0.1  # of the time that the statement has taken
 _MOST_TIMES: Final = 10_000  # kept until their pages are in the table; the state knows the others
 _UNREACHABLE: Final = frozenset(
     {
@@ -150,6 +154,8 @@ class StatementRun(VisitListThread):
         self._elapsed_ms: dict[str, int] = {}  # of pages whose parts are not in the table yet
         self._unchanged: dict[str, float] = {}  # pages that answered 304, and when they were requested
         self._dead: dict[str, str] = {}  # hosts that could not be reached, and why
+        self._store: PageStore | None = None
+        self._began = monotonic()
         self._not_requested: list[Callable[[], Iterator[list[RefusedRow]]]] = []
         self.is_complete = False
         """Whether nothing is left for the same statement to go on with."""
@@ -181,6 +187,8 @@ class StatementRun(VisitListThread):
         """A part is in its table."""
         part.unlink(missing_ok=True)
         note_path(part).unlink(missing_ok=True)
+        if self._store is not None:
+            self._store.pace(self._pace())
 
     def elapsed_ms(self, urls: Sequence[str]) -> dict[str, int]:
         """How long the last visits of URLs took, each returned once; the state knows those of dead processes."""
@@ -355,8 +363,13 @@ class StatementRun(VisitListThread):
         """A store that writes its parts while the crawl runs."""
         store = open_store()
         if isinstance(store, PageStore):
-            store.pace(PartPace(_PART_BYTES, self._plan.batch_size, _PART_AGE_S))
+            self._store = store
+            store.pace(self._pace())
         return store
+
+    def _pace(self) -> PartPace:
+        age_s = max(_PART_AGE_AT_FIRST_S, min(_PART_AGE_S, _PART_SHARE * (monotonic() - self._began)))
+        return PartPace(_PART_BYTES, self._plan.batch_size, age_s)
 
 
 def _refused(state: State, visits: VisitList) -> Iterator[list[RefusedRow]]:
