@@ -156,7 +156,7 @@ def compare(count: int, rounds: int, seconds: float, *, apart: bool) -> float:
                 found = turn(port, processes, viewers, seconds)
                 turns[viewers].append(found)
                 print(
-                    f"{viewers:4} viewers: {found.pages_a_second:7.1f} pages/s, {found.ms_a_page:.2f} ms of processor "
+                    f"{viewers:4} viewers: {found.pages_a_second:7.1f} pages/s, {found.ms_a_page:.3f} ms of processor "
                     f"a page, {found.received / 1024:,.0f} KB sent",
                     flush=True,
                 )

@@ -1,6 +1,7 @@
 """Is every page of the console quick in a large state? 10,000 sources, 1,000,000 hosts and jobs, 10,000,000 fetches.
 
     python bench/console.py [--databases sqlite,postgresql] [--keep FOLDER] [--small] [--only PART] [--times 20]
+    python bench/console.py --first 5 [--databases sqlite,postgresql] [--keep FOLDER] [--only PART]
     python bench/console.py --viewers 50 [--apart] [--rounds 5] [--seconds 6]
 
 A state is filled by SQL (`_console_state.py`) on SQLite and on a private PostgreSQL; `comity web` serves it in a
@@ -9,7 +10,8 @@ offers of itself is asked too: each order, filter and search, later pages, CSV. 
 each: the time to the first byte, median and 95th percentile, and the processor time of the server for one request,
 which says more on a busy machine (PostgreSQL's own is not in it). Aim: 300 ms at the 95th percentile. If a page is
 over it, a query lacks an index or a bound. Filling takes minutes and 12 GB: `--keep FOLDER` leaves the databases there
-for the next run. `--viewers 50` asks instead what live viewers cost a crawl (`_console_viewers.py`). Aim: 0.95 of the
+for the next run. `--first 5` asks instead for some pages as the first of all of a new server, five servers for each.
+`--viewers 50` asks instead what live viewers cost a crawl (`_console_viewers.py`). Aim: 0.95 of the
 speed.
 """
 
@@ -23,6 +25,7 @@ import platform
 import re
 import resource
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -58,6 +61,7 @@ LEAST_RATIO = 0.95
 LONGEST_S = 15  # a page that takes longer is not waited for
 MOST_VARIANTS = 400  # of one page
 LATER_PAGES = 4
+FIRST_PAGES = ("/admin", "/admin/sources", "/admin/crawl", "/admin/hosts", "/admin/queue", "/admin/postings")
 SEARCHED = ("h1.example", "example", "9", "no-such-thing")
 PAGE = {"Accept": "text/html", "Accept-Encoding": "identity"}
 PROGRAM = {"Accept": "application/json", "Accept-Encoding": "identity"}
@@ -445,6 +449,22 @@ def measure(port: int, process: int, paths: list[str], times: int, most_variants
     return found
 
 
+def measure_first(where: str, paths: list[str], starts: int) -> list[dict[str, Any]]:
+    """Ask each page once of some servers that have just started: its first request is their first page."""
+    found = []
+    for path in paths:
+        rows = []
+        for _ in range(starts):
+            with served(where) as (port, process):
+                rows.append(measured(Asking(port, process), path, 1)[0])
+        ordered = sorted(row["first"] for row in rows)
+        spent = statistics.median(row["processor"] for row in rows)
+        row = rows[0] | {"p50": statistics.median(ordered), "p95": ordered[-1], "processor": spent}
+        found.append(row)
+        print(line(row), flush=True)
+    return found
+
+
 def measured(asking: Asking, path: str, times: int) -> tuple[dict[str, Any], str]:
     """Ask one path some times."""
     used = asking.processor_s()
@@ -500,6 +520,7 @@ def main() -> int:
     options.add_argument("--times", type=int, default=20)
     options.add_argument("--variants", type=int, default=MOST_VARIANTS, help="orders and filters to try of each page")
     options.add_argument("--fill-only", action="store_true")
+    options.add_argument("--first", type=int, metavar="N", help="ask N new servers for one page each, no more")
     options.add_argument("--viewers", type=int, help="compare a crawl with and without so many live viewers, no more")
     options.add_argument("--apart", action="store_true", help="with --viewers: crawl and console in two processes")
     options.add_argument("--rounds", type=int, default=5, help="with --viewers: turns with and without")
@@ -520,6 +541,10 @@ def main() -> int:
             if chosen.fill_only:
                 continue
             print("  p50 ms    p95 ms processor         size  page", flush=True)
+            if chosen.first:
+                paths = [path for path in FIRST_PAGES if chosen.only in path]
+                found[kind] = measure_first(where, paths, chosen.first)
+                continue
             with served(where) as (port, process):
                 paths = [path for path in page_paths(sizes) if chosen.only in path]
                 found[kind] = measure(port, process, paths, chosen.times, chosen.variants)

@@ -41,7 +41,11 @@ def _take(browser: Browser, console: Served, pictures: dict[str, str]) -> None:
         for look, options in LOOKS.items():
             with open_page(browser, console.url, path, **options) as page:
                 file = FOLDER / f"{name}-{look}.png"
-                page.screenshot(path=file, full_page=True)
+                # A window as high as the page: what sticks to the window, such as the sections, has its full height.
+                assert page.viewport_size is not None
+                height = page.evaluate("document.documentElement.scrollHeight")
+                page.set_viewport_size({"width": page.viewport_size["width"], "height": height})
+                page.screenshot(path=file)
                 print(file.relative_to(ROOT), flush=True)
 
 
@@ -65,9 +69,8 @@ def main(wanted: list[str]) -> None:
             seed(console.state)
             if not wanted or any(each in "audits" for each in wanted):
                 seed_audits(console)
-            # The dashboard last: what was counted before there were rows is shown for a moment.
-            paths = sorted(page_paths(console.state), key=lambda path: path == "/")
-            _take(browser, console, chosen({_name(path): path for path in paths}))
+        with _console(filled) as console:  # another: the first counted the hours of the past before there were rows
+            _take(browser, console, chosen({_name(path): path for path in page_paths(console.state)}))
         if some := chosen({f"empty-{_name(path)}": path for path in EMPTY}):
             with _console(empty) as console:
                 _take(browser, console, some)

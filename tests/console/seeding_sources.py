@@ -39,7 +39,7 @@ def seed_history(state: State) -> None:
             rows: list[dict[str, Any]] = []
             listed = chance.randint(8, 40)
             for number in range(40):
-                ran_at = now - timedelta(days=(40 - number) * 1.7, minutes=chance.randint(0, 600) + 90 * place)
+                ran_at = now - timedelta(days=(39 - number) * 1.7, minutes=chance.randint(0, 600) + 90 * place)
                 is_bad = chance.random() < 0.06 or (place == 4 and number > 36)
                 inserted, closed = chance.randint(0, 6), chance.randint(0, 5)
                 listed = max(2, listed + inserted - closed)
@@ -72,7 +72,8 @@ def seed_history(state: State) -> None:
                 "next_run_at": last["next_run_at"] if place != 1 else now,
             }
             if place == 5:
-                values |= {"status": "blocked", "last_crawl_message": "robots disallow", "next_run_at": None}
+                values |= {"status": "blocked", "last_crawl_status": "fail", "next_run_at": None}
+                values |= {"last_crawl_message": "robots disallow"}
             connection.execute(update(sources).where(sources.c.id == source.id).values(**values))
 
 

@@ -10,6 +10,8 @@ from playwright.sync_api import Browser, expect
 from sqlalchemy import func, insert, select
 
 from comity.database.tables import domains, fetches
+from comity.doors.web.console import live
+from comity.doors.web.console.live import VIEWS
 from comity.doors.web.console.page import SECTIONS
 from comity.doors.web.console.pages import dashboard
 from comity.operate.sources import add_source
@@ -79,9 +81,83 @@ def test_it_answers_before_it_is_counted(visit: OpenPage, own_console: Served, m
         expect(each.locator(".tile", has_text="Hosts")).to_contain_text("counting…")
     check_page(page)
     may_count.set()
-    for each in (page, reader):  # by the live region, which rests for up to 30 s, and by loading the page again
+    for each in (page, reader):  # by the live region, and by loading the page again
         due = each.locator(".tile", has_text="Sources due").locator(".tile-value")
         expect(due).to_have_text("0", timeout=120_000)
+
+
+def test_a_page_is_not_left_counting_because_others_are(
+    visit: OpenPage, own_console: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without scripts, a page that begins with figures is not loaded again: it must have them."""
+    may_count, is_counted = threading.Event(), threading.Event()
+
+    def count(*arguments: Any, **options: Any) -> Dashboard:
+        assert may_count.wait(60)
+        try:
+            return dashboard_of(*arguments, **options)
+        finally:
+            is_counted.set()
+
+    monkeypatch.setattr(dashboard, "dashboard_of", count)
+    monkeypatch.setattr(dashboard, "_NAME", "not counted yet")
+    monkeypatch.setattr(live, "EVERY_S", 1000.0)  # what the other has been sent counts as new
+    page = visit("/", of=own_console)
+    services = own_console.server.config.app.state.services  # type: ignore[union-attr]
+    until(lambda: "dashboard" in services.live._channels and services.live._channels["dashboard"].version)
+    may_count.set()
+    assert is_counted.wait(60)
+    services.kept.wait_counted(60)
+    reader = visit("/", of=own_console, scripts=False)
+    due = ".tile:has-text('Sources due') .tile-value"
+    assert (reader.inner_text(due), page.inner_text(due)) == ("0", "–")
+
+
+def test_what_a_viewer_does_in_a_region_survives_its_updates(
+    visit: OpenPage, own_console: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No update is withheld from a viewer who has the focus or a selection in the region, and both stay."""
+    shown = {"text": '<p>steady <b>1</b></p><a href="#one">one</a><details><summary>more</summary>and</details>'}
+    monkeypatch.setitem(VIEWS, "dashboard", lambda *_: shown["text"])
+    monkeypatch.setattr(live, "EVERY_S", 0.05)
+    page = visit("/", of=own_console)
+    region = page.locator("[data-live=dashboard]")
+    expect(region.locator("b")).to_have_text("1")
+    region.locator("summary").click()
+    region.locator("a").focus()
+    page.evaluate(
+        "getSelection().setBaseAndExtent(document.querySelector('.live p').firstChild, 0, "
+        "document.querySelector('.live p').firstChild, 6)"
+    )
+    shown["text"] = shown["text"].replace("<b>1</b>", "<b>2</b>").replace(">one<", ">first<")
+    expect(region.locator("b")).to_have_text("2")
+    expect(region.locator("a")).to_have_text("first")
+    expect(region.locator("a")).to_be_focused()
+    assert page.evaluate("getSelection().toString()") == "steady"
+    assert region.locator("details").evaluate("each => each.open")
+    # A link that leads elsewhere is not the one that has the focus.
+    shown["text"] = shown["text"].replace("#one", "#two")
+    expect(region.locator("a")).to_have_attribute("href", "#two")
+    expect(region.locator("a")).not_to_be_focused()
+    shown["text"] = "<p>less</p>"
+    expect(region).to_have_text("less")
+    assert region.evaluate("each => each.innerHTML") == "<p>less</p>"
+
+
+def test_a_viewer_hears_when_figures_are_old(
+    visit: OpenPage, own_console: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = ["<p>well</p>"]
+    monkeypatch.setitem(VIEWS, "dashboard", lambda *_: shown[0])
+    monkeypatch.setattr(live, "EVERY_S", 0.05)
+    page = visit("/", of=own_console)
+    expect(page.locator("[data-live=dashboard]")).to_have_text("well")
+    expect(page.get_by_text("These figures are old")).not_to_be_visible()
+    shown.clear()
+    expect(page.get_by_text("These figures are old")).to_be_visible()
+    check_page(page)
+    shown.append("<p>well</p>")
+    expect(page.get_by_text("These figures are old")).not_to_be_visible()
 
 
 def test_the_keyboard_reaches_everything(visit: OpenPage) -> None:

@@ -149,6 +149,14 @@ def test_settings_can_be_searched(visit: OpenPage, own_console: Served) -> None:
     page.goto(f"{own_console.url}/admin/settings?changed=yes")
     expect(page.get_by_text("COMITY_DATABASE_URL")).to_be_visible()
     expect(page.get_by_text("COMITY_MARKDOWN")).to_have_count(0)
+    export = page.get_by_role("link", name="CSV").get_attribute("href")
+    assert export is not None
+    with own_console.client(headers={"Accept": "text/html"}) as client:
+        lines = client.get(export).text.splitlines()
+    variables = [line.partition(",")[0] for line in lines]
+    assert variables[0] == "variable"
+    assert "COMITY_DATABASE_URL" in variables
+    assert "COMITY_MARKDOWN" not in variables
 
 
 def test_an_empty_state_says_what_to_do(visit: OpenPage, own_console: Served) -> None:

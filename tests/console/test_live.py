@@ -13,7 +13,7 @@ import pytest
 
 from comity.doors.web.console import live
 from comity.doors.web.console.kept import Kept
-from comity.doors.web.console.live import VIEWS, LiveHub
+from comity.doors.web.console.live import VIEWS, LiveHub, Unfinished
 from comity.doors.web.services import WebServices
 
 SERVICES = cast(WebServices, SimpleNamespace(access=SimpleNamespace(settings=SimpleNamespace(prefix="/admin"))))
@@ -92,10 +92,23 @@ async def test_a_view_that_fails_leaves_what_is_shown(counter: Counter) -> None:
     stream = follow(hub, "counter")
     assert b"<b>1</b>" in await next_event(stream)
     counter.text = "fail"
+    assert await next_event(stream) == b"event: failed\ndata:\n\n"  # its viewers hear of it once
     before = counter.renders
     await until(lambda: counter.renders >= before + 3)
+    counter.text = "<b>1</b>"
+    assert b"<b>1</b>" in await next_event(stream)  # the same as before, which is no longer old
     counter.text = "well again"
     assert b"well again" in await next_event(stream)
+    hub.close()
+
+
+async def test_a_view_that_fails_from_the_start_is_said_to_fail(counter: Counter) -> None:
+    counter.text = "fail"
+    hub = LiveHub()
+    stream = follow(hub, "counter")
+    assert await next_event(stream) == b"event: failed\ndata:\n\n"
+    counter.text = "well"
+    assert b"well" in await next_event(stream)
     hub.close()
 
 
@@ -200,6 +213,60 @@ async def test_a_page_takes_only_what_was_rendered_a_moment_ago(
     assert hub.fresh("counter") == "<b>1</b> {}"
     hub._channels["counter"].rendered_at -= 2001
     assert hub.fresh("counter") is None
+    await stream.aclose()  # type: ignore[attr-defined]
+
+
+async def test_no_page_begins_with_what_is_old(counter: Counter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A browser without scripts is sent nothing later, so what lacks figures or a change is not given to it."""
+    monkeypatch.setattr(live, "EVERY_S", 1000.0)
+    monkeypatch.setattr(live, "MAX_REST_S", 1000.0)
+    monkeypatch.setitem(VIEWS, "unfinished", lambda _services, _parameters: Unfinished("counting"))
+    hub = LiveHub()
+    stream = follow(hub, "counter", "unfinished")
+    assert {await next_event(stream), await next_event(stream)} == {
+        b"event: 0\ndata: <b>1</b> {}\n\n",
+        b"event: 1\ndata: counting\n\n",
+    }
+    assert hub.fresh("counter") is not None
+    assert hub.fresh("unfinished") is None
+    hub.expire()
+    assert hub.fresh("counter") is None
+    await stream.aclose()  # type: ignore[attr-defined]
+
+
+async def test_a_change_while_a_view_is_rendered_may_not_be_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def slow(_services: WebServices, _parameters: Any) -> str:
+        begun.set()
+        assert may_end.wait(30)
+        return "before the change"
+
+    monkeypatch.setitem(VIEWS, "slow", slow)
+    hub = LiveHub()
+    stream = follow(hub, "slow")
+    await anext(stream)
+    await until(begun.is_set)
+    hub.expire()
+    may_end.set()
+    assert b"before the change" in await next_event(stream)
+    assert hub.fresh("slow") is None
+    await stream.aclose()  # type: ignore[attr-defined]
+
+
+async def test_a_view_that_lacks_figures_is_rendered_again_soon(
+    counter: Counter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "_SHARE", 1e9)  # a finished view would rest for half a minute
+    monkeypatch.setitem(
+        VIEWS, "counter", lambda *given: counter(*given) if counter.renders else Unfinished(counter(*given))
+    )
+    hub = LiveHub()
+    stream = follow(hub, "counter")
+    await next_event(stream)
+    counter.text = "counted"
+    assert b"counted" in await next_event(stream)
+    await until(lambda: hub.fresh("counter") == "counted {}")
     await stream.aclose()  # type: ignore[attr-defined]
 
 

@@ -19,6 +19,7 @@ from comity import __version__
 from comity.doors.web.access import BOT_KEY_HEADER, Access, AccessSettings
 from comity.doors.web.audiences import Audience, RouterRules, rules_of
 from comity.doors.web.console.errors import error_page
+from comity.doors.web.console.page import prepare
 from comity.doors.web.console.pages import PAGE_ROUTERS
 from comity.doors.web.console.pages.dashboard import count_ahead
 from comity.doors.web.errors import error_responses, register_error_handlers
@@ -89,7 +90,9 @@ def build_application(
             services.worker = services.crawls.worker = worker
             app.state.services = services
             count_ahead(services)
-            await asyncio.to_thread(services.kept.wait_counted, _COUNTED_WITHIN_S)
+            await asyncio.gather(
+                asyncio.to_thread(services.kept.wait_counted, _COUNTED_WITHIN_S), asyncio.to_thread(prepare)
+            )
             yield
 
     app = FastAPI(

@@ -4,12 +4,14 @@ A view is a named function of the services and its parameters to a fragment of H
 this process, however many browsers look at it, at most every two seconds, and sent only if it has changed. Views that
 cost much are rendered less often, down to every 30 seconds: all of them together are to take an eightieth of one
 processor, because a crawl in the same process needs the rest. Fragments are the same for every viewer, so they hold no
-actions.
+actions. A page begins with what was rendered a moment ago, unless that lacks figures (`Unfinished`) or something was
+changed since: a browser without scripts is sent nothing later.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -38,8 +40,17 @@ MAX_CHANNELS_OF_ONE: Final = 100
 _RENDERED_AT_ONCE: Final = 2
 _SHARE: Final = 10  # a view rests this many times as long as it took
 _SHARE_OF_PROCESSOR: Final = 80  # and, multiplied by the number of views, as the processor time that it took
+_FAILED: Final = b"event: failed\ndata:\n\n"
 
 View = Callable[["WebServices", Mapping[str, str]], str]
+
+
+class Unfinished(str):
+    """A fragment that lacks figures which are being counted: rendered again soon, and not given to other pages."""
+
+    __slots__ = ()
+
+
 VIEWS: Final[dict[str, View]] = {}
 
 
@@ -71,12 +82,30 @@ class _Channel:
 
     fragment: str | None = None
     data: bytes = b""
-    """The fragment as the lines of an event, made once for all viewers."""
+    """The fragment as the lines of an event, made once for all viewers; empty if the view failed."""
     version: int = 0
-    rendered_at: float = 0.0
+    begun_at: float = -math.inf
+    """When the rendering of the fragment began: what was changed later is not in it."""
+    rendered_at: float = -math.inf
     is_rendering: bool = False
     task: asyncio.Task[None] | None = None
     waiting: set[asyncio.Event] = field(default_factory=set)
+
+    def show(self, fragment: str) -> None:
+        """Send the fragment to all who wait, unless they have it."""
+        if fragment != self.fragment or not self.data:
+            self.fragment = fragment
+            self._send(_data(fragment))
+
+    def fail(self) -> None:
+        """Tell all who wait that what they have is old."""
+        if self.data or not self.version:
+            self._send(b"")
+
+    def _send(self, data: bytes) -> None:
+        self.data, self.version = data, self.version + 1
+        for each in self.waiting:
+            each.set()
 
 
 class LiveHub:
@@ -91,6 +120,7 @@ class LiveHub:
         self._streams_of: Counter[str] = Counter()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_closing = False
+        self._changed_at = -math.inf
 
     @property
     def streams(self) -> int:
@@ -111,8 +141,13 @@ class LiveHub:
     def fresh(self, key: str) -> str | None:
         """What a channel rendered a moment ago, if it did; saves each viewer's page from asking the database again."""
         channel = self._channels.get(key)
-        is_fresh = channel is not None and time.monotonic() - channel.rendered_at <= 2 * EVERY_S
-        return channel.fragment if channel is not None and is_fresh else None
+        if channel is None or isinstance(channel.fragment, Unfinished) or channel.begun_at <= self._changed_at:
+            return None
+        return channel.fragment if time.monotonic() - channel.rendered_at <= 2 * EVERY_S else None
+
+    def expire(self) -> None:
+        """Something was changed: what was rendered before is not fresh any more. May be called from any thread."""
+        self._changed_at = time.monotonic()
 
     def has_room(self, owner: str, keys: Sequence[str]) -> bool:
         """Whether another stream may be opened: there is room for it, and its owner has not too many."""
@@ -143,7 +178,7 @@ class LiveHub:
                 for number, channel in enumerate(channels):
                     if channel.version != sent[number]:
                         sent[number] = channel.version
-                        yield b"event: %d\n%b\n" % (number, channel.data)
+                        yield b"event: %d\n%b\n" % (number, channel.data) if channel.data else _FAILED
                 if loop.time() >= beat_at:
                     if not await is_admitted():
                         yield b"event: ended\ndata:\n\n"
@@ -198,29 +233,24 @@ class LiveHub:
             with viewing(Viewing(prefix=services.access.settings.prefix, services=services)):
                 return function(services, parameters), time.thread_time() - began
 
-        has_failed = False
         while channel.waiting and not self._is_closing:
-            began = loop.time()
-            fragment: str | None
+            began, processor_s = loop.time(), 0.0
             try:
                 async with self._turns:
-                    channel.is_rendering = True
+                    channel.is_rendering, begun_at = True, time.monotonic()
                     try:
                         fragment, processor_s = await anyio.to_thread.run_sync(act, limiter=self._threads)
                     finally:
                         channel.is_rendering = False
-                has_failed, channel.rendered_at = False, time.monotonic()
+                channel.begun_at, channel.rendered_at = begun_at, time.monotonic()
+                channel.show(fragment)
             except Exception as error:  # whatever a view raises, its viewers keep what they have
-                if not has_failed:
+                if channel.data or not channel.version:
                     LOG.warning("the live view %s failed: %s", name, type(error).__name__)
-                has_failed, fragment, processor_s = True, channel.fragment, 0.0
-            if fragment != channel.fragment:
-                channel.fragment, channel.version = fragment, channel.version + 1
-                channel.data = _data(fragment or "")
-                for each in channel.waiting:
-                    each.set()
+                channel.fail()
             if channel.waiting:
-                await asyncio.sleep(rest_s(loop.time() - began, processor_s, len(self._channels)))
+                rest = rest_s(loop.time() - began, processor_s, len(self._channels))
+                await asyncio.sleep(EVERY_S if isinstance(channel.fragment, Unfinished) else rest)
         if self._channels.get(key) is channel:
             del self._channels[key]
 

@@ -87,6 +87,7 @@ GROUPS: Final = (
         ),
     ),
 )
+_SHARED_TEMPLATES: Final = ("layout.html", "macros.html", "keys.html", "key_list.html")
 SECTIONS: Final = tuple(section for group in GROUPS for section in group.sections)
 
 
@@ -227,6 +228,12 @@ def templates() -> Environment:
     return environment
 
 
+def prepare() -> None:
+    """Compile the templates that every page needs, which takes ten times as long as to render one."""
+    for name in _SHARED_TEMPLATES:
+        templates().get_template(name)
+
+
 def render(
     request: Request,
     template: str,
@@ -279,7 +286,10 @@ def redirect(
 
     `offer` is a button beside the notice that takes back what was done.
     """
-    with viewing(viewing_of(request)):
+    view = viewing_of(request)
+    if view.services is not None:
+        view.services.live.expire()  # the page shows what the form did
+    with viewing(view):
         response = RedirectResponse(url(path), 303, PAGE_HEADERS)
     if notice:
         set_notice(request, response, notice, kind, offer)

@@ -225,6 +225,7 @@ def _framed(
         Markup('<path class="grid" d="M0 {}H{}"/>').format(y, WIDTH) for y in (0, HEIGHT / 2, HEIGHT)
     )
     is_empty = not any(value for each in series for value in each.values)
+    is_counted = all(isinstance(value, int) for each in series for value in each.values)  # there is no half of one
     said = Markup('<span class="plot-empty">{}</span>').format(empty) if is_empty else ""
     heads = ("Time (UTC)", *(f"{each.label}{f' ({unit})' if unit else ''}" for each in series))
     rows = (
@@ -240,8 +241,8 @@ def _framed(
     ).format(
         title,
         legend if len(series) > 1 else "",
-        f"{amount(top)}{_suffix(unit)}",
-        amount(top / 2),
+        "" if is_empty else f"{amount(top)}{_suffix(unit)}",
+        "" if is_empty or (is_counted and top % 2) else amount(top / 2),
         WIDTH,
         HEIGHT,
         f"{title}; the table below has the numbers",

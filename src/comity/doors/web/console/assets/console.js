@@ -57,8 +57,8 @@
 
   // --- Countdowns --------------------------------------------------------------------------------------------------
 
-  function countDown() {
-    for (const time of document.querySelectorAll("time[data-countdown]")) {
+  function countDown(within) {
+    for (const time of within.querySelectorAll("time[data-countdown]")) {
       const left = Math.ceil((new Date(time.dateTime) - Date.now()) / 1000);
       const text = left > 0 ? `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}` : "ran out";
       time.classList.toggle("is-over", left <= 0);
@@ -66,51 +66,95 @@
     }
   }
 
-  setInterval(countDown, 1000);
+  setInterval(() => countDown(document), 1000);
 
   // --- Live regions ------------------------------------------------------------------------------------------------
   // One stream for the whole page, and none while the page is hidden: a browser has few connections to one server.
 
   let stream = null;
+  let followed = "";
   let retry = 0;
+  let telling = 0;
+  const old = document.querySelector("[data-old]");
 
   function regions() {
     return [...document.querySelectorAll("[data-live]")];
   }
 
+  // Change a tree into another in place, so that what stays the same keeps its focus, its position and its selection.
+  // A link that leads elsewhere is another link: who is about to press Enter must not go there.
+  function isSame(shown, next) {
+    if (shown.nodeType !== next.nodeType || shown.nodeName !== next.nodeName) return false;
+    return shown.nodeType !== Node.ELEMENT_NODE || shown.getAttribute("href") === next.getAttribute("href");
+  }
+
+  function become(shown, next) {
+    if (shown.nodeType !== Node.ELEMENT_NODE) {
+      if (shown.data !== next.data) shown.data = next.data;
+      return;
+    }
+    const isOpened = shown.nodeName === "DETAILS";  // or closed, by the viewer
+    for (const { name } of [...shown.attributes]) {
+      if (!next.hasAttribute(name) && !(isOpened && name === "open")) shown.removeAttribute(name);
+    }
+    for (const { name, value } of next.attributes) {
+      if (shown.getAttribute(name) !== value && !(isOpened && name === "open")) shown.setAttribute(name, value);
+    }
+    becomeWithin(shown, next);
+  }
+
+  function becomeWithin(shown, next) {
+    const before = [...shown.childNodes];
+    const after = [...next.childNodes];
+    after.forEach((each, index) => {
+      const there = before[index];
+      if (!there) shown.append(each);
+      else if (isSame(there, each)) become(there, each);
+      else there.replaceWith(each);
+    });
+    for (const each of before.slice(after.length)) each.remove();
+  }
+
   function replace(region, html) {
-    // A table that scrolls may have the focus, because it was clicked: it keeps its focus and its position.
-    const boxes = [...region.querySelectorAll(".scroll")];
-    const focused = boxes.indexOf(document.activeElement);
-    if (focused < 0 && region.contains(document.activeElement) && document.activeElement !== region) return;
-    if (region.matches(":hover") && window.getSelection()?.toString()) return;
-    const open = [...region.querySelectorAll("details")].map((each) => each.open);
+    const next = document.createElement("template");
+    next.innerHTML = html;
     const before = region.querySelector("[data-phase]")?.dataset.phase;
-    const positions = boxes.map((each) => [each.scrollLeft, each.scrollTop]);
-    region.innerHTML = html;
+    settle(next.content);
+    becomeWithin(region, next.content);
     // What has ended has other buttons and figures beside this region. A text that is being typed is not lost to them.
     const now = region.querySelector("[data-phase]")?.dataset.phase;
     if (before && now && before !== now && !document.activeElement?.value) location.reload();
-    region.querySelectorAll("details").forEach((each, index) => { each.open = open[index] ?? each.open; });
-    region.querySelectorAll(".scroll").forEach((each, index) => {
-      [each.scrollLeft, each.scrollTop] = positions[index] ?? [0, 0];
-      if (index === focused) each.focus({ preventScroll: true });
-    });
-    settle(region);
+  }
+
+  // A server that starts again is back within seconds; a viewer hears of what takes longer.
+  function markOld(isOld) {
+    if (!isOld) {
+      clearTimeout(telling);
+      telling = 0;
+      old.hidden = true;
+    } else if (!telling) {
+      telling = setTimeout(() => { old.hidden = false; }, 8000);
+    }
   }
 
   function follow() {
     const names = [...new Set(regions().map((each) => each.dataset.live))];
-    if (stream || document.hidden || !names.length) return;
+    if (stream && followed === names.join()) return;
+    leave();
+    if (document.hidden || !names.length) return;
+    followed = names.join();
     const query = new URLSearchParams(names.map((name) => ["view", name]));
     stream = new EventSource(`${document.body.dataset.prefix}/live?${query}`);
     names.forEach((name, index) => stream.addEventListener(String(index), (event) => {
+      markOld(false);
       for (const region of regions()) if (region.dataset.live === name) replace(region, event.data);
     }));
     stream.addEventListener("open", () => { retry = 0; });
+    stream.addEventListener("failed", () => markOld(true));
     stream.addEventListener("ended", () => { leave(); location.reload(); });
     stream.addEventListener("error", () => {
-      if (stream.readyState !== EventSource.CLOSED) return;
+      markOld(true);
+      if (stream.readyState !== EventSource.CLOSED) return;  // the browser connects again by itself
       leave();
       retry = Math.min(retry + 1, 6);
       setTimeout(follow, retry * 10000);
@@ -288,6 +332,7 @@
 
   function settle(within) {
     showTimes(within);
+    countDown(within);
     within.querySelectorAll("form[data-bulk]").forEach(count);
   }
 

@@ -37,6 +37,10 @@ def _outcome(row: RecordedActivity) -> Markup:
     return badge(kind, words, title=f"{row.status} {phrase}".strip())
 
 
+def _action(row: RecordedActivity) -> Markup:
+    return Markup('<span class="figure">{}</span>').format(words(row.action))  # in one line
+
+
 def _subject(row: RecordedActivity) -> Markup:
     path = row.path.removeprefix(current_services().access.settings.prefix)
     return Markup('<span title="{}">{}</span>').format(f"{row.path} {row.subject}".strip(), row.subject[:90] or path)
@@ -48,7 +52,7 @@ TABLE: Final = Table(
         Column("at", "Time"),
         Column("user", "User", _user),
         Column("role", "Role", lambda row: row.role or NOTHING, is_minor=True),
-        Column("action", "Action", lambda row: words(row.action), lambda row: row.action),
+        Column("action", "Action", _action, lambda row: row.action),
         Column("subject", "Subject", _subject, is_wide=True),
         Column("status", "Outcome", _outcome),
         Column("address", "From", is_minor=True),

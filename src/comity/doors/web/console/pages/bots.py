@@ -49,14 +49,14 @@ def _failures(row: Bot) -> object:
 TABLE: Final = Table(
     "bots",
     [
-        Column("bot_id", "Bot", is_wide=True),
+        Column("bot_id", "Bot"),
         Column("status", "Status", lambda row: queue.bot_badge(row.status)),
         Column("jobs_in_hand", "In hand", is_number=True),
         Column("jobs_done", "Done", is_number=True),
         Column("jobs_failed", "Failed", _failures, csv=lambda row: row.jobs_failed, is_number=True, is_minor=True),
         Column("consecutive_failures", "In a row", is_number=True, is_minor=True),
         Column("last_seen_at", "Seen", _seen),
-        Column("note", "Note", lambda row: components.shortened(row.note, 50), is_minor=True),
+        Column("note", "Note", lambda row: components.shortened(row.note, 50), is_minor=True, is_wide=True),
         Column("jobs_pulled", "Pulled", in_page=False),
         Column("created_at", "Created", in_page=False),
     ],

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from comity.doors.web.console import components, plots
 from comity.doors.web.console.forms import Field, Form, FormInvalid, FormValues, PostedForm
-from comity.doors.web.console.page import FOR_OPERATORS, PageRouter, redirect, url
+from comity.doors.web.console.page import FOR_OPERATORS, PageRouter, current_services, redirect, url
 from comity.doors.web.console.pages import queue
 from comity.doors.web.console.tables import Bulk, Column, Table, TableQuery, choice, search
 from comity.doors.web.notices import Offer
@@ -47,6 +47,10 @@ def _state(row: CrawlPolicy) -> Markup:
     return components.badge("bad", "failing") if row.failure_count else components.badge("good", "enabled")
 
 
+def _last_success(row: CrawlPolicy) -> object:
+    return components.when(row.last_success_at, relative_to=current_services().state.clock.now())
+
+
 def _price(row: CrawlPolicy) -> object:
     return money(row.last_price, row.last_currency)
 
@@ -70,7 +74,7 @@ TABLE: Final = Table(
         Column("enabled", "State", _state),
         Column("next_run_at", "Next run", sorts=True),
         Column("failure_count", "Failures", is_number=True, is_minor=True),
-        Column("last_success_at", "Last success", is_minor=True),
+        Column("last_success_at", "Last success", _last_success, is_minor=True),
         Column("last_price", "Price", _price, csv=lambda row: row.last_price, is_number=True, is_minor=True),
         Column("id", "Id", in_page=False),
         Column("last_failed_at", "Last failure", in_page=False),

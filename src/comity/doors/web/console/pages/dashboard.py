@@ -12,7 +12,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from comity.doors.web.audiences import Audience
 from comity.doors.web.console import plots
-from comity.doors.web.console.live import view
+from comity.doors.web.console.live import Unfinished, view
 from comity.doors.web.console.page import PageRouter, fragment, redirect, render
 from comity.doors.web.console.pages.start import start_of
 from comity.doors.web.console.plots import Series
@@ -78,7 +78,7 @@ def dashboard_figures(services: WebServices, _parameters: Mapping[str, str]) -> 
     """The whole dashboard; before anything is counted, the same places with nothing in them."""
     found = _known(services)  # the page has waited, and a live region is rendered again
     if found is None:
-        return _counting(services)
+        return Unfinished(_counting(services))
     hours = found.hours
     times = [hour.start for hour in hours]
     outcomes = [

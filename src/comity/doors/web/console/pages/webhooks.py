@@ -55,8 +55,8 @@ TABLE: Final = Table(
     "webhooks",
     [
         Column("url", "URL", lambda row: components.shortened(row.url, 80), is_wide=True),
-        Column("events", "Events", lambda row: ", ".join(row.events), csv=lambda row: " ".join(row.events)),
         Column("enabled", "State", _state),
+        Column("events", "Events", lambda row: ", ".join(row.events), csv=lambda row: " ".join(row.events)),
         Column("consecutive_failures", "Failures in a row", is_number=True, is_minor=True),
         Column("note", "Note", lambda row: components.shortened(row.note, 50), is_minor=True),
         Column("created_at", "Created", is_minor=True),
