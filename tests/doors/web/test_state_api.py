@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -137,13 +138,14 @@ def test_takedowns_are_added_listed_and_removed(admin: httpx.Client, api_url: st
     assert answered(admin.delete("/admin/takedowns"), 422)
 
 
-def test_a_url_is_explained_with_its_evidence_and_its_robots_verdict(api_url: str, web: Web) -> None:
+def test_a_url_is_explained_with_its_evidence_and_its_robots_verdict(
+    api_url: str, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     site = web.site({"/": page("/private/x", "/open"), "/open": page()}, robots=ROBOTS)
-    os.environ["COMITY_ALLOW_NETWORKS"] = "127.0.0.0/8"
-    try:
+    monkeypatch.chdir(tmp_path)  # where a crawl keeps its pages
+    with monkeypatch.context() as allowed:
+        allowed.setenv("COMITY_ALLOW_NETWORKS", "127.0.0.0/8")
         by_command(api_url, "crawl", site.url(), "--delay", "0", "--max-pages", "2", "--no-sitemaps")
-    finally:
-        del os.environ["COMITY_ALLOW_NETWORKS"]
     refused = site.url("/private/x")
     with served(api_url, env="dev") as running, running.client() as local:
         told = answered(local.get("/admin/why", params={"url": refused}))
