@@ -88,6 +88,8 @@ ROOMY = (
 
 
 LANES = {"alone": ALONE, "roomy": ROOMY}
+SHARED_FORKS: list[ForkServer] = []
+"""The server that all processes of a run side by side use, if there is one: it imports everything once."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -142,8 +144,14 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     is_whole = option.processes == 1 or option.collectonly or option.usepdb or getattr(option, "numprocesses", None)
     if is_whole or session.testsfailed:
         return None
-    # Tests outside the crowd take seconds each: shared out one by one, the processes end at the same time.
-    forked.run(session, option.processes, forked.MOST_AT_ONCE if option.lane == "crowd" else 1)
+    if option.lane is not None:  # every lane has tests that need it; a few chosen tests may not
+        SHARED_FORKS.append(ForkServer())
+    try:
+        # Tests outside the crowd take seconds each: shared out one by one, the processes end at the same time.
+        forked.run(session, option.processes, forked.MOST_AT_ONCE if option.lane == "crowd" else 1)
+    finally:
+        for server in SHARED_FORKS:
+            server.close()
     return True
 
 
@@ -208,7 +216,10 @@ def valkey_server() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def fork_server() -> Iterator[ForkServer]:
-    """Processes that are `comity`; the server starts with the first of them."""
+    """Processes that are `comity`; the server starts with the first of them, or is shared by the processes of a run."""
+    if SHARED_FORKS:
+        yield SHARED_FORKS[0]
+        return
     server = ForkServer()
     yield server
     server.close()

@@ -134,7 +134,8 @@ def faults(page: Page) -> list[str]:
     # `evaluate` runs outside the page's own policy, which would refuse a script of ours.
     if not page.evaluate("'axe' in window"):
         page.evaluate(f"{_axe()}; 0")
-    options: dict[str, Any] = {"resultTypes": ["violations"]}
+    # `preload` reads stylesheets and media again, for rules that are off or not serious.
+    options: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
     if page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches && window.isCheckedInLight === true"):
         options["runOnly"] = {"type": "rule", "values": COLOUR_RULES}
     found = page.evaluate(

@@ -115,7 +115,7 @@ def requests_in(path: Path) -> int:
 
 def test_120_bots_share_the_jobs_of_many_hosts_while_some_are_killed(shared_database: Database, tmp_path: Path) -> None:
     """One of the four processes is killed with its 30 bots, and so are two bots of each of the others."""
-    jobs, hosts, within_s = sized((600, 60, 120.0), (50_000, 500, 3600.0))
+    jobs, hosts, within_s = sized((300, 60, 120.0), (50_000, 500, 3600.0))
     fill(shared_database, hosts, jobs)
     logs = [tmp_path / f"{number}.log" for number in range(4)]
     ends_at = time.time() + within_s

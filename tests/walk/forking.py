@@ -157,7 +157,10 @@ class Apart:
 
 
 class ForkServer:
-    """Starts commands; everything it started is gone when it is closed."""
+    """Starts commands; everything it started is gone when it is closed.
+
+    Processes that are forked after it was made may use it, too; only the one that made it closes it.
+    """
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="comity-forks-")
@@ -169,7 +172,7 @@ class ForkServer:
         launcher.chmod(0o755)
         command = [sys.executable, "-m", "tests.walk.forking", str(self.path)]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, cwd=REPOSITORY)
-        wait_until(lambda: self.path.exists() or self._process.poll() is not None, _STARTS_WITHIN_S, "the fork server")
+        self._owner = os.getpid()
 
     def start(
         self,
@@ -222,6 +225,7 @@ class ForkServer:
 
     def fork(self, asked: dict[str, Any], streams: list[int], pipes: Sequence[IO[Any] | None] = (None,) * 3) -> Forked:
         """Start a process with these three streams."""
+        self._wait_until_it_serves()
         connection = socket.socket(socket.AF_UNIX)
         connection.settimeout(_STARTS_WITHIN_S)
         connection.connect(str(self.path))
@@ -232,8 +236,16 @@ class ForkServer:
 
     def on_the_path(self, environment: dict[str, str]) -> dict[str, str]:
         """An environment in which `comity` is forked here."""
+        self._wait_until_it_serves()
         path = f"{self.programs}:{environment.get('PATH', os.defpath)}"
         return environment | {SOCKET_VARIABLE: str(self.path), "PATH": path}
+
+    def _wait_until_it_serves(self) -> None:
+        def has_ended() -> bool:
+            return os.getpid() == self._owner and self._process.poll() is not None  # no other process may ask that
+
+        if not self.path.exists():
+            wait_until(lambda: self.path.exists() or has_ended(), _STARTS_WITHIN_S, "the fork server")
 
     def close(self) -> None:
         assert self._process.stdin is not None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,10 +55,16 @@ class Served:
 
 @contextmanager
 def served(database_url: str, *, schedules: bool = False, host: str = "127.0.0.1", **settings: Any) -> Iterator[Served]:
-    """Serve a state until the end of the block."""
-    given = {"database_url": database_url, "source_delay_s": 0.0, "allow_networks": (LOOPBACK,)}
-    opened = open_state(read_settings(**(given | settings)), connections=DATABASE_CONNECTIONS)
-    with opened as state, listen("127.0.0.1", 0) as socket:
+    """Serve a state until the end of the block; pages and audits have folders of their own, too.
+
+    In a folder that exists a server starts a process that reads pages, which most tests do not need.
+    """
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="comity-served-", ignore_cleanup_errors=True))
+        given = {"database_url": database_url, "source_delay_s": 0.0, "allow_networks": (LOOPBACK,)}
+        given |= {"pages": f"{folder}/pages", "audits": f"{folder}/audits"}
+        state = stack.enter_context(open_state(read_settings(**(given | settings)), connections=DATABASE_CONNECTIONS))
+        socket = stack.enter_context(listen("127.0.0.1", 0))
         server = build_server(state, host, schedules=schedules)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[socket])))
         thread.start()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -32,6 +34,15 @@ def one(sqlite_url: str) -> Iterator[Queue]:
     """On one database, where what is tested does not reach it."""
     settings: dict[str, Any] = {"env": "prod", "admin_token_hash": (TOKEN_HASH,), "max_raw_html_bytes": 20_000}
     with served(sqlite_url, **settings) as running, queue_on(running) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def refusing(migrated_sqlite_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queue]:
+    """The same for many requests that are refused before anything is read."""
+    path = tmp_path_factory.mktemp("refusing") / "comity.sqlite"
+    shutil.copy(migrated_sqlite_file, path)
+    with served(f"sqlite:///{path}", env="prod", admin_token_hash=(TOKEN_HASH,)) as running, queue_on(running) as made:
         yield made
 
 
@@ -255,8 +266,8 @@ def test_what_is_not_valid_is_refused_with_the_field(one: Queue) -> None:
         ("release", {"job_ids": "x"}, "job_ids: must be a list"),
     ],
 )
-def test_a_refusal_says_what_a_field_must_be(one: Queue, name: str, body: dict[str, Any], message: str) -> None:
-    answer = one.bot.post(f"/api/crawl/{name}/", json={"bot_id": "shop-1", **body})
+def test_a_refusal_says_what_a_field_must_be(refusing: Queue, name: str, body: dict[str, Any], message: str) -> None:
+    answer = refusing.bot.post(f"/api/crawl/{name}/", json={"bot_id": "shop-1", **body})
     assert answer.json()["message"] == message
     field, _, problem = message.partition(": ")
     assert answer.json()["details"][field] == problem

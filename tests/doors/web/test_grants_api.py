@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -26,6 +28,15 @@ ROBOTS = "User-agent: *\nDisallow: /private\n\nUser-agent: acmebot\nDisallow: /o
 def granting(api_url: str) -> Iterator[Served]:
     with served(api_url, env="dev", queue_delay_s=0.2) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def refusing(migrated_sqlite_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """One server for requests that reach no database."""
+    path = tmp_path_factory.mktemp("refusing") / "comity.sqlite"
+    shutil.copy(migrated_sqlite_file, path)
+    with served(f"sqlite:///{path}", env="dev") as running, running.client() as client:
+        yield client
 
 
 @pytest.fixture
@@ -107,10 +118,9 @@ def test_grants_that_are_released_are_free_again(client: httpx.Client, web: Web)
     ],
 )
 def test_a_body_that_is_wrong_is_refused_with_the_field(
-    granting: Served, path: str, body: dict[str, Any], field: str
+    refusing: httpx.Client, path: str, body: dict[str, Any], field: str
 ) -> None:
-    with granting.client() as client:
-        answer = client.post(f"/api/politeness/{path}/", json=body)
+    answer = refusing.post(f"/api/politeness/{path}/", json=body)
     assert answer.status_code == 400
     assert answer.json()["success"] is False
     assert answer.json()["error"] == "validation_error"

@@ -330,6 +330,6 @@ def test_a_list_is_imported_over_http(admin: httpx.Client) -> None:
         (b"x" * 8_000_001, "text/csv", 413),
     ],
 )
-def test_a_body_that_is_no_list_is_refused(admin: httpx.Client, content: bytes, kind: str, status: int) -> None:
-    answer = admin.post("/admin/sources/import", content=content, headers={"Content-Type": kind})
+def test_a_body_that_is_no_list_is_refused(shared_api: httpx.Client, content: bytes, kind: str, status: int) -> None:
+    answer = shared_api.post("/admin/sources/import", content=content, headers={"Content-Type": kind})
     assert answer.status_code == status

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -67,9 +68,10 @@ def test_seeds_become_hosts_and_hosts_are_listed_filtered_and_paged(admin: httpx
 @pytest.mark.parametrize(
     "seeds", [[], ["ftp://host.example/"], ["good.example", "bad host"], ["a\nb.example"], [1], ["x"] * 1001]
 )
-def test_invalid_seeds_add_nothing(admin: httpx.Client, seeds: list[Any]) -> None:
-    assert answered(admin.post("/admin/seeds", json={"seeds": seeds}), 422)["error"] in ("bad_input", "bad_address")
-    assert answered(admin.get("/admin/hosts"))["hosts"] == []
+def test_invalid_seeds_add_nothing(shared_api: httpx.Client, seeds: list[Any]) -> None:
+    refused = answered(shared_api.post("/admin/seeds", json={"seeds": seeds}), 422)
+    assert refused["error"] in ("bad_input", "bad_address")
+    assert answered(shared_api.get("/admin/hosts"))["hosts"] == []
 
 
 def test_host_details_are_the_same_as_on_the_command_line(admin: httpx.Client, api: Served, api_url: str) -> None:
@@ -137,13 +139,14 @@ def test_takedowns_are_added_listed_and_removed(admin: httpx.Client, api_url: st
     assert answered(admin.delete("/admin/takedowns"), 422)
 
 
-def test_a_url_is_explained_with_its_evidence_and_its_robots_verdict(api_url: str, web: Web) -> None:
+def test_a_url_is_explained_with_its_evidence_and_its_robots_verdict(
+    api_url: str, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     site = web.site({"/": page("/private/x", "/open"), "/open": page()}, robots=ROBOTS)
-    os.environ["COMITY_ALLOW_NETWORKS"] = "127.0.0.0/8"
-    try:
+    monkeypatch.chdir(tmp_path)  # where a crawl keeps its pages
+    with monkeypatch.context() as allowed:
+        allowed.setenv("COMITY_ALLOW_NETWORKS", "127.0.0.0/8")
         by_command(api_url, "crawl", site.url(), "--delay", "0", "--max-pages", "2", "--no-sitemaps")
-    finally:
-        del os.environ["COMITY_ALLOW_NETWORKS"]
     refused = site.url("/private/x")
     with served(api_url, env="dev") as running, running.client() as local:
         told = answered(local.get("/admin/why", params={"url": refused}))
