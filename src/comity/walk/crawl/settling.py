@@ -1,8 +1,8 @@
-"""Collects outcomes and settles them in batches beside the event loop: at 400, at 12 MB of bodies, or in time.
+"""Collects outcomes and settles them in batches beside the event loop: at 200, at 12 MB of bodies, or in time.
 
-A batch waits for 50 ms. While outcomes of several hosts keep coming, batches begin 0.2 s apart: what a batch costs
+A batch waits for 50 ms. While outcomes of several hosts keep coming, batches begin 0.1 s apart: what a batch costs
 beyond its outcomes (the commit, and some rows for each host) is paid less often, and pages of one host are stored
-together. Where batches take long, because the disk is slow or other processes write, they begin up to a second apart,
+together. Where batches take long, because the disk is slow or other processes write, they begin up to half a second apart,
 so that the processes of a state leave each other room. After a `kill -9` each host is then still asked again for a few
 pages only; a crawl of few hosts, which would repeat more of each, does not wait.
 
@@ -26,11 +26,11 @@ from comity.walk.session.database_thread import DatabaseThread
 from comity.walk.session.leased_host import LeasedHost, Unsettled
 from comity.walk.settle.settler import HostBatch, Settler
 
-BATCH: Final = 400
+BATCH: Final = 200  # what is not settled is fetched again after a `kill -9`
 _WAIT_S: Final = 0.05
 _FEW_HOSTS: Final = 4
-_BETWEEN_BATCHES_S: Final = 0.2
-_MOST_BETWEEN_BATCHES_S: Final = 1.0
+_BETWEEN_BATCHES_S: Final = 0.1
+_MOST_BETWEEN_BATCHES_S: Final = 0.5
 _TIMES_THE_LAST: Final = 5.0  # as long as the last batch took, from its start to the start of the next
 _MOST_WAITING: Final = 1000
 # Of bodies: a batch is in memory until its pages are written. Visits stop only at the second limit: if they stopped
