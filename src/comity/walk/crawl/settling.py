@@ -2,9 +2,9 @@
 
 A batch waits for 50 ms. While outcomes of several hosts keep coming, batches begin 0.1 s apart: what a batch costs
 beyond its outcomes (the commit, and some rows for each host) is paid less often, and pages of one host are stored
-together. Where batches take long, because the disk is slow or other processes write, they begin up to half a second apart,
-so that the processes of a state leave each other room. After a `kill -9` each host is then still asked again for a few
-pages only; a crawl of few hosts, which would repeat more of each, does not wait.
+together. Where batches take long, because the disk is slow or other processes write, they begin up to half a second
+apart, so that the processes of a state leave each other room. After a `kill -9` each host is then still asked again for
+a few pages only; a crawl of few hosts, which would repeat more of each, does not wait.
 
 A call to a frontier that does not answer is made again (`RetryingThread`).
 """
