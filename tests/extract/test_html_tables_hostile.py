@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from comity.extract.html_functions import page_info, value_at
+from comity.extract.html_functions import linked, page_info, value_at
 from comity.extract.html_tables import MOST_COLUMNS, read_table
 
 
@@ -25,3 +25,9 @@ def test_half_of_a_surrogate_pair_is_replaced() -> None:
     html = '<script type="application/ld+json">{"@type":"Product","name":"\\ud800x"}</script>'
     assert value_at(html, "script@text.name") == '"?x"'
     assert page_info(html, "https://example.org/")
+
+
+def test_a_link_that_is_no_address_is_left_out() -> None:
+    assert linked("<a href='http://['>x</a><a href=/a#b>y</a>", "a", "https://example.org/") == [
+        "https://example.org/a"
+    ]

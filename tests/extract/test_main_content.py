@@ -252,7 +252,8 @@ def test_a_table_of_spans_does_not_grow_without_limit() -> None:
 
 
 @pytest.mark.parametrize(
-    "href", ["javascript:alert(1)", " JavaScript:alert(1)", "data:text/html,x", "vbscript:x", "#top"]
+    "href",
+    ["javascript:alert(1)", " JavaScript:alert(1)", "data:text/html,x", "vbscript:x", "#top", "http://[", "//[x"],
 )
 def test_a_link_that_leads_nowhere_is_only_its_text(href: str) -> None:
     _, markdown = content(f'<main>{BODY}<p>See <a href="{href}">this</a>.</p></main>', base_url="https://example.com/")

@@ -546,6 +546,11 @@ def test_a_session_in_place_of_a_host_makes_no_address(href: str) -> None:
     assert resolve_link(href, BASE, tracking=DEFAULT_TRACKING) is None
 
 
+def test_an_address_that_escapes_make_too_long_is_refused() -> None:
+    with pytest.raises(BadAddress, match=f"longer than {LONGEST_URL}"):
+        web_address("https://example.com/" + "é" * (LONGEST_URL // 2))
+
+
 @settings(deadline=None)  # the first call reads the list of public suffixes
 @given(st.text(), st.text())
 def test_a_base_that_is_no_url_gives_no_link(href: str, base: str) -> None:

@@ -106,6 +106,11 @@ def test_a_fragment_stays_where_it_is() -> None:
     assert clean_query("/a?#part", DEFAULT_TRACKING) == "/a#part"
 
 
+@pytest.mark.parametrize("path", ["/.;sid=3", "/a/..;sid=3/b", "/%2E.;jsessionid=1/b?c;sid=3"])
+def test_no_dot_segment_is_left_of_a_session(path: str) -> None:
+    assert clean_query(path, DEFAULT_TRACKING) == path
+
+
 @pytest.mark.parametrize("name", [*TRACKING_PARAMETERS, *SESSION_PARAMETERS])
 def test_every_name_of_the_lists_falls_away(name: str) -> None:
     written = name.replace("*", "anything")

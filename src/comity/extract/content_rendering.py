@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final
+from urllib.parse import urljoin
 
 from turbohtml import Element, Markdown, PlainText, Text
 
@@ -45,8 +46,11 @@ def render_markdown(root: Element, tables: list[Element], base_url: str | None) 
         href = (link.attr("href") or "").strip(_BLANKS_AND_CONTROLS)
         if href.startswith("#") or (_HAS_SCHEME.match(href) and not href.lower().startswith(_SAFE_SCHEMES)):
             del link.attrs["href"]
-    if base_url is not None:
-        root.resolve_links(base_url)
+        elif href and base_url is not None:
+            try:
+                link.attrs["href"] = urljoin(base_url, href)
+            except ValueError:  # no address, such as `http://[`
+                del link.attrs["href"]
     rendered = root.to_markdown(_AS_MARKDOWN)
     if tables and "<table" in rendered:
         added: list[Element] = []

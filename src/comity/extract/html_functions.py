@@ -92,7 +92,16 @@ def linked(html: str, css: str, url: str) -> list[str]:
     page = _page(html, url)
     elements = (element if element.tag == "a" else element.select_one("a[href]") for element in page.select(css))
     found = (element.attr("href") for element in elements if element is not None)
-    return [urljoin(url, href).partition("#")[0] for href in found if href][:MOST_ELEMENTS]
+    absolute = (_joined(url, href) for href in found if href)
+    return [address for address in absolute if address is not None][:MOST_ELEMENTS]
+
+
+def _joined(url: str, href: str) -> str | None:
+    """Where a link leads, without its fragment; None if it is no address, such as `http://[`."""
+    try:
+        return urljoin(url, href).partition("#")[0]
+    except ValueError:
+        return None
 
 
 def variable_table(html: str, name: str) -> HtmlTable | None:

@@ -123,7 +123,10 @@ def web_address(text: str, *, collapse: bool = False) -> WebAddress:
     shown = _without_password(text)
     parsed = _parse(shown, text.strip())
     host = _canonical_authority(shown, parsed.hostname, parsed.port, collapse).authority
-    return _address(parsed, host)
+    address = _address(parsed, host)
+    if len(address.url) > LONGEST_URL:  # escapes made it longer
+        raise BadAddress(shown, f"longer than {LONGEST_URL} characters")
+    return address
 
 
 def resolve_link(

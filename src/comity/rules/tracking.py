@@ -47,6 +47,7 @@ _PATH_SESSION: Final = re.compile(
     r"|/\([0-9a-z]{24}\)(?=/)",
     re.IGNORECASE,
 )
+_DOT_SEGMENT: Final = re.compile(r"/(?:\.|%2e){1,2}(?=/|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,8 @@ def clean_query(url: str, rules: TrackingRules) -> str:
         path_at = url.find("/", 8) % (len(url) + 1) if url.startswith(("http://", "https://")) else 0
         path, mark, query = url[path_at:].partition("?")
         stripped = _PATH_SESSION.sub("", path)
-        if stripped != path:
+        # `/..;sid=1/a` names no parent folder, as `/../a` does: it stays.
+        if stripped != path and _DOT_SEGMENT.search(stripped) is None:
             url = url[:path_at] + stripped + mark + query
     mark_at = url.find("?")
     if mark_at < 0:

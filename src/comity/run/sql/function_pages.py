@@ -140,8 +140,23 @@ def listed_urls(files: SitemapFiles) -> Iterator[tuple[Any, ...]]:
                 if len(found) >= MOST_LISTED:
                     return
                 found.add(loc)
-                host = urlsplit(loc).hostname or ""
-                yield host, surt_key(loc), loc, lastmod, str(changefreq) if changefreq else None, priority, asked_at
+                yield (
+                    _hostname(loc),
+                    surt_key(loc),
+                    loc,
+                    lastmod,
+                    str(changefreq) if changefreq else None,
+                    priority,
+                    asked_at,
+                )
+
+
+def _hostname(loc: str) -> str:
+    """The host that an entry of a sitemap names; empty if it names none that can be read."""
+    try:
+        return urlsplit(loc).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _variable_of(css: str) -> str | None:
