@@ -36,7 +36,7 @@ _MOST_WAITING: Final = 1000
 # Of bodies: a batch is in memory until its pages are written. Visits stop only at the second limit: if they stopped
 # near the first, the answers that then arrive at once would need more memory than a longer queue does.
 _BATCH_BYTES: Final = 12 << 20
-_MOST_BYTES: Final = 32 << 20
+_MOST_BYTES: Final = 24 << 20
 _SILENCE_S: Final = 2.0
 _WITH_BODY: Final = (Fetched, ImageFetched)
 _LEAST_PAUSE_S: Final = 0.1
