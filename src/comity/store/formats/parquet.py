@@ -125,8 +125,8 @@ ROWS_PER_GROUP: Final = 2000
 BYTES_PER_PAGE: Final = 4 * 1024 * 1024
 WAITING_BYTES: Final = 4 * 1024 * 1024  # compressed pages of other large columns that wait for `body` to end
 # Level 1 with a window and a hash table that reach back over a whole data page: pages of a site share much of their
-# markup. Beside data pages of 1 MB, two documentation sites became 5 and 19 % smaller in 8 % more and 11 % less time, and
-# pages that share sentences took half the room and two thirds of the time.
+# markup. Beside data pages of 1 MB, two documentation sites became 5 and 19 % smaller in 8 % more and 11 % less time,
+# and pages that share sentences took half the room and two thirds of the time.
 _COMPRESSION: Final = {"hash_log": 17, "window_log": 22}
 MAGIC: Final = b"PAR1"
 _BODY: Final = NAMES.index("body")
