@@ -28,7 +28,7 @@ def listed(queue: Queue, noun: str = "policies", **query: Any) -> list[dict[str,
 
 
 def counted(queue: Queue, path: str, **jobs: int) -> dict[str, Any]:
-    """Figures with these numbers of jobs; on a busy machine, where a count takes long, they may be older ones at first."""
+    """Figures with these numbers of jobs; a machine on which a count takes long may give older ones at first."""
 
     def are_new() -> dict[str, Any] | None:
         found: dict[str, Any] = queue.admin.get(path).json()
