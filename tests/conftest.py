@@ -172,8 +172,12 @@ def _note_failure(report: pytest.TestReport | pytest.CollectReport) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Let the collector of garbage pass by thousands of tests and modules, each time that it looks for some."""
+    """Let the collector of garbage pass by thousands of tests and modules, each time that it looks for some.
+
+    It looks as rarely as in a command of the product, which sets this for the whole process.
+    """
     gc.freeze()
+    gc.set_threshold(50_000, 10, 10)
     gc.enable()
     atexit.register(gc.unfreeze)
 

@@ -7,6 +7,7 @@ counts and prints them. `pytest-xdist` (`-n`) still works for a few tests; it im
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import selectors
@@ -126,6 +127,9 @@ class _Queue:
 
     def items(self) -> Iterator[pytest.Item]:
         while (unit := self.take()) is not None:
+            # What earlier files left in caches is passed by from now on: without that, a collection takes ever longer.
+            gc.collect()
+            gc.freeze()
             yield from unit.items
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from turbohtml import parse
 
 from comity.extract.expressions import columns_of, evaluate, extract_columns, is_unbounded
-from comity.extract.page_data import Budget, OverBudget, assigned_values
+from comity.extract.fetched_page import FetchedPage
+from comity.extract.page_data import STEPS_ON_THE_LOOP, Budget, OverBudget, PageData, assigned_values
 from tests.servers.waiting import least_of, processor_s
 from tests.sizes import sized
 
@@ -208,3 +209,18 @@ def test_many_references_cost_no_more_than_the_budget() -> None:
     document = parse(f"<div itemscope itemtype=P itemref=i0>{inner}")
     with pytest.raises(OverBudget):
         evaluate(document, columns_of("microdata.P.a.a"))
+
+
+def test_items_that_refer_to_each_other_do_not_keep_the_code_of_users_waiting() -> None:
+    body = b"<div itemscope itemtype=P><b itemprop=a>1</b></div><div itemscope itemtype=Q itemref=x>"
+    body += b"<div itemscope itemprop=a itemref='x y' id=x><u id=y>" * 2_000
+    page = FetchedPage("https://example.com/", "https://example.com/", 200, "text/html", body, "UTF-8", None)
+    assert page.microdata == [{"@type": ["P"], "a": "1"}]
+    assert page.meta == {}
+
+
+def test_items_within_items_are_read_once() -> None:
+    document = parse("<div itemscope itemtype=P><b itemprop=a>1</b>" * 4_000)
+    budget = Budget(STEPS_ON_THE_LOOP)
+    assert len(PageData(document, budget).microdata) == 4_000
+    assert budget.left > 0

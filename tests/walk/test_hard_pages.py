@@ -106,3 +106,12 @@ def test_a_page_is_hard_by_the_work_it_makes_and_not_by_the_time_it_waits_for_th
     site = web.site({"/": page("/a"), "/a": page("/b"), "/b": page()})
     assert place.crawl(site.url()).pages == 3
     assert len(bodies) == apart
+
+
+def test_a_page_whose_reading_fails_ends_no_crawl(web: Web, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_body: bytes, **_more: Any) -> HtmlPage:
+        raise ValueError("a fault of ours")
+
+    monkeypatch.setattr("comity.walk.visit.page.read_html", fail)
+    site = web.site({"/": page("/a"), "/a": page()})
+    assert place.crawl(site.url(), markdown=True).pages == 2

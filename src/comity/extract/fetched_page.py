@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Final, TypeVar
@@ -13,12 +14,13 @@ from comity.extract.content_rendering import MAX_CHARACTERS
 from comity.extract.decode import MAX_BODY_BYTES, codec_of, decode, decode_body, parse_html
 from comity.extract.html import read_html
 from comity.extract.main_content import MainContent, is_html_type, page_base, read_main_content
-from comity.extract.page_data import Budget, PageData
+from comity.extract.page_data import Budget, OverBudget, PageData
 from comity.model.page import Extraction
 from comity.rules.canonical import resolve_link
 from comity.rules.content_type import media_type
 
 _ANY_STEPS: Final = 1 << 40  # users' code has no event loop to hold up; the size of the body is bound enough
+_ITEM_STEPS: Final = 500_000  # items can refer to each other: for them it is not
 
 
 class PageContent:
@@ -123,10 +125,13 @@ class ParsedPage:
         """The objects of the page's JSON-LD; a `@graph` is split into its members."""
         return self._data.jsonld
 
-    @property
+    @cached_property
     def microdata(self) -> list[Any]:
-        """The page's microdata items, in the shape of JSON-LD."""
-        return self._data.microdata
+        """The page's microdata items, in the shape of JSON-LD; of a page that takes too long, the first of them."""
+        found: list[Any] = []
+        with suppress(OverBudget):
+            found.extend(PageData(self._document, Budget(_ITEM_STEPS)).read_microdata())
+        return found
 
     @property
     def meta(self) -> dict[str, str]:

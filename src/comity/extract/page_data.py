@@ -85,13 +85,16 @@ class PageData:
     @cached_property
     def microdata(self) -> list[object]:
         """The outermost items of the page's microdata, in the shape of JSON-LD."""
-        found: list[object] = []
+        return list(self.read_microdata())
+
+    def read_microdata(self) -> Iterator[object]:
+        """The same, item by item, as far as the budget goes."""
         for element in self._document.select("[itemscope]:not([itemprop])")[:MOST_ITEMS]:
             room = [self._budget.left]
             before = room[0]
-            found.append(read_item(element, _ITEM, room, self._by_id))
+            item = read_item(element, _ITEM, room, self._by_id)
             self._budget.spend(1 + before - room[0])
-        return found
+            yield item
 
     def _by_id(self, name: str) -> Element | None:
         return self._ids.get(name)

@@ -52,6 +52,8 @@ def read_item(
         inner = owner
         said = element.attr(name_of)
         is_scope = element.attr(scope) is not None
+        if is_scope and not said:
+            continue  # an item of its own
         if is_scope and depth < _MOST_DEPTH:
             inner = {"@type": (element.attr(kind) or "").split()}
         if said:

@@ -146,26 +146,8 @@ async def _read(
     only_links = only_text and not context.reads_content
     is_here = host.hard_pages == 0 and not context.reads_apart
     if is_here and is_light(body, only_links=only_links, only_text=only_text):
-        began_s = thread_time()
-        page = read_html(
-            body,
-            content_type=answer.content_type,
-            agent_token=context.agent,
-            with_images=context.finds_images,
-            with_text=context.reads_text,
-            with_markdown=context.reads_markdown,
-            url=response.url,
-            columns=context.columns,
-            with_links=context.details.links,
-            with_facts=context.details.facts,
-            said=_said(response) if context.details.facts else _UNSAID,
-            scanned=scanned,
-        )
-        if thread_time() - began_s > _HELD_UP_S:
-            host.hard_pages = 1  # from now on its pages are read in the child process, where they hold up no other host
-        has_columns = page.extracted is not None or not context.columns
-        has_content = page.text is not None or page.markdown is not None or not context.reads_content
-        if has_columns and has_content:
+        page = _read_here(host, response, answer, scanned, context)
+        if page is not None:
             return page
     if host.hard_pages > _HARD_PAGES_MOST:
         found: HtmlPage | TooHard = TooHard(Hardship.TOO_SLOW, "earlier pages of this host were too hard to read")
@@ -198,6 +180,35 @@ async def _read(
         )
     )
     return None
+
+
+def _read_here(
+    host: LeasedHost, response: Response, answer: Answered, scanned: HtmlPage | None, context: VisitContext
+) -> HtmlPage | None:
+    """Read a page on the event loop; None if it takes a child process."""
+    began_s = thread_time()
+    try:
+        page = read_html(
+            response.body,
+            content_type=answer.content_type,
+            agent_token=context.agent,
+            with_images=context.finds_images,
+            with_text=context.reads_text,
+            with_markdown=context.reads_markdown,
+            url=response.url,
+            columns=context.columns,
+            with_links=context.details.links,
+            with_facts=context.details.facts,
+            said=_said(response) if context.details.facts else _UNSAID,
+            scanned=scanned,
+        )
+    except Exception:  # no page may end the crawl: the child process reads it, or fails and the page is given up
+        return None
+    if thread_time() - began_s > _HELD_UP_S:
+        host.hard_pages = 1  # from now on its pages are read in the child process, where they hold up no other host
+    has_columns = page.extracted is not None or not context.columns
+    has_content = page.text is not None or page.markdown is not None or not context.reads_content
+    return page if has_columns and has_content else None
 
 
 def _scan(body: bytes, answer: Answered, context: VisitContext, wants_text: bool) -> HtmlPage | None:
