@@ -142,7 +142,7 @@ define functions
 		fail 'no Python 3.11 or newer with venv was found; install one (Debian, Ubuntu: apt install python3 python3-venv) or name it: make PYTHON=/path/to/python3'
 	}
 	lock_of() { if [ "$$1" = dev ]; then echo requirements-dev.lock; else echo requirements.lock; fi; }
-	describe() { echo "$$1 in $$(pwd -P)"; cksum "$$(lock_of "$$1")" pyproject.toml hatch_build.py src/comity/*/_*.[ch] src/comity/*/*/_*.[ch]; }
+	describe() { echo "$$1 in $$(pwd -P)"; cksum "$$(lock_of "$$1")" pyproject.toml hatch_build.py $$(find src/comity -name '_*.[ch]' | LC_ALL=C sort); }
 	which_python() { "$$1" -I -c 'import sys; print(*sys.version_info[:3], sys.base_prefix)'; }
 	# Whole: finished once, in this very folder, and its interpreter still finds its packages.
 	whole() {
