@@ -31,7 +31,7 @@ from tests.servers.waiting import wait_until
 
 _VIEWS = ("dashboard", "dashboard", "crawl", "crawl", f"host?host={long_queue.HOST}")
 _SETTLING_S = 1.0  # between turns: streams open, or the last renders end
-_QUEUED = 300_000
+_MOST_PAGES_A_SECOND = 6_000  # of which there are enough for all turns
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -75,10 +75,10 @@ class Viewers:
 
 
 @contextmanager
-def crawling(folder: Path, *, apart: bool) -> Iterator[tuple[int, list[int]]]:
-    """A crawl with a console; gives the port and the ids of the processes."""
+def crawling(folder: Path, queued: int, *, apart: bool) -> Iterator[tuple[int, list[int]]]:
+    """A crawl of so many pages with a console; gives the port and the ids of the processes."""
     state = folder / "state.db"
-    long_queue.fill(state, _QUEUED)
+    long_queue.fill(state, queued)
     comity = str(Path(sys.executable).parent / "comity")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COMITY_")}
     environment |= {"COMITY_DELAY": "0", "COMITY_PER_HOST": "16", "ENABLE_PER_DOMAIN_BUDGET": "false"}
@@ -140,7 +140,7 @@ def turn(port: int, processes: list[int], viewers: int, seconds: float) -> Turn:
 
 def compare(count: int, rounds: int, seconds: float, *, apart: bool) -> float:
     """Take turns without and with viewers, and print them; gives the ratio of the median speeds."""
-    serving = [sys.executable, str(Path(long_queue.__file__)), "--serve", "1000000", "near"]
+    serving = [sys.executable, str(Path(long_queue.__file__)), "--serve", "2000000", "near"]
     turns: dict[int, list[Turn]] = {0: [], count: []}
     with ExitStack() as stack:
         origin = subprocess.Popen(serving, stdout=subprocess.PIPE, preexec_fn=long_queue.pinned(0))
@@ -149,7 +149,8 @@ def compare(count: int, rounds: int, seconds: float, *, apart: bool) -> float:
         assert origin.stdout is not None
         origin.stdout.readline()
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="comity-bench-")))
-        port, processes = stack.enter_context(crawling(folder, apart=apart))
+        queued = int((2 * rounds * (seconds + _SETTLING_S) + 10) * _MOST_PAGES_A_SECOND)
+        port, processes = stack.enter_context(crawling(folder, queued, apart=apart))
         wait_until(lambda: served() > 500, 120, "the crawl begins")
         for number in range(rounds):
             for viewers in (0, count) if number % 2 == 0 else (count, 0):

@@ -49,7 +49,7 @@ def _failures(row: Bot) -> object:
 TABLE: Final = Table(
     "bots",
     [
-        Column("bot_id", "Bot"),
+        Column("bot_id", "Bot", is_wide=True),
         Column("status", "Status", lambda row: queue.bot_badge(row.status)),
         Column("jobs_in_hand", "In hand", is_number=True),
         Column("jobs_done", "Done", is_number=True),
