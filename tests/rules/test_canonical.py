@@ -546,6 +546,13 @@ def test_a_session_in_place_of_a_host_makes_no_address(href: str) -> None:
     assert resolve_link(href, BASE, tracking=DEFAULT_TRACKING) is None
 
 
+@pytest.mark.parametrize("href", ["/%7ea;sid=%zz", "/a?b=%7e&utm_source=5%", "/a;%73id=1;sid=%"])
+def test_a_link_without_its_tracking_is_its_own_canonical_form(href: str) -> None:
+    found = resolve_link(href, BASE, tracking=DEFAULT_TRACKING)
+    assert found is not None
+    assert found == resolve_link(found.url, BASE) == resolve_link(found.url, BASE, tracking=DEFAULT_TRACKING)
+
+
 def test_an_address_that_escapes_make_too_long_is_refused() -> None:
     with pytest.raises(BadAddress, match=f"longer than {LONGEST_URL}"):
         web_address("https://example.com/" + "é" * (LONGEST_URL // 2))

@@ -182,7 +182,11 @@ def _resolve(href: str, base: str, collapse: bool, tracking: TrackingRules | Non
     if "%" in url and _ODD_ESCAPE.search(url) is not None:
         url = normalize_escapes(url)
     if tracking is not None and ("?" in url or ";" in url or "/(" in url):
-        url = clean_query(url, tracking)
+        cleaned = clean_query(url, tracking)
+        if cleaned != url and "%" in cleaned and _ODD_ESCAPE.search(cleaned) is not None:
+            # What was dropped had a bare per cent sign, which kept all escapes as they were written.
+            cleaned = clean_query(normalize_escapes(cleaned), tracking)
+        url = cleaned
     path_at = url.index("/", 8)
     origin = url[:path_at]
     host = _host_of_origin(origin, collapse)
