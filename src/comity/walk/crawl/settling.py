@@ -1,4 +1,4 @@
-"""Collects outcomes and settles them in batches beside the event loop: at 200, at 12 MB of bodies, or in time.
+"""Collects outcomes and settles them in batches beside the event loop: at 200, at 8 MB of bodies, or in time.
 
 A batch waits for 50 ms. While outcomes of several hosts keep coming, batches begin 0.1 s apart: what a batch costs
 beyond its outcomes (the commit, and some rows for each host) is paid less often, and pages of one host are stored
@@ -33,10 +33,12 @@ _BETWEEN_BATCHES_S: Final = 0.1
 _MOST_BETWEEN_BATCHES_S: Final = 0.5
 _TIMES_THE_LAST: Final = 5.0  # as long as the last batch took, from its start to the start of the next
 _MOST_WAITING: Final = 1000
-# Of bodies: a batch is in memory until its pages are written. Visits stop only at the second limit: if they stopped
-# near the first, the answers that then arrive at once would need more memory than a longer queue does.
-_BATCH_BYTES: Final = 12 << 20
-_MOST_BYTES: Final = 24 << 20
+# Of bodies, which are in memory until their pages are written: a batch begins at the first, and takes up to the second,
+# so that batches grow where settling falls behind. Visits stop only at the third: if they stopped near the second, the
+# answers that then arrive at once would need more memory than a longer queue does.
+_ENOUGH_BYTES: Final = 8 << 20
+_BATCH_BYTES: Final = 16 << 20
+_MOST_BYTES: Final = 32 << 20
 _SILENCE_S: Final = 2.0
 _WITH_BODY: Final = (Fetched, ImageFetched)
 _LEAST_PAUSE_S: Final = 0.1
@@ -78,7 +80,7 @@ class Settling:
 
     @property
     def _is_enough(self) -> bool:
-        return self._count >= BATCH or self.bytes_held >= _BATCH_BYTES
+        return self._count >= BATCH or self.bytes_held >= _ENOUGH_BYTES
 
     def put(self, host: LeasedHost, outcome: Outcome) -> None:
         """Queue an outcome."""
