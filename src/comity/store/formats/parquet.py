@@ -122,12 +122,12 @@ def _zigzag(value: int) -> bytes:
 BYTES_PER_GROUP: Final = 32 * 1024 * 1024
 FURTHER_BYTES_PER_GROUP: Final = 4 * 1024 * 1024  # of extracted values: links and facts of pages can be long
 ROWS_PER_GROUP: Final = 2000
-BYTES_PER_PAGE: Final = 2 * 1024 * 1024
+BYTES_PER_PAGE: Final = 1024 * 1024
 WAITING_BYTES: Final = 4 * 1024 * 1024  # compressed pages of other large columns that wait for `body` to end
-# Level 1 with a window over a whole data page, and a hash table that reaches back over several pages: those of a site
-# share much of their markup, so bodies become 3 to 18 % smaller in the same time. A larger table takes more time where
-# pages have little in common.
-_COMPRESSION: Final = {"hash_log": 15, "window_log": 21}
+# Level 1 with a hash table that reaches back over several pages: those of a site share much of their markup, so bodies
+# become 3 to 18 % smaller in the same time. Larger data pages and tables take more memory, and more time where pages have
+# little in common.
+_COMPRESSION: Final = {"hash_log": 15, "window_log": 20}
 MAGIC: Final = b"PAR1"
 _BODY: Final = NAMES.index("body")
 _BINARY_BODY: Final = NAMES.index("body_bytes")
