@@ -125,8 +125,8 @@ ROWS_PER_GROUP: Final = 2000
 BYTES_PER_PAGE: Final = 1024 * 1024
 WAITING_BYTES: Final = 4 * 1024 * 1024  # compressed pages of other large columns that wait for `body` to end
 # Level 1 with a hash table that reaches back over several pages: those of a site share much of their markup, so bodies
-# become 3 to 18 % smaller in the same time. Larger data pages and tables take more memory, and more time where pages have
-# little in common.
+# become 3 to 18 % smaller in the same time. Larger data pages and tables take more memory, and more time where pages
+# have little in common.
 _COMPRESSION: Final = {"hash_log": 15, "window_log": 20}
 MAGIC: Final = b"PAR1"
 _BODY: Final = NAMES.index("body")
