@@ -84,6 +84,7 @@ ROOMY = (
     "tests/walk/test_whole_site.py",
     "tests/walk/test_worker.py",
     "tests/machines/test_cut_off.py",
+    "tests/machines/test_cut_off_mid_transaction.py",
 )
 
 

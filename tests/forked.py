@@ -39,6 +39,7 @@ MOST_AT_ONCE: Final = 40
 WAITING: Final = (
     "tests/walk/test_hung_stores.py",
     "tests/machines/test_cut_off.py",
+    "tests/machines/test_cut_off_mid_transaction.py",
     "tests/walk/test_hostile_crawl.py",
 )
 # Tests of these folders take milliseconds each. They come last, so that the processes end at the same time.
