@@ -204,6 +204,8 @@ class GateState(NamedTuple):
     pace: Pace
     in_flight: int
     starts: int
+    slower_mark: int = -1  # how many starts there were when a response slower than recent ones last counted
+    quicker_mark: int = -1  # the same of one that was not slower
 
 
 # The result of a request, and whether it is retried.

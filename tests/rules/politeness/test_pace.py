@@ -371,6 +371,45 @@ def test_a_slowing_host_lengthens_the_wait_under_way() -> None:
     assert state.pace.adaptive_delay_s > 1.0
 
 
+def answered_together(state: GateState, latencies_s: list[float], now: float) -> GateState:
+    """The gate after requests that began together and were answered together."""
+    first = state.starts + 1
+    for _latency_s in latencies_s:
+        state = started(state, now, 0.0)
+    for number, latency_s in enumerate(latencies_s, first):
+        state = finished(state, number, Observation(AnswerKind.SUCCESS, latency_s=latency_s), now + max(latencies_s))
+    return state
+
+
+@given(st.integers(1, 64), st.floats(0.05, 60.0))
+def test_one_stall_slows_no_host_however_many_requests_it_held_up(requests: int, stall_s: float) -> None:
+    state = gate(CRAWL)._replace(pace=Pace(0.0, 0.05, 0.05))
+    assert answered_together(state, [stall_s] * requests, NOW).pace.adaptive_delay_s == 0.0
+
+
+@pytest.mark.parametrize("requests", [1, 2, 16, 64])
+def test_a_host_that_stays_slow_is_slowed_down_with_any_number_of_requests_in_flight(requests: int) -> None:
+    state = gate(CRAWL)._replace(pace=Pace(0.0, 0.1, 0.1))
+    for turn in range(6):
+        state = answered_together(state, [5.0] * requests, NOW + 100.0 * turn)
+    assert state.pace.adaptive_delay_s > 1.0
+
+
+def test_a_host_that_is_slow_every_other_time_is_slowed_down_though_quick_answers_come_first() -> None:
+    state = gate(CRAWL)._replace(pace=Pace(0.0, 0.1, 0.1))
+    for turn in range(12):
+        state = answered_together(state, [0.1] * 8 + [5.0] * 8, NOW + 100.0 * turn)
+    assert state.pace.adaptive_delay_s > 1.0
+
+
+def test_responses_one_after_another_all_count() -> None:
+    state, pace_alone = gate(CRAWL)._replace(pace=Pace(0.0, 0.1, 0.1)), Pace(0.0, 0.1, 0.1)
+    for turn, latency_s in enumerate([0.1, 3.0, 4.0, 0.1, 0.1, 5.0, 0.2, 6.0]):
+        state = answered_together(state, [latency_s], NOW + 100.0 * turn)
+        pace_alone = pace.adapted(pace_alone, latency_s, state.floor.seconds)
+        assert state.pace == pace_alone
+
+
 @pytest.mark.parametrize(
     "answer", [AnswerKind.OTHER, AnswerKind.FAILED, AnswerKind.RATE_LIMITED, AnswerKind.UNAVAILABLE]
 )

@@ -20,7 +20,10 @@ Adaptive delay: a host that responds more slowly than usual gets fewer requests.
     baseline = baseline + w · (x' − baseline)               w = 0.1 downwards, 0.01 upwards
 
 From a steady state one outlier of any size lifts `recent` to 1.4 · baseline, inside the tolerance of 1.5, so it takes
-at least two slow responses in a row. A host that stays slow becomes its own new baseline after some hundred requests.
+at least two slow responses in a row. Requests that overlap say the same thing about the host at the same moment: of
+those that began before a slow response was counted, no other slow one counts, and likewise of quick ones. Otherwise one
+stall would count once for each request in flight. A host that stays slow becomes its own new baseline after some
+hundred responses that count.
 The delay drops to 0, "none of its own", when it is back at the floor.
 """
 
@@ -236,6 +239,8 @@ def started(state: GateState, now: float, jitter: float) -> GateState:
         pace,
         state.in_flight + 1,
         state.starts + 1,
+        state.slower_mark,
+        state.quicker_mark,
     )
 
 
@@ -256,10 +261,17 @@ def finished(state: GateState, number: int, observation: Observation, now: float
             block = NO_BLOCK
     elif answer is AnswerKind.RATE_LIMITED or answer is AnswerKind.UNAVAILABLE:
         block = _refused(state, number, observation.retry_after_s, now)
+    slower_mark, quicker_mark = state.slower_mark, state.quicker_mark
     if latency_s is not None and _tells_pace(answer, latency_s, pace):
-        pace = adapted(pace, latency_s, floor.seconds)
-        if pace[0] != state.pace[0]:
-            delay = _in_force(limits, floor, pace[0], state.jitter)
+        is_slower = pace[2] is not None and latency_s > pace[2]
+        if number > (slower_mark if is_slower else quicker_mark):
+            pace = adapted(pace, latency_s, floor.seconds)
+            if is_slower:
+                slower_mark = state.starts
+            else:
+                quicker_mark = state.starts
+            if pace[0] != state.pace[0]:
+                delay = _in_force(limits, floor, pace[0], state.jitter)
     next_fetch_at = state.next_fetch_at
     if delay is not state.delay or last_start_at != state.last_start_at:
         next_fetch_at = _next_fetch_at(state, last_start_at, delay.seconds)
@@ -278,6 +290,8 @@ def finished(state: GateState, number: int, observation: Observation, now: float
         pace,
         state.in_flight - 1,
         state.starts,
+        slower_mark,
+        quicker_mark,
     )
 
 
