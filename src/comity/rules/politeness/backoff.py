@@ -39,14 +39,30 @@ _WEEKDAYS: Final = frozenset(
     ]
 )
 _TIME: Final = r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})"
-_ZONE: Final = r"(?P<zone>GMT|UTC|UT|Z|[+-][0-9]{4})"
-# RFC 9110 §5.6.7: IMF-fixdate, then the two obsolete forms. The weekday decides nothing, so it may be wrong.
+# HTTP knows GMT alone. The other names are those that servers send for their own time; of the ambiguous ones, the zone
+# that makes the wait longest.
+_ZONE_HOURS: Final = {
+    **dict.fromkeys(("GMT", "UTC", "UT", "Z", "WET", "BST"), 0),
+    **dict.fromkeys(("WEST", "CET"), 1),
+    **dict.fromkeys(("CEST", "EET"), 2),
+    **dict.fromkeys(("EEST", "MSK"), 3),
+    **dict.fromkeys(("JST", "KST"), 9),
+    **dict.fromkeys(("EDT",), -4),
+    **dict.fromkeys(("EST", "CDT"), -5),
+    **dict.fromkeys(("CST", "MDT"), -6),
+    **dict.fromkeys(("MST", "PDT"), -7),
+    **dict.fromkeys(("PST",), -8),
+}
+_ZONE: Final = rf"(?P<zone>{'|'.join(sorted(_ZONE_HOURS, key=len, reverse=True))}|[+-][0-9]{{2}}:?[0-9]{{2}})"
+# RFC 9110 §5.6.7: IMF-fixdate, then the two obsolete forms. The weekday decides nothing, so it may be wrong. Programs
+# also write ISO 8601, and leave the zone out.
 _DATE_FORMS: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"(?:[a-z]+, ?)?(?P<day>[0-9]{{1,2}}) (?P<month>[a-z]{{3}}) (?P<year>[0-9]{{4}}) {_TIME} {_ZONE}",
+        rf"(?:[a-z]+, ?)?(?P<day>[0-9]{{1,2}}) (?P<month>[a-z]{{3}}) (?P<year>[0-9]{{4}}) {_TIME}(?: {_ZONE})?",
         rf"[a-z]+, ?(?P<day>[0-9]{{1,2}})-(?P<month>[a-z]{{3}})-(?P<year>[0-9]{{2}}|[0-9]{{4}}) {_TIME} {_ZONE}",
         rf"[a-z]+ (?P<month>[a-z]{{3}}) {{1,2}}(?P<day>[0-9]{{1,2}}) {_TIME} (?P<year>[0-9]{{4}})",
+        rf"(?P<year>[0-9]{{4}})-(?P<month>[0-9]{{2}})-(?P<day>[0-9]{{2}})[t ]{_TIME}(?:\.[0-9]+)? ?{_ZONE}?",
     )
 )
 _NUMBER: Final = re.compile(r"\+?([0-9]+)(\.[0-9]*)?")
@@ -62,7 +78,7 @@ def parse_retry_after(value: str | None, now: float, server_date: float | None =
 
 
 def parse_http_date(text: str, now: float) -> float | None:
-    """An HTTP-date in any of its three forms as UNIX time; `now` places years of two digits."""
+    """An HTTP-date in any of its three forms, or in ISO 8601, as UNIX time; `now` places years of two digits."""
     collapsed = text.strip()
     for form in _DATE_FORMS:
         found = form.fullmatch(collapsed)
@@ -100,7 +116,8 @@ def _seconds(text: str, reference: float) -> float | None:
 
 
 def _instant(found: re.Match[str], now: float) -> float | None:
-    year, month = int(found["year"]), _MONTHS.get(found["month"].lower(), 0)
+    named = found["month"].lower()
+    year, month = int(found["year"]), int(named) if named.isdecimal() else _MONTHS.get(named, 0)
     if len(found["year"]) == 2:
         year = _full_year(year, now)
     # A leap second has no UNIX time of its own: count it as the second before.
@@ -120,9 +137,11 @@ def _full_year(two_digits: int, now: float) -> int:
 
 
 def _offset(zone: str | None) -> timedelta:
-    if zone is None or zone[0] not in "+-":
+    if zone is None:
         return timedelta()
-    minutes = int(zone[1:3]) * 60 + int(zone[3:5])
+    if zone[0] not in "+-":
+        return timedelta(hours=_ZONE_HOURS[zone.upper()])
+    minutes = int(zone[1:3]) * 60 + int(zone[-2:])
     return timedelta(minutes=minutes if zone[0] == "+" else -minutes)
 
 
