@@ -384,6 +384,29 @@ def test_settling_many_hosts_writes_what_progress_writes_for_one(state: State) -
         assert second == first
 
 
+def test_memories_alone_are_kept_many_at_once(state: State) -> None:
+    memories = [
+        GateMemory(1.0, 2.5, backoff_step=3, adaptive_delay_s=0.5, latency_baseline_s=0.25, latency_recent_s=0.125),
+        GateMemory(unclean_end_at=7.0, last_start_at=8.000001),
+    ]
+    leases = state.leases()
+    for host in ("one.example", "two.example", "three.example"):
+        state.add(host, pages_crawled=5)
+    held = leases.take(["one.example", "two.example"])
+    others = {name: row for name, row in state.row("three.example").items() if name != "updated_at"}
+    with state.database.write() as connection:
+        leases.keep_memories(connection, list(zip(held, memories, strict=True)))
+        stale = replace(held[0], token=held[0].token + 1)
+        leases.keep_memories(connection, [(stale, GateMemory(backoff_step=9))])
+        leases.keep_memories(connection, [])
+    assert [state.row(lease.host)["pages_crawled"] for lease in held] == [5, 5]
+    assert {name: row for name, row in state.row("three.example").items() if name != "updated_at"} == others
+    for lease in held:
+        leases.release(lease)
+    again = {lease.host: lease.memory for lease in leases.take([lease.host for lease in held])}
+    assert [again[lease.host] for lease in held] == memories
+
+
 def test_settling_under_a_token_that_has_passed_changes_nothing(state: State) -> None:
     for host in ("host.example", "other.example"):
         state.add(host)

@@ -12,7 +12,8 @@ from comity.database.tables import domains
 from comity.database.types import instant
 from comity.leases.leases import Leases
 from comity.model.errors import HostBusy, LeaseLost
-from comity.operate.hosts import merge_hosts, reset_host
+from comity.operate.hosts import reset_host
+from comity.operate.merge import merge_hosts
 from comity.upkeep.wake_hosts import end_cooldowns
 from tests.database.states import MovedClock, State
 

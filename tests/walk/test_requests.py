@@ -23,6 +23,7 @@ from tests.hostile.proxy import LoopbackProxy
 from tests.hostile.web import CERTIFICATES, server_context
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import Place, line_of
+from tests.walk.forking import INTERPRETED
 from tests.walk.login_site import PASSWORD, SESSION, USER, behind_login, login_file, login_form
 from tests.walk.pictures import png
 from tests.walk.site import Answer, Asked, Site, Web, page, redirect, tree
@@ -555,6 +556,7 @@ def test_a_policy_takes_no_secret_in_clear(place: Place, option: tuple[str, str]
 
 def test_secrets_are_on_no_disk_in_no_output_and_on_no_command_line(web: Web, place: Place) -> None:
     looked = threading.Event()  # at the command lines
+    place.env[INTERPRETED] = "1"  # the command lines that users have
     one = behind_login(web, pages=16, robots="User-agent: *\nCrawl-delay: 0.1\n")
     two = web.site(
         {

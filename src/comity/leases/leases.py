@@ -141,9 +141,8 @@ class Leases:
         leasing.add_progress(connection, rows, self._clock.now())
 
     def keep_memories(self, connection: Connection, rows: Sequence[tuple[Lease, GateMemory]]) -> None:
-        """Store what gates remember, and nothing else, of hosts whose leases hold in this transaction."""
-        for lease, memory in rows:
-            self.write(connection, lease, memory_values(memory))
+        """Store what gates remember, and nothing else, of hosts whose leases `still_held` named in this transaction."""
+        leasing.keep_memories(connection, rows)
 
     def still_held(self, connection: Connection, leases: Collection[Lease]) -> set[UUID]:
         """Which of these leases hold, kept so until the transaction ends; the others are forgotten here, too."""

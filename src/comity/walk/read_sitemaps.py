@@ -10,10 +10,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from comity.extract.sitemap.read import iter_entries
-from comity.model.audit import Alternate, ListedUrl
 from comity.model.fetch import FailureKind, FetchFailure, FetchLimits, Response
 from comity.model.frontier import FoundBy, FrontierEntry, QueuedUrl, UnqueuedCode
 from comity.model.gate import Wait, WaitReason
@@ -42,6 +40,9 @@ from comity.walk.session.leased_host import MAX_HOST_WAIT_S, UNQUEUED_MOST, Leas
 from comity.walk.visit.admit import admit_site_link, record_denial
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.visit import REDIRECTS, follow
+
+if TYPE_CHECKING:
+    from comity.model.audit import ListedUrl
 
 _PROTOCOL_BYTES: Final = 52_428_800
 _SMALL_BYTES: Final = 6_000_000  # most files of 50,000 entries
@@ -301,11 +302,15 @@ class SitemapReader:
 
     def _chunks(self, file: KeptSitemap) -> Iterator[SitemapChunk]:
         """The entries of a file, with their translations if what is listed is noted."""
+        from comity.extract.sitemap.read import iter_entries  # late: many sites have no sitemap
+
         with_alternates = self._on_listed is not None
         return iter_entries(file.body, content_type=file.content_type, with_alternates=with_alternates)
 
     def _listed(self, sitemap: str, found_at: WebAddress, entries: Iterable[SitemapEntry]) -> list[ListedUrl]:
         """What a sitemap lists, as it would be requested."""
+        from comity.model.audit import Alternate, ListedUrl  # for audits alone
+
         found = []
         for entry in entries:
             address = self._address(entry.loc, found_at)

@@ -226,14 +226,7 @@ def add_progress(connection: Connection, rows: Iterable[tuple[Lease, HostProgres
             progress.checkpoint_id,
             moment,
             moment,
-            encode.time_or_none(memory.next_fetch_at),
-            encode.time_or_none(memory.blocked_until),
-            memory.backoff_step,
-            memory.adaptive_delay_s,
-            memory.latency_baseline_s,
-            memory.latency_recent_s,
-            encode.time_or_none(memory.unclean_end_at),
-            encode.time_or_none(memory.last_start_at),
+            *_memory_row(encode, memory),
             encode.uuid(lease.host_id),
             lease.token,
         )
@@ -241,6 +234,41 @@ def add_progress(connection: Connection, rows: Iterable[tuple[Lease, HostProgres
     ]
     if values:
         connection.exec_driver_sql(_progress_text(connection.dialect.name), values)
+
+
+def keep_memories(connection: Connection, rows: Iterable[tuple[Lease, GateMemory]]) -> None:
+    """Store what gates remember of hosts whose leases are known to hold in this transaction, many at once."""
+    encode = Encoding(connection)
+    values = [(*_memory_row(encode, memory), encode.uuid(lease.host_id), lease.token) for lease, memory in rows]
+    if values:
+        connection.exec_driver_sql(_memories_text(connection.dialect.name), values)
+
+
+def _memory_row(encode: Encoding, memory: GateMemory) -> tuple[Any, ...]:
+    """The values of the columns that keep a gate's memory, in the order of `_MEMORY`."""
+    return (
+        encode.time_or_none(memory.next_fetch_at),
+        encode.time_or_none(memory.blocked_until),
+        memory.backoff_step,
+        memory.adaptive_delay_s,
+        memory.latency_baseline_s,
+        memory.latency_recent_s,
+        encode.time_or_none(memory.unclean_end_at),
+        encode.time_or_none(memory.last_start_at),
+    )
+
+
+@lru_cache(maxsize=2)
+def _memories_text(dialect: str) -> str:
+    statement = (
+        update(domains)
+        .where(domains.c.id == bindparam("host"), domains.c.lease_token == bindparam("token"))
+        .ordered_values(
+            *((domains.c[name], bindparam(f"new_{name}")) for name in _MEMORY),
+            (domains.c.version, domains.c.version + literal_column("1")),
+        )
+    )
+    return driver_text(dialect, statement, (*(f"new_{name}" for name in _MEMORY), "host", "token"))
 
 
 @lru_cache(maxsize=2)

@@ -20,7 +20,6 @@ from math import inf
 from typing import Final, assert_never
 from uuid import UUID, uuid4
 
-from comity.extract.expressions import is_unbounded
 from comity.extract.html_pool import HtmlPool
 from comity.frontier.store import FrontierStore, FrontierUnavailable
 from comity.model.gate import WaitReason
@@ -70,6 +69,15 @@ _WARNINGS_MOST: Final = 100
 _UNREAD_ENOUGH: Final = 20  # URLs put off for want of robots.txt, after which the rest is not tried
 
 
+def _reads_apart(columns: str) -> bool:
+    """Whether expressions ask for what may take any time on a page."""
+    if not columns:
+        return False
+    from comity.extract.expressions import is_unbounded  # most crawls extract nothing
+
+    return is_unbounded(columns)
+
+
 class Crawl:
     """One run. `hosts` bounds which candidates it leases; None leases whatever the table offers."""
 
@@ -112,6 +120,7 @@ class Crawl:
             is_full=self._is_full,
             read_sitemaps=self._make_sitemap_reader(context).read,
             emit=self.handle,
+            on_idle=self._settling.hurry,
         )
         most, open_at_most = self._hosts_at_once()
         self._hosts = OpenHosts(
@@ -219,7 +228,7 @@ class Crawl:
             site=terms.site,
             columns=terms.columns,
             columns_key=self._columns_key,
-            reads_apart=bool(terms.columns) and is_unbounded(terms.columns),
+            reads_apart=_reads_apart(terms.columns),
             details=terms.details,
             keeps_noindex=terms.keeps_noindex,
         )

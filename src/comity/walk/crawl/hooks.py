@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from comity.extract.fetched_page import Extractor
-from comity.model.audit import ListedUrl
 from comity.model.outcome import Outcome
 from comity.model.wording import NO_ADVICE, CrawlAdvice
 from comity.store.sitemap_files import SitemapFiles
@@ -17,6 +15,10 @@ from comity.telemetry.meter import Meter
 from comity.walk.crawl.budget import SharedPages
 from comity.walk.crawl.progress import HostSummary
 from comity.walk.request import OnWait
+
+if TYPE_CHECKING:
+    from comity.extract.fetched_page import Extractor
+    from comity.model.audit import ListedUrl
 
 
 def _never() -> bool:

@@ -292,7 +292,9 @@ class OpenHosts:
         if host.is_stopped or self.is_ending:
             self.release(host)
         elif self._settling.is_waiting(host):
-            return  # its links may still come; settling brings it back
+            # Its links may still come; settling brings it back. A request for robots.txt alone puts nothing there.
+            if host.unsettled:
+                self._settling.put_news(host)
         elif host.work.turn_to_images():
             self._begin_task(host, self._read_on(host))
         else:

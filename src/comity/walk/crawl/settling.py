@@ -4,7 +4,8 @@ A batch waits for 50 ms. While outcomes of several hosts keep coming, batches be
 beyond its outcomes (the commit, and some rows for each host) is paid less often, and pages of one host are stored
 together. Where batches take long, because the disk is slow or other processes write, they begin up to half a second
 apart, so that the processes of a state leave each other room. After a `kill -9` each host is then still asked again for
-a few pages only; a crawl of few hosts, which would repeat more of each, does not wait.
+a few pages only; a crawl of few hosts, which would repeat more of each, does not wait. Nor does any crawl once no
+visit is under way and none can begin: its next URLs, or its end, come with the batch.
 
 A call to a frontier that does not answer is made again (`RetryingThread`).
 """
@@ -66,6 +67,7 @@ class Settling:
         self._some = asyncio.Event()
         self._enough = asyncio.Event()  # for a batch
         self._turn = asyncio.Lock()
+        self._is_awaited = False
         self._is_over = False
 
     @property
@@ -99,6 +101,12 @@ class Settling:
         self._waiting.setdefault(host, [])
         self._some.set()
 
+    def hurry(self) -> None:
+        """Begin the batch now: the crawl has nothing to do before it is settled."""
+        if self._waiting:
+            self._is_awaited = True
+            self._enough.set()
+
     def is_waiting(self, host: LeasedHost) -> bool:
         """Whether outcomes of a host are not yet settled."""
         return host in self._waiting or host in self._under_way or bool(host.unsettled)
@@ -115,15 +123,16 @@ class Settling:
             self._give_up()
 
     async def _wait_for_more(self) -> None:
-        """Wait until a batch is full, or it is time for one."""
+        """Wait until a batch is full or awaited, or it is time for one."""
         self._enough.clear()
         await self._wait_until_full(_WAIT_S)
         if len(self._waiting) > _FEW_HOSTS:
             apart_s = min(max(_BETWEEN_BATCHES_S, _TIMES_THE_LAST * self.took_s), _MOST_BETWEEN_BATCHES_S)
             await self._wait_until_full(self._begun_at + apart_s - perf_counter())
+        self._is_awaited = False
 
     async def _wait_until_full(self, seconds: float) -> None:
-        if seconds > 0 and not self._is_enough:
+        if seconds > 0 and not self._is_enough and not self._is_awaited:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._enough.wait()

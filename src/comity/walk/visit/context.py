@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from comity.extract.fetched_page import Extractor
 from comity.extract.html_pool import HtmlPool
 from comity.model.fetch import DEFAULT_LIMITS, FetchLimits
 from comity.model.page import NO_DETAILS, KeptDetails
@@ -17,6 +17,9 @@ from comity.rules.url_patterns import PatternRules, UrlRules, url_rules
 from comity.walk.request import Requests
 from comity.walk.robots.keeper import HostOf, RobotsKeeper
 from comity.walk.session.leased_host import LeasedHost
+
+if TYPE_CHECKING:
+    from comity.extract.fetched_page import Extractor
 
 
 @dataclass(frozen=True, slots=True)

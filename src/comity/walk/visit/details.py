@@ -9,12 +9,11 @@ import asyncio
 import json
 from typing import Any, Final
 
-from comity.model.audit import FOLLOWED, Hop, PageLink, PageRegion
 from comity.model.expression import ColumnType, StoredColumn, TypeName
 from comity.model.fetch import FetchFailure, Response
 from comity.model.frontier import UnqueuedCode
 from comity.model.outcome import VisitDetails
-from comity.model.page import ANSWER_COLUMNS, LINK_COLUMNS, HtmlPage, KeptDetails
+from comity.model.page import ANSWER_COLUMNS, FOLLOWED, LINK_COLUMNS, Hop, HtmlPage, KeptDetails, PageLink, PageRegion
 from comity.rules.admission import Admitted, DenialCode, Terms, admit, of_link
 from comity.rules.canonical import resolve_link, resolve_location
 from comity.rules.url_secrets import masked_url

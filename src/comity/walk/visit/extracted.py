@@ -8,7 +8,6 @@ from collections.abc import Mapping, Set
 from dataclasses import asdict, is_dataclass
 from typing import Any, Final
 
-from comity.extract.expressions import columns_of
 from comity.model.errors import BadInput
 from comity.model.expression import ColumnType, StoredColumn, TypeName
 from comity.model.page import NO_DETAILS, Extraction, HtmlPage, KeptDetails
@@ -23,7 +22,11 @@ _encode_value: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"
 
 def stored_columns(columns: str, *, has_extractor: bool, details: KeptDetails = NO_DETAILS) -> tuple[StoredColumn, ...]:
     """The columns that pages of a run have besides those of every page; those of details are the last."""
-    found = tuple(StoredColumn(column.name, column.type) for column in columns_of(columns)) if columns else ()
+    found: tuple[StoredColumn, ...] = ()
+    if columns:
+        from comity.extract.expressions import columns_of  # here and below: most crawls extract nothing
+
+        found = tuple(StoredColumn(column.name, column.type) for column in columns_of(columns))
     more = detail_columns(details)
     taken = {column.name for column in more}
     for column in found:
@@ -40,6 +43,8 @@ def extracted_values(page: HtmlPage | None, extraction: Extraction, context: Vis
         if page is not None and page.extracted is not None:
             values, unconverted = page.extracted
         else:
+            from comity.extract.expressions import columns_of
+
             values = [None] * len(columns_of(context.columns))
             unconverted = len(values) if page is not None else 0
     if context.extract is not None:

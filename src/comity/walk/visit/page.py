@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from time import thread_time
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from xxhash import xxh3_128_hexdigest
 
-from comity.extract.fetched_page import FetchedPage, with_content
 from comity.extract.html import read_html, scan_html
 from comity.extract.html_pool import Hardship, TooHard, is_light
 from comity.model.evidence import Evidence, EvidenceType
@@ -27,6 +27,9 @@ from comity.walk.visit.admit import admit_images, admit_links, withhold_links
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.details import links_with_outcomes
 from comity.walk.visit.extracted import extracted_values
+
+if TYPE_CHECKING:
+    from comity.extract.fetched_page import FetchedPage
 
 _NOTHING = Extraction()
 _UNSAID: Final = ((), ())
@@ -48,6 +51,7 @@ async def read_page(
     body, said = response.body, response.headers.get_all("x-robots-tag")
     content_hash = xxh3_128_hexdigest(body)
     page = await _read(host, entry, response, answer, trail, context) if is_html(answer.content_type, body) else None
+    await asyncio.sleep(0)  # answers that came together are all scanned first: that suits the processor's caches
     links: list[FrontierEntry] = []
     directives = read_directives(page.meta_robots if page is not None else (), said, context.agent)
     hrefs = page.links if page is not None else ()
@@ -256,6 +260,8 @@ def _directive_evidence(
 
 
 def _fetched_page(entry: QueuedUrl, response: Response, answer: Answered, page: HtmlPage | None) -> FetchedPage:
+    from comity.extract.fetched_page import FetchedPage, with_content  # for users' extractors alone
+
     fetched = FetchedPage(
         url=entry.url,
         final_url=response.url,
