@@ -12,10 +12,9 @@ from datetime import timedelta
 from functools import cache
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import PurePath
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final, Literal
 
-from pydantic import AliasChoices, Field, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from comity import __version__
 from comity.model.errors import BadInput, Remedy, RemedyCode
@@ -52,22 +51,15 @@ def _flag(default: bool, text: str, variable: str) -> Any:
     return _set(default, text, variable, variable)
 
 
-class _Environment(PydanticBaseSettingsSource):
-    """The environment. The library's own source studies the types of all fields at each reading of the settings."""
-
-    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002  # the protocol
-        """Not used: all fields are read at once."""
-        return None, field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        """What is set, by the first name of each setting; names may be written in any case."""
-        environment = {name.lower(): value for name, value in os.environ.items()}
-        found = {}
-        for first, names in _names_of_variables():
-            value = next((environment[name] for name in names if name in environment), None)
-            if value is not None:
-                found[first] = value
-        return found
+def _environment() -> dict[str, str]:
+    """What the environment sets, by the first name of each setting; names may be written in any case."""
+    environment = {name.lower(): value for name, value in os.environ.items()}
+    found = {}
+    for first, names in _names_of_variables():
+        value = next((environment[name] for name in names if name in environment), None)
+        if value is not None:
+            found[first] = value
+    return found
 
 
 @cache
@@ -78,21 +70,12 @@ def _names_of_variables() -> list[tuple[str, list[str]]]:
     return [(names[0], [name.lower() for name in names]) for names in choices]
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """Everything that can be set, with the default that the embedded crawl uses."""
 
-    model_config = SettingsConfigDict(extra="ignore", frozen=True, populate_by_name=True, allow_inf_nan=False)
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        *_others: PydanticBaseSettingsSource,
-        **_named: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Options, then the environment; no files."""
-        return init_settings, _Environment(settings_cls)
+    model_config = ConfigDict(
+        extra="ignore", frozen=True, populate_by_name=True, allow_inf_nan=False, validate_default=True
+    )
 
     # Where things are kept.
     state: str = _set("comity-data/state.db", "The file of the embedded state.", "STATE")
@@ -144,7 +127,7 @@ class Settings(BaseSettings):
     per_host: int = _set(1, "Requests to one host at once.", "PER_HOST", ge=1, le=64)
     concurrency: int = _set(16, "Requests in flight at once, to all hosts together.", "CONCURRENCY", ge=1, le=1024)
     processes: int = _set(1, "Processes that share the hosts of a crawl.", "PROCESSES", ge=1, le=64)
-    allow_networks: Annotated[tuple[Network, ...], NoDecode] = _set(
+    allow_networks: tuple[Network, ...] = _set(
         (), "Private networks that may be crawled, separated by commas: 127.0.0.0/8,::1.", "ALLOW_NETWORKS"
     )
     follow_links: bool = _set(True, "Whether to follow links on pages.", "FOLLOW_LINKS")
@@ -156,7 +139,7 @@ class Settings(BaseSettings):
     sitemap_hours: float = _set(24.0, "Hours before sitemaps are read again.", "SITEMAP_HOURS", ge=0, le=8760)
     max_sitemaps: int = _set(500, "Sitemap files to read per host.", "MAX_SITEMAPS", ge=1, le=100_000)
     strip_tracking: bool = _set(True, "Whether to remove tracking and session parameters from links.", "STRIP_TRACKING")
-    tracking_parameters: Annotated[tuple[str, ...], NoDecode] = _set(
+    tracking_parameters: tuple[str, ...] = _set(
         (),
         "More parameters to remove, separated by commas; ref_* matches every name that starts with ref_.",
         "TRACKING_PARAMETERS",
@@ -176,17 +159,17 @@ class Settings(BaseSettings):
     )
 
     # Which URLs.
-    include: Annotated[tuple[str, ...], NoDecode] = _set(
+    include: tuple[str, ...] = _set(
         (),
         "Crawl only URLs that match one of these patterns, separated by spaces: /docs/ *.html re:/20\\d\\d/.",
         "INCLUDE",
     )
-    exclude: Annotated[tuple[str, ...], NoDecode] = _set(
+    exclude: tuple[str, ...] = _set(
         (),
         "Leave out URLs that match one of these patterns, separated by spaces, even if COMITY_INCLUDE matches them.",
         "EXCLUDE",
     )
-    under: Annotated[tuple[str, ...], NoDecode] = _set(
+    under: tuple[str, ...] = _set(
         (), "Crawl these hosts only below these paths, separated by commas: example.com/docs/.", "UNDER"
     )
     subdomains: bool = _set(
@@ -194,7 +177,7 @@ class Settings(BaseSettings):
         "Whether to follow links to subdomains of the hosts of a crawl; each subdomain is a host of its own.",
         "SUBDOMAINS",
     )
-    site_hosts: Annotated[tuple[str, ...], NoDecode] = _set(
+    site_hosts: tuple[str, ...] = _set(
         (), "Hosts to crawl as one site, separated by commas: links between them are followed.", "SITE_HOSTS"
     )
 
@@ -202,12 +185,12 @@ class Settings(BaseSettings):
     max_response_bytes: int = _set(
         10_000_000, "The largest body to accept, also after decompression.", "MAX_RESPONSE_BYTES", ge=1024
     )
-    accept_types: Annotated[tuple[str, ...], NoDecode] = _set(
+    accept_types: tuple[str, ...] = _set(
         HTML_TYPES.accept,
         "Media types to accept, separated by commas: text/*,application/pdf.",
         "ACCEPT_TYPES",
     )
-    reject_types: Annotated[tuple[str, ...], NoDecode] = _set(
+    reject_types: tuple[str, ...] = _set(
         (), "Media types to reject, even if the list above accepts them.", "REJECT_TYPES"
     )
     extract: str = _set(
@@ -242,7 +225,7 @@ class Settings(BaseSettings):
     keep_alive: bool = _set(True, "Whether to use a connection for several requests.", "KEEP_ALIVE")
     max_delay_s: float = _set(60.0, "Seconds to which slow responses can raise a delay.", "MAX_DELAY", ge=0, le=86_400)
     max_redirects: int = _set(5, "Redirects to follow for one URL.", "MAX_REDIRECTS", ge=0, le=20)
-    proxy: Annotated[tuple[str, ...], NoDecode] = _set(
+    proxy: tuple[str, ...] = _set(
         (),
         "A proxy as scheme://host:port (http, https, socks5, socks5h), or several, separated by commas: each host "
         "always uses the same one. file:PATH reads a list.",
@@ -251,7 +234,7 @@ class Settings(BaseSettings):
     )
     proxy_user: str | None = _set(None, "The proxy's user name.", "PROXY_USER", repr=False)
     proxy_password: str | None = _set(None, "The proxy's password.", "PROXY_PASSWORD", repr=False)
-    headers: Annotated[tuple[str, ...], NoDecode] = _set(
+    headers: tuple[str, ...] = _set(
         (),
         "Headers to send, one per line: Name: value for the seeds' hosts, or example.com: Name: value for one host. "
         "A value "
@@ -259,22 +242,22 @@ class Settings(BaseSettings):
         "HEADERS",
         repr=False,
     )
-    cookies: Annotated[tuple[str, ...], NoDecode] = _set(
+    cookies: tuple[str, ...] = _set(
         (), "Cookies to send, one per line: name=value, or file:PATH for a Netscape cookie file.", "COOKIES", repr=False
     )
-    auth: Annotated[tuple[str, ...], NoDecode] = _set(
+    auth: tuple[str, ...] = _set(
         (),
         "Credentials, one per line: basic USER env:PASSWORD, digest USER env:PASSWORD, or bearer env:TOKEN.",
         "AUTH",
         repr=False,
     )
-    login: Annotated[tuple[str, ...], NoDecode] = _set(
+    login: tuple[str, ...] = _set(
         (),
         "Login files, one per line; each describes a form to fill in before its host is crawled.",
         "LOGIN",
         repr=False,
     )
-    request_origins: Annotated[tuple[str, ...], NoDecode] = _set(
+    request_origins: tuple[str, ...] = _set(
         (),
         "Origins that receive headers, cookies and credentials without a host, separated by commas. Default: the "
         "seeds of the crawl.",
@@ -401,7 +384,7 @@ class Settings(BaseSettings):
         "AIDJOBS_ENV",
     )
     admin_password_hash: str | None = _set(None, "Argon2id hash of the admin's password.", "ADMIN_PASSWORD_HASH")
-    admin_token_hash: Annotated[tuple[str, ...], NoDecode] = _set(
+    admin_token_hash: tuple[str, ...] = _set(
         (),
         "Hashes of admin tokens for programs, separated by commas.",
         "ADMIN_TOKEN_HASH",
@@ -412,13 +395,13 @@ class Settings(BaseSettings):
         "The path under which the console and the admin API are served: /admin or /comity/admin.",
         "ADMIN_PREFIX",
     )
-    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = _set(
+    allowed_hosts: tuple[str, ...] = _set(
         (),
         "Host names that the server answers to, separated by commas. Default: any; without a login, only the names of "
         "this machine.",
         "ALLOWED_HOSTS",
     )
-    trusted_proxies: Annotated[tuple[Network, ...], NoDecode] = _set(
+    trusted_proxies: tuple[Network, ...] = _set(
         (), "Proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted: 127.0.0.1.", "TRUSTED_PROXIES"
     )
 
@@ -649,7 +632,11 @@ class Settings(BaseSettings):
 
 def read_settings(**options: Any) -> Settings:
     """Read the environment, with the options that are set (None means not set) on top."""
-    given = {name: value for name, value in options.items() if value is not None}
+    given: dict[str, Any] = _environment()
+    for name, value in options.items():
+        if value is not None:
+            given.pop(_first_name(name), None)
+            given[name] = value  # an error then names the option
     try:
         return Settings(**given)
     except ValidationError as error:
@@ -660,6 +647,13 @@ def read_settings(**options: Any) -> Settings:
         if first["type"] in _NUMBERS:
             message = f"must be {_NUMBERS[first['type']]}, not {str(first['input'])[:40]!r}"
         raise BadInput(_written_as(where), message, remedy=_REMEDIES.get(where)) from None
+
+
+def _first_name(setting: str) -> str:
+    """The variable that sets a setting."""
+    field = Settings.model_fields.get(setting)
+    alias = field.validation_alias if field is not None else None
+    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else setting
 
 
 def _written_as(variable: str) -> str:

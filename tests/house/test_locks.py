@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib.metadata import requires, version
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,22 @@ def test_a_lock_holds_every_dependency_in_a_version_that_was_asked_for(lock: str
 
 def test_the_development_lock_holds_the_runtime_lock() -> None:
     assert read_lock(RUNTIME).items() <= read_lock(DEVELOPMENT).items()
+
+
+def test_the_development_lock_holds_all_that_its_packages_need() -> None:
+    """The set-up installs what a lock names and looks for nothing else."""
+    pins = read_lock(DEVELOPMENT)
+    wanted = [Requirement(each) for each in development_requirements()]
+    seen: set[tuple[str, str]] = set()
+    while wanted:
+        requirement = wanted.pop()
+        name = canonicalize_name(requirement.name)
+        for extra in ("", *sorted(requirement.extras)):
+            if (name, extra) in seen or (requirement.marker and not requirement.marker.evaluate({"extra": extra})):
+                continue
+            seen.add((name, extra))
+            assert name in pins, f"{name} is not locked"
+            assert requirement.specifier.contains(version(name), prereleases=True), str(requirement)
+            needed = [Requirement(each) for each in requires(name) or []]
+            wanted += [each for each in needed if each.marker is None or each.marker.evaluate({"extra": extra})]
+    assert len({name for name, _ in seen}) > 100

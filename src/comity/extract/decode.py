@@ -12,9 +12,10 @@ from __future__ import annotations
 import codecs
 import re
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from turbohtml import Document, parse
+if TYPE_CHECKING:
+    from turbohtml import Document
 
 MAX_BODY_BYTES: Final = 10 * 1024 * 1024
 # Guessing an undeclared legacy encoding takes ten times as long as parsing; above this size it is not worth it.
@@ -147,6 +148,8 @@ def encoding_of(body: bytes, content_type: str | None) -> tuple[str, int]:
 
 def parse_html(body: bytes, content_type: str | None) -> Document:
     """The tree of an HTML page; its encoding follows the WHATWG rules: mark, header, declaration, bytes."""
+    from turbohtml import parse  # late: see html.py
+
     for label in (charset_of(content_type) or utf16_without_mark(body), None):
         try:
             return parse(

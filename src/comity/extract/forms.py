@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
-
-from turbohtml import Document, Element
 
 from comity.extract.decode import MAX_BODY_BYTES, parse_html
 from comity.model.fetch import FormLogin, LoginCheck
 from comity.rules.canonical import WebAddress, resolve_link
+
+if TYPE_CHECKING:
+    from turbohtml import Document, Element
 
 _MOST_FORMS: Final = 200
 _MOST_FIELDS: Final = 500

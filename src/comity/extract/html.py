@@ -17,24 +17,16 @@ from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from turbohtml import Document, Element, Namespace, parse
-
 from comity.extract.decode import MAX_BODY_BYTES, is_surely_utf_8, parse_html
-from comity.extract.expressions import extract_columns
-from comity.extract.main_content import (
-    MainContent,
-    is_note,
-    kind_of,
-    kinds_of_classes,
-    page_base,
-    read_main_content,
-)
-from comity.extract.page_facts import SaidByServer, facts_to_json, read_facts
 from comity.model.page import HtmlPage, PageLimit
 from comity.rules.canonical import query_in
 from comity.rules.user_agent import agent_token as own_token
 
+# The parser, and what reads more of a page than links and head, are imported where they are used: most crawls need them
+# late or not at all.
 if TYPE_CHECKING:
+    from turbohtml import Document, Element
+
     from comity.extract._html_scan import Scanned
 
 _FORMAT: Final = 1
@@ -79,7 +71,6 @@ _REFRESH: Final = re.compile(r"\s*[0-9.]+\s*[;,\s]\s*(?:url\s*=\s*)?(?P<quote>[\
 MAX_SRCSET_CHARACTERS: Final = 32 * 1024
 MAX_SRCSET_CANDIDATES: Final = 100
 _BLANKS: Final = " \t\n\f\r"
-_NO_CONTENT: Final = MainContent()
 _by_place = itemgetter(0)
 _NO_LIMITS: Final[frozenset[PageLimit]] = frozenset()
 
@@ -109,6 +100,8 @@ def read_html(
     """
     document = parse_html(body[:MAX_BODY_BYTES], content_type)
     if scanned is not None:
+        from comity.extract.main_content import read_main_content
+
         return scanned._replace(text=read_main_content(document, on_the_loop=not in_child).text)
     encoding = document.encoding or _UTF_8
     reader = _Reader(own_token(agent_token), None if encoding == _UTF_8 else encoding)
@@ -116,21 +109,19 @@ def read_html(
         reader.limits.add(PageLimit.BODY_BYTES)
     reader.read(document)
     images = image_addresses(document) if with_images else ()
-    extracted = extract_columns(document, columns, on_the_loop=not in_child) if columns else None
+    extracted = None
+    if columns:
+        from comity.extract.expressions import extract_columns
+
+        extracted = extract_columns(document, columns, on_the_loop=not in_child)
     facts, page_links = None, None
     alternates: tuple[str, ...] = ()
     if with_links or with_facts:
         facts, page_links, alternates = _read_facts(document, reader, url or "", said, with_links, with_facts)
-    content = _NO_CONTENT
-    if with_text or with_markdown:
-        # Last, since it changes the document.
-        content = read_main_content(
-            document,
-            text=with_text,
-            markdown=with_markdown,
-            base_url=page_base(url, reader.base_href),
-            on_the_loop=not in_child,
-        )
+    content: tuple[str | None, str | None] = (None, None)
+    if with_text or with_markdown:  # last, since it changes the document
+        at = (url, reader.base_href)
+        content = _read_content(document, at, with_text, with_markdown, on_the_loop=not in_child)
     return HtmlPage(
         title=reader.title,
         base_href=reader.base_href,
@@ -143,8 +134,8 @@ def read_html(
         has_password_field=reader.has_password_field,
         encoding=encoding,
         limits=frozenset(reader.limits),
-        text=content.text,
-        markdown=content.markdown,
+        text=content[0],
+        markdown=content[1],
         images=images,
         frames=tuple(reader.frames),
         extracted=extracted,
@@ -152,6 +143,19 @@ def read_html(
         page_links=page_links,
         alternates=alternates,
     )
+
+
+def _read_content(
+    document: Document, at: tuple[str | None, str | None], with_text: bool, with_markdown: bool, *, on_the_loop: bool
+) -> tuple[str | None, str | None]:
+    """The main content as text and as Markdown, of a page `at` an address with a base; changes the document."""
+    from comity.extract.main_content import page_base, read_main_content
+
+    base_url = page_base(*at)
+    content = read_main_content(
+        document, text=with_text, markdown=with_markdown, base_url=base_url, on_the_loop=on_the_loop
+    )
+    return content.text, content.markdown
 
 
 def scan_html(body: bytes, *, content_type: str | None, agent_token: str, with_text: bool = False) -> HtmlPage | None:
@@ -172,6 +176,8 @@ def scan_html(body: bytes, *, content_type: str | None, agent_token: str, with_t
         return None
     text = None
     if with_text and _main_text is not None:
+        from comity.extract.main_content import is_note, kind_of, kinds_of_classes
+
         text = _main_text(body, start, html5, _attribute_text, kinds_of_classes, kind_of, is_note)
     reader = _Reader(token, None)
     reader.read_scanned(found)
@@ -193,6 +199,8 @@ def scan_html(body: bytes, *, content_type: str | None, agent_token: str, with_t
 
 def _attribute_text(written: str) -> str | None:
     """The text of an attribute with unusual character references; None if it cannot be written by itself."""
+    from turbohtml import parse
+
     quote = '"' if '"' not in written else "'"
     if quote in written:
         return None
@@ -201,6 +209,8 @@ def _attribute_text(written: str) -> str | None:
 
 def _title_text(written: str) -> str:
     """The text of a title with character references."""
+    from turbohtml import parse
+
     return next(parse(f"<title>{written}</title>", positions=False).iter_elements(("title",))).text
 
 
@@ -213,6 +223,9 @@ def _read_facts(
     with_facts: bool,
 ) -> tuple[str | None, list[tuple[str, str, tuple[str, ...], str]] | None, tuple[str, ...]]:
     """What audits keep of a page as JSON, its links with their places, its translations: what a process can send."""
+    from comity.extract.main_content import page_base
+    from comity.extract.page_facts import SaidByServer, facts_to_json, read_facts
+
     base = page_base(url, reader.base_href) or ""
     found = read_facts(
         document, url=url, base=base, address=reader.address, said=SaidByServer(*said), only_links=not with_facts
@@ -285,6 +298,8 @@ class _Reader:
 
     def read(self, document: Document) -> None:
         """Take every address and what else the page says, in one walk of the tree, which is what costs."""
+        from turbohtml import Element
+
         hrefs: list[str] = []
         nofollowed: list[str] = []
         room = MAX_ELEMENTS
@@ -401,6 +416,8 @@ class _Reader:
 
     def _take(self, tag: str, element: Element) -> None:
         """Read an element of the head, or a form field; of its kind the first counts."""
+        from turbohtml import Namespace
+
         if tag == "input":
             if not self.has_password_field:
                 self.has_password_field = (element.attr("type") or "").strip().lower() == "password"

@@ -15,8 +15,8 @@ from math import inf
 from typing import Any, Final
 
 from comity.extract.decode import MAX_BODY_BYTES
-from comity.extract.main_content import keep_freed_memory
 from comity.model.page import HtmlPage, PageLimit
+from comity.offload.child import keep_freed_memory
 from comity.offload.pool import ChildPool, Failed, Failure
 
 _FORMAT: Final = 1

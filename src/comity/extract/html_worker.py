@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from comity.extract.html import read_html
-from comity.extract.main_content import keep_freed_memory
-from comity.offload.child import main
+from comity.offload.child import keep_freed_memory, main
 
 LINKS_IN_PIECE: Final = 500
 _IN_BATCHES: Final = ("links", "nofollow")

@@ -32,7 +32,6 @@ MAX_LINKS: Final = 5_000
 MAX_REOPENED: Final = 100_000  # elements that the parser reopens in every block (WHATWG HTML, formatting elements)
 MAX_REOPENED_ON_THE_LOOP: Final = 4_000  # a light page has fewer tags than half of this
 _CANDIDATES_MOST: Final = 200
-_FREED_FIRST_BYTES: Final = 4 * 1024 * 1024
 _LEAST_PROSE: Final = 80
 _LAID_OUT: Final = 60  # fewer characters a line than this, and blanks are no longer between words alone
 _HEADING_LEVELS: Final = 3
@@ -137,15 +136,6 @@ class _Kind(IntEnum):
     NOISE = 1
     COMMENTS = 2
     CONTENT = 3
-
-
-def keep_freed_memory() -> None:
-    """Have glibc keep up to 8 MB of freed memory for this process.
-
-    It gives freed memory back at once, until a block of some size was freed: then it keeps up to twice that size. The
-    texts of a page are large and short-lived, and each would be zeroed by the system again.
-    """
-    bytes(_FREED_FIRST_BYTES)
 
 
 def read_main_content(

@@ -16,7 +16,8 @@ from turbohtml import Document, Element, Namespace, Node, Text
 from xxhash import xxh3_128_hexdigest
 
 from comity.extract.structured_items import read_item, types_of
-from comity.model.audit import Alternate, Directive, Heading, PageFacts, PageRegion, Resource, StructuredItem
+from comity.model.audit import Alternate, Directive, Heading, PageFacts, Resource, StructuredItem
+from comity.model.page import PageRegion
 from comity.rules.audit.similarity import similarity_of
 from comity.rules.audit.structured import missing_properties
 from comity.rules.canonical import resolve_link

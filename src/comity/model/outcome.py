@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from comity.model.audit import Hop
 from comity.model.evidence import Evidence
 from comity.model.fetch import NO_HEADERS, Cookie, Headers
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.image import ImageShape
 from comity.model.ledger import LedgerRow
+from comity.model.page import Hop
 
 
 class FetchRow(NamedTuple):

@@ -78,6 +78,44 @@ LINK_COLUMNS = ("links",)
 ANSWER_COLUMNS = ("headers", "hops", "first_byte_ms", "elapsed_ms", "wire_bytes", "body_size")
 
 
+class PageRegion(StrEnum):
+    """Where on a page a link stands: the nearest sectioning element or landmark around it."""
+
+    HEADER = "header"
+    NAV = "nav"
+    MAIN = "main"
+    ASIDE = "aside"
+    FOOTER = "footer"
+    BODY = "body"
+
+
+FOLLOWED = "followed"
+"""What became of a link that the audit queued or had visited; other links carry the code of the reason why not."""
+
+
+class PageLink(NamedTuple):
+    """One link of a page, in document order; every occurrence counts."""
+
+    url: str
+    """Absolute, as it would be requested; as written where it is no web address."""
+    text: str
+    """The anchor text with collapsed spaces, or the alternative text of an image in it; cut at 200 characters."""
+    rel: tuple[str, ...]
+    region: PageRegion
+    outcome: str
+    """`FOLLOWED`, or why not: off_site, nofollow, blocked_by_robots, not_web (mailto: and the like), taken_down …"""
+
+
+class Hop(NamedTuple):
+    """One request of a visit and its answer: a redirect, or the last."""
+
+    url: str
+    status: int | None
+    location: str | None
+    first_byte_ms: float | None
+    elapsed_ms: float
+
+
 class PageLimit(StrEnum):
     """A limit that a page exceeded: what lies beyond it was left out."""
 

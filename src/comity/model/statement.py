@@ -43,6 +43,8 @@ class CrawlStatement:
     limit: int | None = None
     option_places: tuple[TextPosition, ...] = field(default=(), compare=False, repr=False)
     """Where the options are in the script, for messages."""
+    extract_place: TextPosition | None = field(default=None, compare=False, repr=False)
+    """Where the text of EXTRACT begins."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from comity.run.remedies import Failure, describe_failure
 from comity.run.runtime import event_loop_runner, tune_gc
-from comity.run.settings_in_force import setting_variables
-from comity.settings import read_settings
 
 if TYPE_CHECKING:
     from comity.settings import Settings
@@ -39,6 +37,8 @@ def packed_settings(settings: Settings) -> dict[str, Any]:
 
 def without_settings(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment of a child: without the variables that the packed settings replace."""
+    from comity.run.settings_in_force import setting_variables
+
     variables = setting_variables()
     return {name: value for name, value in environment.items() if name.upper() not in variables}
 
@@ -171,6 +171,8 @@ def main() -> int:
 
 
 async def _run_task() -> int:
+    from comity.settings import read_settings  # slow to import: after `tune_gc`
+
     parent = ParentChannel()
     await parent.connect()
     orders = parent.orders()

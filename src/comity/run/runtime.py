@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import asyncio
 
 _OBJECTS_BEFORE_A_COLLECTION: Final = 50_000
+_OBJECTS_OF_A_START: Final = 250_000  # all modules of a crawl make 150,000
 
 
 def event_loop_runner() -> asyncio.Runner:
@@ -28,14 +29,19 @@ def event_loop_runner() -> asyncio.Runner:
 
 
 def tune_gc() -> None:
-    """Collect less often, since imports leave no garbage, and skip the collections of the shutdown."""
-    gc.set_threshold(_OBJECTS_BEFORE_A_COLLECTION, 10, 10)
+    """Collect nothing while modules are imported, since they leave no garbage, and skip the last collections."""
+    gc.set_threshold(_OBJECTS_OF_A_START, 10, 10)
     atexit.register(_skip_last_collections)
 
 
 def spare_what_is_loaded() -> None:
-    """Leave modules and tables out of later collections: a full one over them makes every request of a server wait."""
-    gc.freeze()
+    """The start is over: collect more often, but leave out modules and tables, which take long to look through.
+
+    Only in a process that `tune_gc` was called for.
+    """
+    if gc.get_threshold()[0] == _OBJECTS_OF_A_START:
+        gc.freeze()
+        gc.set_threshold(_OBJECTS_BEFORE_A_COLLECTION, 10, 10)
 
 
 def _skip_last_collections() -> None:

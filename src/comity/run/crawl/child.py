@@ -26,6 +26,7 @@ from comity.model.run import BudgetReason, EndReason, Exhausted
 from comity.rules.budget import seconds_for
 from comity.run.crawl.view import visits_of, wait_reporter
 from comity.run.remedies import CRAWL_ADVICE
+from comity.run.runtime import spare_what_is_loaded
 from comity.walk.crawl.budget import SharedPages
 from comity.walk.crawl.hooks import CrawlHooks, HostShare
 
@@ -82,6 +83,7 @@ async def crawl_part(
                 asyncio.create_task(_obey(orders, crawl, hold)),
                 asyncio.create_task(_report(crawl.progress, parent, with_hosts=job["reports_hosts"])),
             ]
+            spare_what_is_loaded()
             try:
                 summary = await crawl.run()
             finally:

@@ -23,7 +23,7 @@ from comity.rules.url_patterns import path_of_seed
 from comity.run.crawl.supervisor import stop_on_request
 from comity.run.crawl.view import CrawlObserver, visits_of, wait_reporter
 from comity.run.remedies import CRAWL_ADVICE, worded
-from comity.run.runtime import event_loop_runner
+from comity.run.runtime import event_loop_runner, spare_what_is_loaded
 from comity.run.signals import INTERRUPTED, stop_on_signals
 from comity.upkeep.reread_robots import reread_robots
 from comity.upkeep.rescore import rescore_run
@@ -214,5 +214,6 @@ async def _crawl_here(state: State, sites: Sites, view: CrawlObserver) -> RunSum
 
         stop_on_signals(stop, view.on_exit, timeout_code=INTERRUPTED)
         view.on_start(crawl.stop)
+        spare_what_is_loaded()
         async with view.watch(crawl.progress, state):
             return await crawl.run()

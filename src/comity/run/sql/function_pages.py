@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -85,7 +86,10 @@ class FunctionPages:
         plan = self._plan((QuerySeed(kind, *seed[1:]),), terms, note)
         if not is_recursive and kind is SeedKind.SITEMAP:
             plan = replace(plan, settings=plan.settings.model_copy(update={"max_sitemaps": 1}))
-        fill(plan, Filling(None, Lock()))
+        summary = fill(plan, Filling(None, Lock()))
+        if not found and summary.unreachable:
+            for sentence in summary.warnings():
+                warnings.warn(sentence, stacklevel=2)
         return list(found.values())
 
     def _plan(

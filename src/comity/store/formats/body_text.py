@@ -11,8 +11,6 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from turbohtml import parse
-
 _MARKS: Final = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([a-z0-9_.:-]+)", re.IGNORECASE | re.ASCII)
 _XML_ENCODING: Final = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9_.:-]{1,40})[\"']")
@@ -65,6 +63,8 @@ def _decoded(body: bytes, label: str | None) -> str:
 @lru_cache(maxsize=256)
 def _codec(label: str) -> str | None:
     """Python's name for what a label means on the web; None for a label that means nothing there."""
+    from turbohtml import parse  # slow to import, and nearly all pages are UTF-8
+
     try:
         name = (parse(b"", encoding=label).encoding or "").lower()
     except LookupError:
