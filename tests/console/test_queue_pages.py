@@ -122,7 +122,7 @@ def test_a_policy_is_run_paused_resumed_edited_and_deleted(own_console: Served, 
     changed = find_policy(state.database, str(policy_id))
     assert (changed.frequency_hours, changed.enabled) == (6, True)
     page.get_by_role("link", name="Delete").click()
-    expect(page.locator("main")).to_contain_text("its jobs and results are deleted, too")
+    expect(page.locator("main")).to_contain_text("is deleted with its jobs and results")
     page.get_by_role("button", name="Delete").click()
     expect(page.locator(".notice")).to_contain_text("Deleted")
     assert POLICIES.page(state.database).items == ()
@@ -295,7 +295,7 @@ def test_a_bot_gets_a_key_that_is_shown_once(own_console: Served, visit: OpenPag
     page.get_by_role("button", name="Add").click()
     expect(page.locator("#field-bot_id-error")).to_be_visible()
     page.get_by_label("Name").fill("shop-bot-1")
-    page.get_by_label("Most jobs in hand").fill("5")
+    page.get_by_label("Jobs held at once").fill("5")
     page.get_by_role("button", name="Add").click()
     key = page.locator("#secret").inner_text()
     assert key.startswith("cmty_")
@@ -304,7 +304,7 @@ def test_a_bot_gets_a_key_that_is_shown_once(own_console: Served, visit: OpenPag
     assert key not in page.content()
     with own_console.client(headers={"X-API-Key": key}) as bot:
         assert bot.post("/api/crawl/pull/", json={"bot_id": "shop-bot-1", "max_jobs": 1}).status_code == 200
-    page.get_by_label("Most jobs per minute").fill("30")
+    page.get_by_label("Jobs per minute").fill("30")
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".notice")).to_contain_text("Saved")
     saved = get_bot(own_console.state.database, "shop-bot-1")

@@ -71,7 +71,7 @@ def test_add_a_source_and_next_run_is_now_logs_appear_jobs_are_upserted_and_sear
     with own_console.state.database.read() as connection:
         assert len(connection.execute(job_postings.select()).all()) == 4
     until(lambda: own_console.state.search().query(_all()).total == 4)
-    page.get_by_role("link", name="Its postings").click()
+    page.get_by_role("link", name="Postings of this source").click()
     expect(page.get_by_text("4 postings", exact=True)).to_be_visible()
     expect(page.get_by_role("link", name=openings[0].title)).to_be_visible()
     page.goto(f"{own_console.url}/admin/crawl/logs")
@@ -194,7 +194,7 @@ def test_pause_resume_edit_and_delete_work_without_scripts(visit: OpenPage, own_
         expect(page.get_by_role("status")).to_contain_text(f"{action}d")
         assert _source(own_console).status == status
     page.get_by_role("link", name="Edit").click()
-    page.get_by_label("Every … days").fill("9")
+    page.get_by_label("Days between runs").fill("9")
     page.get_by_label("Time window").fill("22:00-05:00")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("status").first).to_contain_text("Saved.")

@@ -129,6 +129,12 @@ def test_every_change_of_status_is_kept_with_its_reason_and_holder(state: State)
     assert seen[0] == ("blocked", "pending", None, None, "worker")
     assert seen[1][2:] == ("http_403", "403 again", "worker")
     assert seen[-1][0] == "pending"
+    rising = every(lambda after: lists.host_moves(state.database, "a.example", after=after, limit=1, oldest_first=True))
+    assert rising == moves[::-1]
+    blocked = every(
+        lambda after: lists.host_moves(state.database, "a.example", after=after, limit=1, to_status=HostStatus.BLOCKED)
+    )
+    assert blocked == [move for move in moves if move.to_status == "blocked"] != []
 
 
 def test_requests_have_the_earliest_moment_at_which_they_were_allowed(state: State) -> None:
@@ -143,6 +149,18 @@ def test_requests_have_the_earliest_moment_at_which_they_were_allowed(state: Sta
     assert allowed == [7.0, 4.0, 2.0, None]
     assert [each.is_early for each in found] == [True, False, False, False]
     assert {each.held_by for each in found} == {"delay", None}
+    for limit in (1, 3):  # what came before a page counts for its first request
+        rising = every(
+            lambda after, limit=limit: lists.host_requests(
+                state.database, "a.example", after=after, limit=limit, oldest_first=True
+            )
+        )
+        assert rising == found[::-1]
+    robots = every(lambda after: lists.host_requests(state.database, "a.example", purpose="robots", after=after))
+    assert robots == []
+    first = lists.host_requests(state.database, "a.example", limit=1).next
+    with pytest.raises(BadInput):
+        lists.host_requests(state.database, "a.example", after=first, oldest_first=True)
 
 
 def test_visits_and_decisions_of_a_host_come_newest_first(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,6 +179,16 @@ def test_visits_and_decisions_of_a_host_come_newest_first(state: State, monkeypa
             lambda after: lists.host_evidence(state.database, "a.example", kind="robots_allowed", after=after, limit=1)
         )
         assert [each.url[-1] for each in kinds] == list("531")
+        rising = every(
+            lambda after: lists.host_fetches(state.database, "a.example", after=after, limit=2, oldest_first=True)
+        )
+        assert rising == visits[::-1]
+        kinds_rising = every(
+            lambda after: lists.host_evidence(
+                state.database, "a.example", kind="robots_allowed", after=after, limit=1, oldest_first=True
+            )
+        )
+        assert kinds_rising == kinds[::-1]
     assert lists.host_fetches(state.database, "b.example").items == ()
     with pytest.raises(NotFound):
         lists.host_fetches(state.database, "c.example")

@@ -191,8 +191,12 @@ def activities(
     before: int | None = None,
     after: int | None = None,
     limit: int = 50,
+    oldest_first: bool = False,
 ) -> list[Row[Any]]:
-    """Records, newest first: those older than the record `before`, or those next newer than the record `after`."""
+    """Records, newest first: those older than the record `before`, or those next newer than the record `after`.
+
+    With `oldest_first` in the other order: the next newer than `after`, or the next older than `before`.
+    """
     statement: Select[Any] = select(console_activity)
     if user_name is not None:
         statement = statement.where(console_activity.c.user_name == user_name)
@@ -201,9 +205,11 @@ def activities(
     if before is not None:
         statement = statement.where(console_activity.c.id < before)
     if after is not None:
-        statement = statement.where(console_activity.c.id > after).order_by(console_activity.c.id)
-        return list(connection.execute(statement.limit(limit)))[::-1]
-    return list(connection.execute(statement.order_by(console_activity.c.id.desc()).limit(limit)))
+        statement = statement.where(console_activity.c.id > after)
+    goes_up = after is not None or (oldest_first and before is None)
+    end = console_activity.c.id if goes_up else console_activity.c.id.desc()
+    found = list(connection.execute(statement.order_by(end).limit(limit)))
+    return found if goes_up == oldest_first else found[::-1]
 
 
 def recorded_since(

@@ -230,22 +230,35 @@ def count_up_to(connection: Connection, status: HostStatus | None, most: int) ->
     return int(connection.execute(select(func.count()).select_from(some.subquery())).scalar_one())
 
 
-def moves(connection: Connection, host_id: UUID, before: int | None, limit: int) -> Sequence[Any]:
-    """Changes of a host's status, newest first."""
+def moves(
+    connection: Connection,
+    host_id: UUID,
+    after: int | None,
+    limit: int,
+    *,
+    to_status: HostStatus | None = None,
+    oldest_first: bool = False,
+) -> Window:
+    """Changes of a host's status, newest first. With a status, `ROWS_LOOKED_AT` changes are looked at."""
     column = domain_moves.c
-    statement = select(domain_moves).where(column.domain_id == host_id).order_by(column.id.desc()).limit(limit)
-    if before is not None:
-        statement = statement.where(column.id < before)
-    return connection.execute(statement).all()
+    statement = select(domain_moves).where(column.domain_id == host_id)
+    if after is not None:
+        statement = statement.where(column.id > after if oldest_first else column.id < after)
+    end = column.id if oldest_first else column.id.desc()
+    wanted = None if to_status is None else (lambda row: row.to_status == to_status)
+    return _by_time(connection, statement, [end], limit, wanted)
 
 
-def requests(connection: Connection, host_id: UUID, before: int | None, limit: int) -> Sequence[Any]:
-    """Requests to a host in the order of the ledger, newest first; `before` is a place in its chain."""
+def requests(
+    connection: Connection, host_id: UUID, after: int | None, limit: int, *, oldest_first: bool = False
+) -> Sequence[Any]:
+    """Requests to a host in the order of the ledger, newest first; `after` is the last place that is known."""
     column = politeness_ledger.c
     statement = select(politeness_ledger).where(column.domain_id == host_id)
-    if before is not None:
-        statement = statement.where(column.sequence < before)
-    return connection.execute(statement.order_by(column.sequence.desc(), column.id.desc()).limit(limit)).all()
+    if after is not None:
+        statement = statement.where(column.sequence > after if oldest_first else column.sequence < after)
+    ends = (column.sequence, column.id) if oldest_first else (column.sequence.desc(), column.id.desc())
+    return connection.execute(statement.order_by(*ends).limit(limit)).all()
 
 
 def fetches_of_host(
@@ -256,27 +269,40 @@ def fetches_of_host(
     *,
     outcome: str | None = None,
     only_errors: bool = False,
+    oldest_first: bool = False,
 ) -> Window:
     """Visits of a host, newest first. With a filter, `ROWS_LOOKED_AT` visits are looked at."""
     column = fetches.c
-    statement = select(fetches).where(column.domain == host, *_behind(column.crawled_at, column.id, True, after))
+    behind = _behind(column.crawled_at, column.id, not oldest_first, after)
+    statement = select(fetches).where(column.domain == host, *behind)
 
     def wanted(row: Any) -> ColumnElement[bool]:
         conditions = [row.outcome == outcome] if outcome is not None else []
         return and_(true(), *conditions, *([row.error.is_not(None)] if only_errors else []))
 
-    ends = (column.crawled_at.desc(), column.id.desc())
+    ends = _ends(column.crawled_at, column.id, oldest_first)
     return _by_time(connection, statement, ends, limit, wanted if outcome is not None or only_errors else None)
 
 
 def evidence_of_host(
-    connection: Connection, host_id: UUID, after: tuple[datetime, int] | None, limit: int, *, kind: str | None = None
+    connection: Connection,
+    host_id: UUID,
+    after: tuple[datetime, int] | None,
+    limit: int,
+    *,
+    kind: str | None = None,
+    oldest_first: bool = False,
 ) -> Window:
     """Decisions about URLs of a host, newest first. With a kind, `ROWS_LOOKED_AT` decisions are looked at."""
     column = evidence.c
-    statement = select(evidence).where(column.domain_id == host_id, *_behind(column.created_at, column.id, True, after))
-    ends = (column.created_at.desc(), column.id.desc())
+    behind = _behind(column.created_at, column.id, not oldest_first, after)
+    statement = select(evidence).where(column.domain_id == host_id, *behind)
+    ends = _ends(column.created_at, column.id, oldest_first)
     return _by_time(connection, statement, ends, limit, None if kind is None else (lambda row: row.type == kind))
+
+
+def _ends(time: Any, identity: Any, oldest_first: bool) -> tuple[Any, Any]:
+    return (time, identity) if oldest_first else (time.desc(), identity.desc())
 
 
 def _by_time(

@@ -116,21 +116,27 @@ def listed(
     *,
     door: str | None = None,
     status: str | None = None,
-    before: tuple[datetime, UUID] | None = None,
+    after: tuple[datetime, UUID] | None = None,
     limit: int = 50,
+    oldest_first: bool = False,
 ) -> Sequence[Row[Any]]:
-    """Runs, newest first; `before` is the start and the id of the last one known."""
+    """Runs, newest first; `after` is the start and the id of the last one known."""
     column = crawl_runs.c
     statement = select(crawl_runs)
     if door is not None:
         statement = statement.where(column.door == door)
     if status is not None:
         statement = statement.where(column.status == status)
-    if before is not None:
-        at, identity = before
-        same = and_(column.started_at == at, column.id < identity)
-        statement = statement.where(column.started_at <= at, or_(column.started_at < at, same))
-    statement = statement.order_by(column.started_at.desc(), column.id.desc())
+    if after is not None:
+        at, identity = after
+        if oldest_first:
+            same = and_(column.started_at == at, column.id > identity)
+            statement = statement.where(column.started_at >= at, or_(column.started_at > at, same))
+        else:
+            same = and_(column.started_at == at, column.id < identity)
+            statement = statement.where(column.started_at <= at, or_(column.started_at < at, same))
+    ends = (column.started_at, column.id) if oldest_first else (column.started_at.desc(), column.id.desc())
+    statement = statement.order_by(*ends)
     return connection.execute(statement.limit(limit)).all()
 
 

@@ -17,10 +17,22 @@ def list_activity(
     before: int | None = None,
     after: int | None = None,
     limit: int = 50,
+    oldest_first: bool = False,
 ) -> list[RecordedActivity]:
-    """Records, newest first: those older than the record `before`, or those next newer than the record `after`."""
+    """Records, newest first: those older than the record `before`, or those next newer than the record `after`.
+
+    With `oldest_first` in the other order: the next newer than `after`, or the next older than `before`.
+    """
     with database.read() as connection:
-        rows = console.activities(connection, user_name=user, action=action, before=before, after=after, limit=limit)
+        rows = console.activities(
+            connection,
+            user_name=user,
+            action=action,
+            before=before,
+            after=after,
+            limit=limit,
+            oldest_first=oldest_first,
+        )
     return [_recorded(row) for row in rows]
 
 

@@ -229,20 +229,36 @@ def host_url_counts(
 
 
 def host_requests(
-    database: Database, host: str, *, after: str | None = None, limit: int = 100
+    database: Database,
+    host: str,
+    *,
+    purpose: str | None = None,
+    after: str | None = None,
+    limit: int = 100,
+    oldest_first: bool = False,
 ) -> ListPage[HostRequest]:
     """The last requests to a host, newest first, each with the earliest moment at which it was allowed.
 
-    One request more than the page is read: what came before a request says when it was allowed.
+    One request more than the page is read: what came before a request says when it was allowed. With a purpose, the
+    page has those of these requests that were sent for it.
     """
-    before = read_cursor(after, "requests", int)[0] if after is not None else None
+    order = _order("requests", oldest_first)
+    place = read_cursor(after, order, int)[0] if after is not None else None
     with database.read() as connection:
         row = _known(connection, host)
-        rows = host_lists.requests(connection, row.id, before, limit + 1)
-    timed = {each.line.number: each for each in timeline(_ledger_line(each) for each in rows)}
-    found = [_request(each, timed[each.sequence]) for each in rows[:limit]]
-    following = write_cursor("requests", rows[limit - 1].sequence) if len(rows) > limit else None
-    return ListPage(tuple(found), following)
+        rows = host_lists.requests(connection, row.id, place, limit + 1, oldest_first=oldest_first)
+        known = [*rows]
+        if oldest_first and place is not None:
+            known += host_lists.requests(connection, row.id, place + 1, 1)
+    timed = {each.line.number: each for each in timeline(_ledger_line(each) for each in known)}
+    found = [_request(each, timed[each.sequence]) for each in rows[:limit] if purpose in (None, each.purpose)]
+    following = write_cursor(order, rows[limit - 1].sequence) if len(rows) > limit else None
+    return ListPage(tuple(found), following, following is None or len(found) == limit)
+
+
+def _order(name: str, oldest_first: bool) -> str:
+    """The name of an order in cursors: a place in one order is none in the other."""
+    return f"{name}, oldest first" if oldest_first else name
 
 
 def _ledger_line(row: Any) -> LedgerLine:
@@ -290,29 +306,40 @@ def host_fetches(
     limit: int = 50,
     outcome: str | None = None,
     only_errors: bool = False,
+    oldest_first: bool = False,
 ) -> ListPage[HostFetch]:
     """Visits of a host's pages, newest first; `NotFound` if the host was never seen."""
-    place = read_cursor(after, "fetches", datetime, int) if after is not None else None
+    order = _order("fetches", oldest_first)
+    place = read_cursor(after, order, datetime, int) if after is not None else None
     with database.read() as connection:
         status_queries.bound(connection)
         _known(connection, host)
-        window = host_lists.fetches_of_host(connection, host, place, limit, outcome=outcome, only_errors=only_errors)
+        window = host_lists.fetches_of_host(
+            connection, host, place, limit, outcome=outcome, only_errors=only_errors, oldest_first=oldest_first
+        )
     found = tuple(HostFetch(**{name: getattr(row, name) for name in HostFetch.__slots__}) for row in window.rows)
-    following = None if window.last is None else write_cursor("fetches", window.last.crawled_at, window.last.id)
+    following = None if window.last is None else write_cursor(order, window.last.crawled_at, window.last.id)
     return ListPage(found, following, following is None or len(found) == limit)
 
 
 def host_evidence(
-    database: Database, host: str, *, kind: str | None = None, after: str | None = None, limit: int = 50
+    database: Database,
+    host: str,
+    *,
+    kind: str | None = None,
+    after: str | None = None,
+    limit: int = 50,
+    oldest_first: bool = False,
 ) -> ListPage[StoredEvidence]:
     """Decisions about URLs of a host, newest first; `NotFound` if the host was never seen."""
-    place = read_cursor(after, "evidence", datetime, int) if after is not None else None
+    order = _order("evidence", oldest_first)
+    place = read_cursor(after, order, datetime, int) if after is not None else None
     with database.read() as connection:
         status_queries.bound(connection)
         row = _known(connection, host)
-        window = host_lists.evidence_of_host(connection, row.id, place, limit, kind=kind)
+        window = host_lists.evidence_of_host(connection, row.id, place, limit, kind=kind, oldest_first=oldest_first)
     found = tuple(map(stored_evidence, window.rows))
-    following = None if window.last is None else write_cursor("evidence", window.last.created_at, window.last.id)
+    following = None if window.last is None else write_cursor(order, window.last.created_at, window.last.id)
     return ListPage(found, following, following is None or len(found) == limit)
 
 
@@ -351,14 +378,24 @@ def host_urls(
     return ListPage(found, following, following is None or len(found) == limit)
 
 
-def host_moves(database: Database, host: str, *, after: str | None = None, limit: int = 50) -> ListPage[HostMove]:
+def host_moves(
+    database: Database,
+    host: str,
+    *,
+    to_status: HostStatus | None = None,
+    after: str | None = None,
+    limit: int = 50,
+    oldest_first: bool = False,
+) -> ListPage[HostMove]:
     """Changes of a host's status, newest first; `NotFound` if the host was never seen."""
-    before = read_cursor(after, "moves", int)[0] if after is not None else None
+    order = _order("moves", oldest_first)
+    place = read_cursor(after, order, int)[0] if after is not None else None
     with database.read() as connection:
         row = _known(connection, host)
-        rows = host_lists.moves(connection, row.id, before, limit + 1)
-    found = tuple(HostMove(**{name: getattr(each, name) for name in HostMove.__slots__}) for each in rows[:limit])
-    return ListPage(found, write_cursor("moves", rows[limit - 1].id) if len(rows) > limit else None)
+        window = host_lists.moves(connection, row.id, place, limit, to_status=to_status, oldest_first=oldest_first)
+    found = tuple(HostMove(**{name: getattr(each, name) for name in HostMove.__slots__}) for each in window.rows)
+    following = None if window.last is None else write_cursor(order, window.last.id)
+    return ListPage(found, following, following is None or len(found) == limit)
 
 
 def _known(connection: Connection, host: str) -> Any:

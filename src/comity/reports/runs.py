@@ -71,12 +71,13 @@ def list_crawl_runs(
     *,
     door: str | None = None,
     status: str | None = None,
-    before: tuple[datetime, UUID] | None = None,
+    after: tuple[datetime, UUID] | None = None,
     limit: int = 50,
+    oldest_first: bool = False,
 ) -> list[RunListed]:
-    """Runs, newest first."""
+    """Runs, newest first; `after` is the start and the id of the last one known."""
     with database.read() as connection:
-        rows = runs.listed(connection, door=door, status=status, before=before, limit=limit)
+        rows = runs.listed(connection, door=door, status=status, after=after, limit=limit, oldest_first=oldest_first)
     return [_listed(row) for row in rows]
 
 

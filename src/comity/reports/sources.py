@@ -122,11 +122,12 @@ def list_runs(
     limit: int = 20,
     *,
     status: str | None = None,
-    before: tuple[datetime, UUID] | None = None,
+    after: tuple[datetime, UUID] | None = None,
+    oldest_first: bool = False,
 ) -> list[LoggedRun]:
-    """The latest runs of one source, or of all; `before` is the time and the id of the last one known."""
+    """The latest runs of one source, or of all; `after` is the time and the id of the last one known."""
     with database.read() as connection:
-        rows = sources_table.logs(connection, source_id, limit, status=status, before=before)
+        rows = sources_table.logs(connection, source_id, limit, status=status, after=after, oldest_first=oldest_first)
     return [LoggedRun(**{name: getattr(row, name) for name in LoggedRun.__slots__}) for row in rows]
 
 

@@ -96,10 +96,12 @@ def _without_tracking(address: WebAddress, terms: WhyTerms) -> WebAddress | None
 
 
 def _dropped(url: str, kept: str) -> str:
-    """The parameters that were dropped, by name."""
+    """The parameters that were dropped, by name, or what else was."""
     left = set(kept.partition("?")[2].split("&"))
     names = [each.partition("=")[0] for each in url.partition("?")[2].split("&") if each not in left and each]
-    return ", ".join(f"`{name[:40]}`" for name in names[:5]) or "a session id in its path"
+    if names:
+        return ", ".join(f"`{name[:40]}`" for name in names[:5])
+    return "an empty query" if url.partition("?")[0] == kept.partition("?")[0] else "a session id in its path"
 
 
 class _Lookup:

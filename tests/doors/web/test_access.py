@@ -80,6 +80,11 @@ def _verdict(settings: AccessSettings, head: RequestHead) -> str:
         (OPEN, _head(method="DELETE", sec_fetch_site="cross-site"), "csrf"),
         (OPEN, _head(method="PATCH", sec_fetch_site="same-site"), "csrf"),
         (OPEN, _head(method="POST", origin="http://localhost:8000", sec_fetch_site="same-origin"), "in"),
+        # Another site's page loads a picture from here, which is a query; its links lead here.
+        (OPEN, _head("/admin/pages/query", sec_fetch_site="cross-site", sec_fetch_mode="no-cors"), "csrf"),
+        (OPEN, _head("/admin/pages/query", sec_fetch_site="same-site", sec_fetch_mode="cors"), "csrf"),
+        (OPEN, _head(sec_fetch_site="cross-site", sec_fetch_mode="navigate"), "in"),
+        (OPEN, _head(sec_fetch_site="same-origin", sec_fetch_mode="cors"), "in"),
         (OPEN, _head(method="POST"), "in"),
         (CLOSED, _head(), "admin_closed"),
         (CLOSED, _head("/admin"), "admin_closed"),

@@ -155,7 +155,7 @@ def test_the_routes_behave_as_they_are_described(sqlite_url: str) -> None:
 
     with served(sqlite_url, env="dev", allow_networks=()) as running, requests.Session() as session:
         session.trust_env = False
-        schema = schemathesis.openapi.from_url(f"{running.url}/openapi.json")
+        schema = schemathesis.openapi.from_url(f"{running.url}/openapi.json", timeout=60)
         seen = set()
         for found in schema.get_all_operations():
             operation = found.ok()

@@ -17,6 +17,8 @@ from comity.upkeep.wake_hosts import go_deeper
 from tests.doors.web.served import Served, served, until
 from tests.walk.site import Answer, Site, Web
 
+pytestmark = pytest.mark.usefixtures("forked_children")
+
 
 @pytest.fixture
 def running(sqlite_url: str, tmp_path: Path) -> Iterator[Served]:

@@ -371,9 +371,10 @@ def logs(
     limit: int,
     *,
     status: str | None = None,
-    before: tuple[datetime, UUID] | None = None,
+    after: tuple[datetime, UUID] | None = None,
+    oldest_first: bool = False,
 ) -> Sequence[Row[Any]]:
-    """The latest runs, of one source or of all, newest first; `before` is the time and the id of the last one known."""
+    """The latest runs, of one source or of all, newest first; `after` is the time and the id of the last one known."""
     statement = select(crawl_logs, sources.c.careers_url, sources.c.org_name).join(
         sources, sources.c.id == crawl_logs.c.source_id
     )
@@ -381,8 +382,12 @@ def logs(
         statement = statement.where(crawl_logs.c.source_id == source_id)
     if status is not None:
         statement = statement.where(crawl_logs.c.status == status)
-    if before is not None:
-        at, identity = before
-        same = and_(crawl_logs.c.ran_at == at, crawl_logs.c.id > identity)
-        statement = statement.where(crawl_logs.c.ran_at <= at, or_(crawl_logs.c.ran_at < at, same))
-    return connection.execute(statement.order_by(crawl_logs.c.ran_at.desc(), crawl_logs.c.id).limit(limit)).all()
+    at, identity = crawl_logs.c.ran_at, crawl_logs.c.id
+    if after is not None:
+        same = and_(at == after[0], identity < after[1] if oldest_first else identity > after[1])
+        if oldest_first:
+            statement = statement.where(at >= after[0], or_(at > after[0], same))
+        else:
+            statement = statement.where(at <= after[0], or_(at < after[0], same))
+    ends = (at, identity.desc()) if oldest_first else (at.desc(), identity)
+    return connection.execute(statement.order_by(*ends).limit(limit)).all()

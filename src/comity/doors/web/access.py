@@ -304,10 +304,17 @@ def is_loopback(host: str) -> bool:
 
 
 def _check_origin(head: RequestHead) -> None:
-    """Refuse changes that a page of another site sends; browsers say where a request comes from."""
+    """Refuse changes that a page of another site sends, and what it loads; browsers say where a request comes from.
+
+    Such a page could not read what it loads, but a query or an export costs time, and how long it takes tells
+    something. Links from other sites work.
+    """
+    is_of_another = head.headers.get("sec-fetch-site") not in (None, "same-origin", "none")
     if head.method in SAFE_METHODS:
+        if is_of_another and head.headers.get("sec-fetch-mode") != "navigate":
+            raise _cross_site()
         return
-    if head.headers.get("sec-fetch-site") not in (None, "same-origin", "none"):
+    if is_of_another:
         raise _cross_site()
     origin = head.headers.get("origin")
     if origin is None:

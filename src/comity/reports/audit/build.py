@@ -14,7 +14,6 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from comity.model.audit import (
-    FOLLOWED,
     AgentAccess,
     AuditComparison,
     AuditData,
@@ -28,6 +27,7 @@ from comity.model.audit import (
     SectionCount,
 )
 from comity.model.errors import NotFound
+from comity.model.page import FOLLOWED
 from comity.rules.audit.agents import agents
 from comity.rules.audit.compare import compare_audits
 from comity.rules.audit.findings import find

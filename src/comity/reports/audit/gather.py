@@ -30,7 +30,8 @@ import zstandard
 from comity.database import audits, robots, sitemaps
 from comity.database.connection import Database
 from comity.database.frontier import lists
-from comity.model.audit import FOLLOWED, AuditedRobots, SitemapFile
+from comity.model.audit import AuditedRobots, SitemapFile
+from comity.model.page import FOLLOWED
 from comity.model.sitemap import SitemapState
 
 PAGES: Final = "pages"

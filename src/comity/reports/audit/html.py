@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
@@ -413,7 +414,8 @@ def write_html(report: AuditReport, path: Path) -> int:
                 file.write(piece)
         size = partial.stat().st_size
         partial.replace(path)
-    except OSError:
-        partial.unlink(missing_ok=True)
-        raise
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from None
     return size

@@ -25,11 +25,8 @@ from comity.model.audit import (
     AuditInfo,
     Directive,
     Heading,
-    Hop,
     ListedUrl,
     PageFacts,
-    PageLink,
-    PageRegion,
     Resource,
     RobotsDecision,
     SitemapFile,
@@ -37,6 +34,7 @@ from comity.model.audit import (
     Warned,
 )
 from comity.model.errors import BadInput, ComityError, NotFound, Remedy, RemedyCode
+from comity.model.page import Hop, PageLink, PageRegion
 from comity.reports.audit.gather import COMPRESSED, TABLES, AuditRuns
 from comity.rules.canonical import web_address
 

@@ -8,6 +8,7 @@ is `known`, and says that the rest is being counted; that takes a hundredth of t
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -38,6 +39,8 @@ _MOST: Final = 500
 class _Entry:
     value: Any = None
     counted_at: float | None = None
+    begun_at: float = 0.0
+    """When counting it began: what was changed later is not in it."""
     took_s: float = 0.0
     counting: Future[None] | None = None
     count: Callable[[], Any] | None = None
@@ -51,6 +54,7 @@ class Kept:
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
+        self._changed_at = -math.inf
         self._entries: dict[str, _Entry] = {}
         self._lock = threading.Lock()
         self._behind = ThreadPoolExecutor(2, thread_name_prefix="figures")
@@ -82,11 +86,13 @@ class Kept:
         """
         entry = self._entry(name)
         age = self._age(entry)
-        if age is not None and age < max(for_s, _kept_s(entry)):
+        is_of_now = entry.begun_at >= self._changed_at
+        if age is not None and is_of_now and age < max(for_s, _kept_s(entry)):
             return cast(Value, entry.value)
         counting = self._count_behind(entry, count)
         # Where the last count took longer, this one would probably be waited for in vain.
-        if counting is not None and (age is None or age >= _OLD_S or entry.took_s <= wait_s):
+        is_awaited = age is None or not is_of_now or age >= _OLD_S or entry.took_s <= wait_s
+        if counting is not None and is_awaited:
             with suppress(FutureTimeout):
                 counting.result(wait_s)
         age = self._age(entry)
@@ -101,6 +107,10 @@ class Kept:
         with self._lock:
             counting = [entry.counting for entry in self._entries.values() if entry.counting is not None]
         wait(counting, seconds)
+
+    def expire(self) -> None:
+        """A person changed something and looks for it: what is `known` is counted again when it is asked for."""
+        self._changed_at = self._seconds()
 
     def recount(self) -> None:
         """Count again in the background what takes long, was asked for lately, and is nearly too old to be given.
@@ -157,6 +167,7 @@ class Kept:
     def _counted(self, entry: _Entry, count: Callable[[], object]) -> object:
         began, is_first = self._seconds(), entry.counted_at is None
         entry.value = count()
+        entry.begun_at = began
         entry.counted_at = self._seconds()
         took_s = entry.counted_at - began
         # The first time, statements are built and caches are cold: what is not long then is quick from then on.

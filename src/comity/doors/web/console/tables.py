@@ -41,7 +41,7 @@ class Column:
     cell: Callable[[Any], object] | None = None
     csv: Callable[[Any], object] | None = None
     sorts: bool = False
-    """Whether rows can be sorted by it; only if an index can do that."""
+    """Whether rows can be sorted by it; only if an index can do that, or the rows are in memory."""
     is_number: bool = False
     is_minor: bool = False
     """Left out on a phone."""
@@ -56,8 +56,13 @@ class Column:
         value = self.cell(row) if self.cell is not None else getattr(row, self.name)
         return _shown(value)
 
+    def value(self, row: Any) -> Any:
+        """The value for CSV and for sorting."""
+        found = self.csv(row) if self.csv is not None else getattr(row, self.name, None)
+        return found.lower() if isinstance(found, str) else found
+
     def text(self, row: Any) -> CsvValue:
-        """The value for CSV."""
+        """The value as CSV has it."""
         return _bare(self.csv(row) if self.csv is not None else getattr(row, self.name, None))
 
 
@@ -209,6 +214,22 @@ class Table:
         shown = rows[-query.limit :] if has_more and query.before else rows[: query.limit]
         return Listing(self, query, shown, has_more, total, total_is_exact, path, more, cursor)
 
+    def arranged(self, query: TableQuery, rows: Iterable[Any]) -> list[Any]:
+        """Rows that are in memory, a few thousand at most: those with the text of the search, in the order asked for.
+
+        The search looks through all that CSV has of a row. Rows without a value come last.
+        """
+        box = next((each.name for each in self.filters if each.is_search), "")
+        wanted = (query.get(box) or "").lower()
+        in_csv = [column for column in self.columns if column.in_csv]
+        found = [row for row in rows if any(wanted in str(column.text(row) or "").lower() for column in in_csv)]
+        column = next((each for each in self.columns if each.name == query.sort), None)
+        if column is None:
+            return found
+        filled = [(value, row) for row in found if (value := column.value(row)) not in (None, "")]
+        filled.sort(key=lambda pair: pair[0], reverse=query.descending)
+        return [row for _value, row in filled] + [row for row in found if column.value(row) in (None, "")]
+
     def csv(self, rows: Iterable[Any], *, is_begun: bool = False) -> StreamingResponse:
         """Send rows as CSV, at most 100,000 of them, as they are read.
 
@@ -304,6 +325,18 @@ class Listing:
                 return self.href(before=self.key_of(self.rows[0]))
             return self.href()  # back to the first page
         return self.href(offset=max(query.offset - query.limit, 0) or "") if query.offset else ""
+
+    @property
+    def next_label(self) -> str:
+        """What the link to the next page says: "Older" is true in the table's own order only."""
+        return self.table.older if self.query.sort_text == self.table.default_sort else "Next"
+
+    @property
+    def previous_label(self) -> str:
+        """What the link back says."""
+        if self.query.sort_text == self.table.default_sort:
+            return self.table.newer
+        return "First page" if self.table.pages_by_key and not self.table.goes_back else "Previous"
 
     @property
     def csv_href(self) -> str:

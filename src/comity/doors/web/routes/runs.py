@@ -41,7 +41,7 @@ def list_all(
 ) -> RunList:
     """List runs, newest first."""
     before = read_place(cursor) if cursor is not None else None
-    found = list_crawl_runs(services.state.database, door=door, status=status, before=before, limit=limit + 1)
+    found = list_crawl_runs(services.state.database, door=door, status=status, after=before, limit=limit + 1)
     following = place_after(found[limit - 1].started_at, found[limit - 1].id) if len(found) > limit else None
     return RunList(runs=RunView.list_of(found[:limit]), next=following)
 

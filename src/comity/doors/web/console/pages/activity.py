@@ -49,7 +49,7 @@ def _subject(row: RecordedActivity) -> Markup:
 TABLE: Final = Table(
     "activity",
     [
-        Column("at", "Time"),
+        Column("at", "Time", sorts=True),
         Column("user", "User", _user),
         Column("role", "Role", lambda row: row.role or NOTHING, is_minor=True),
         Column("action", "Action", _action, lambda row: row.action),
@@ -63,6 +63,7 @@ TABLE: Final = Table(
         Filter("user", "User", placeholder="User"),
         Filter("action", "Action", placeholder="Action"),
     ],
+    default_sort="-at",
     key=lambda row: row.number,
     pages_by_key=True,
     goes_back=True,
@@ -78,29 +79,37 @@ def listed(request: Request, services: Services) -> Response:
     query = TABLE.read(request)
     if query.wants_csv:
         return TABLE.csv(_all(services, query))
-    rows = list_activity(
-        services.state.database,
-        user=query.get("user"),
-        action=query.get("action"),
-        before=_number(query.after),
-        after=_number(query.before),
-        limit=query.limit + 1,
-    )
+    behind, ahead = _number(query.after), _number(query.before)
+    rows = _listed(services, query, behind, ahead, query.limit + 1)
     listing = TABLE.listing(query, rows)
     return render(request, "activity/list.html", title="Activity", section="activity", activity=listing)
 
 
 def _all(services: WebServices, query: TableQuery) -> Iterator[RecordedActivity]:
     """Every record that the filters let through, a batch at a time."""
-    before: int | None = None
+    last: int | None = None
     for _ in range(MOST_CSV_ROWS // _BATCH):
-        rows = list_activity(
-            services.state.database, user=query.get("user"), action=query.get("action"), before=before, limit=_BATCH
-        )
+        rows = _listed(services, query, last, None, _BATCH)
         yield from rows
         if len(rows) < _BATCH:
             return
-        before = rows[-1].number
+        last = rows[-1].number
+
+
+def _listed(
+    services: WebServices, query: TableQuery, behind: int | None, ahead: int | None, limit: int
+) -> list[RecordedActivity]:
+    """Records behind one in the order of the table, or ahead of one."""
+    older, newer = (behind, ahead) if query.descending else (ahead, behind)
+    return list_activity(
+        services.state.database,
+        user=query.get("user"),
+        action=query.get("action"),
+        before=older,
+        after=newer,
+        limit=limit,
+        oldest_first=not query.descending,
+    )
 
 
 def _number(text: str) -> int | None:

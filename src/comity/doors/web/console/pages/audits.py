@@ -49,13 +49,20 @@ def _ended(row: AuditInfo) -> object:
 AUDITS: Final = Table(
     "audits",
     [
-        Column("site", "Site", lambda row: components.shortened(row.site, 70), is_wide=True),
+        Column(
+            "site",
+            "Site",
+            lambda row: components.shortened(row.site, 70),
+            lambda row: row.site,
+            sorts=True,
+            is_wide=True,
+        ),
         Column("audit_id", "Name", in_page=False),
         Column("ended_by", "End", _ended),
-        Column("pages", "Pages", is_number=True),
-        Column("left", "Left", is_number=True, is_minor=True),
-        Column("requests", "Requests", is_number=True, is_minor=True),
-        Column("started_at", "Started", lambda row: _at(row.started_at), lambda row: _at(row.started_at)),
+        Column("pages", "Pages", sorts=True, is_number=True),
+        Column("left", "Left", sorts=True, is_number=True, is_minor=True),
+        Column("requests", "Requests", sorts=True, is_number=True, is_minor=True),
+        Column("started_at", "Started", lambda row: _at(row.started_at), lambda row: _at(row.started_at), sorts=True),
         Column(
             "ended_at",
             "Took",
@@ -66,6 +73,7 @@ AUDITS: Final = Table(
         ),
     ],
     [search("Search by site")],
+    default_sort="-started_at",
     key=lambda row: row.audit_id,
     row_href=lambda row: url("/audits", row.audit_id),
     empty="No audit is stored yet. Start one above, or run `comity audit example.org`.",
@@ -88,8 +96,8 @@ def listed(request: Request, services: Services) -> Response:
 
 def _list_page(request: Request, services: WebServices, form: Form, status: int = 200) -> Response:
     query = AUDITS.read(request)
-    wanted = (query.get("q") or "").lower()
-    found = [each for each in stored_audits(services.audits.folder) if wanted in each.site.lower()]
+    stored = stored_audits(services.audits.folder)
+    found = AUDITS.arranged(query, stored)
     if query.wants_csv:
         return AUDITS.csv(found)
     rows = found[query.offset : query.offset + query.limit + 1]
@@ -101,7 +109,7 @@ def _list_page(request: Request, services: WebServices, form: Form, status: int 
         status=status,
         audits=AUDITS.listing(query, rows, total=len(found)),
         form=form,
-        stored=[each.audit_id for each in found if each.ended_at is not None][:100],
+        stored=[each.audit_id for each in stored if each.ended_at is not None][:100],
     )
 
 
@@ -155,7 +163,7 @@ def compare(
         section="audits",
         trail=[("Audits", "/audits")],
         status=404 if problem else 200,
-        choices=[(each.audit_id, f"{each.site} · {_at(each.started_at):%Y-%m-%d %H:%M}") for each in found],
+        choices=[(each.audit_id, f"{_at(each.started_at):%Y-%m-%d %H:%M:%S} UTC · {each.site}") for each in found],
         before=before,
         after=after,
         comparison=comparison,

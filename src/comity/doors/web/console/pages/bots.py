@@ -49,18 +49,27 @@ def _failures(row: Bot) -> object:
 TABLE: Final = Table(
     "bots",
     [
-        Column("bot_id", "Bot", is_wide=True),
+        Column("bot_id", "Bot", sorts=True, is_wide=True),
         Column("status", "Status", lambda row: queue.bot_badge(row.status)),
-        Column("jobs_in_hand", "In hand", is_number=True),
-        Column("jobs_done", "Done", is_number=True),
-        Column("jobs_failed", "Failed", _failures, csv=lambda row: row.jobs_failed, is_number=True, is_minor=True),
-        Column("consecutive_failures", "In a row", is_number=True, is_minor=True),
-        Column("last_seen_at", "Seen", _seen),
+        Column("jobs_in_hand", "Held", sorts=True, is_number=True),
+        Column("jobs_done", "Done", sorts=True, is_number=True),
+        Column(
+            "jobs_failed",
+            "Failed",
+            _failures,
+            csv=lambda row: row.jobs_failed,
+            sorts=True,
+            is_number=True,
+            is_minor=True,
+        ),
+        Column("consecutive_failures", "Failed in a row", sorts=True, is_number=True, is_minor=True),
+        Column("last_seen_at", "Seen", _seen, sorts=True),
         Column("note", "Note", lambda row: components.shortened(row.note, 50), is_minor=True, is_wide=True),
         Column("jobs_pulled", "Pulled", in_page=False),
         Column("created_at", "Created", in_page=False),
     ],
     [choice("status", "Status", BotStatus)],
+    default_sort="bot_id",
     key=lambda row: row.bot_id,
     pages_by_key=True,
     newer="First",
@@ -70,19 +79,19 @@ TABLE: Final = Table(
 _LIMITS: Final = (
     Field(
         "max_jobs_in_hand",
-        "Most jobs in hand",
+        "Jobs held at once",
         "number",
-        "That it may hold at once. Empty: no limit.",
+        "The most it may hold. Leave empty for no limit.",
         attributes={"min": 1, "max": MOST_IN_HAND},
     ),
     Field(
         "max_jobs_per_minute",
-        "Most jobs per minute",
+        "Jobs per minute",
         "number",
-        "That it may pull. Empty: no limit.",
+        "The most it may pull. Leave empty for no limit.",
         attributes={"min": 1, "max": MOST_PER_MINUTE},
     ),
-    Field("note", "Note", help="What it is, or whose.", attributes={"maxlength": 1000}),
+    Field("note", "Note", help="What it does, or who runs it.", attributes={"maxlength": 1000}),
 )
 FORM: Final = Form(
     (
@@ -112,8 +121,13 @@ def listed(request: Request, services: Services) -> Response:
     query, database = TABLE.read(request), services.state.database
     status = query.get("status")
     if query.wants_csv:
-        return TABLE.csv(list_bots(database, status=status, limit=_EXPORTED))
-    rows = list_bots(database, status=status, after=query.after or None, limit=query.limit + 1)
+        return TABLE.csv(list_bots(database, status=status, limit=_EXPORTED, sort=query.sort_text))
+    try:
+        rows = list_bots(
+            database, status=status, after=query.after or None, limit=query.limit + 1, sort=query.sort_text
+        )
+    except BadInput:  # the bot that the last page ended with is gone
+        rows = list_bots(database, status=status, limit=query.limit + 1, sort=query.sort_text)
     return queue.render_queue(request, "queue/bots.html", title="Bots", part=_PATH, listing=TABLE.listing(query, rows))
 
 
@@ -196,14 +210,18 @@ def resume(request: Request, services: Services, bot_id: queue.BotName) -> Respo
 def ask_revoke(request: Request, services: Services, bot_id: queue.BotName) -> HTMLResponse:
     """Ask before a key is revoked."""
     bot = get_bot(services.state.database, bot_id)
-    held = components.plural(bot.jobs_in_hand, "job")
+    held = ""
+    if bot.jobs_in_hand:
+        jobs = components.plural(bot.jobs_in_hand, "job")
+        locks = "its lock expires" if bot.jobs_in_hand == 1 else "their locks expire"
+        held = f" The {jobs} it holds can be pulled again when {locks}."
     return queue.confirmation(
         request,
         _PATH,
         question=f"Revoke the key of {bot_id}?",
         path=f"{_PATH}/{bot_id}/revoke",
         submit="Revoke",
-        consequence=f"Its key stops working at once. The {held} that it holds come back when their locks run out.",
+        consequence=f"Its key stops working at once.{held}",
         back=f"{_PATH}/{bot_id}",
     )
 

@@ -58,7 +58,7 @@ def _counted(name: str, label: str) -> Column:
 LOGS: Final = Table(
     "logs",
     [
-        Column("ran_at", "Ran"),
+        Column("ran_at", "Ran", sorts=True),
         Column(
             "org_name",
             "Source",
@@ -88,6 +88,7 @@ LOGS: Final = Table(
         Column("source_id", "Source id", in_page=False),
     ],
     [choice("status", "Result", RunStatus), Filter("source_id", "Source id")],
+    default_sort="-ran_at",
     key=lambda row: place_after(row.ran_at, row.id),
     pages_by_key=True,
     older="Older",
@@ -98,9 +99,9 @@ RUNS: Final = Table(
     "runs",
     [
         Column("seeds", "Crawl", lambda row: _named(row), lambda row: " ".join(row.seeds), is_wide=True),
-        Column("door", "Door", lambda row: badge("plain", row.door), is_minor=True),
+        Column("door", "Command", lambda row: badge("plain", row.door), is_minor=True),
         Column("status", "Status", lambda row: badge(RUN_TONES[row.status], row.status)),
-        Column("started_at", "Started"),
+        Column("started_at", "Started", sorts=True),
         Column(
             "ended_at",
             "Took",
@@ -115,7 +116,8 @@ RUNS: Final = Table(
         Column("end_reason", "End reason", in_page=False),
         Column("id", "Id", in_page=False),
     ],
-    [choice("door", "Door", DOORS), choice("status", "Status", STATUSES)],
+    [choice("door", "Command", DOORS), choice("status", "Status", STATUSES)],
+    default_sort="-started_at",
     key=lambda row: place_after(row.started_at, row.id),
     pages_by_key=True,
     older="Older",
@@ -182,7 +184,7 @@ START: Final = Form(
         Field("sitemaps", "Read sitemaps", "check"),
         Field("refresh", "Visit finished hosts again now", "check"),
         Field("text", "Store the main content as text", "check"),
-        Field("markdown", "Store it as Markdown", "check"),
+        Field("markdown", "Store the main content as Markdown", "check"),
         Field("images", "Download images", "check"),
         Field("keep_links", "Store the links of each page", "check"),
         Field("keep_headers", "Store headers and timings", "check"),
@@ -257,22 +259,29 @@ def _logs(
     services: WebServices,
     query: TableQuery,
     source_id: UUID | None,
-    before: tuple[datetime, UUID] | None,
+    after: tuple[datetime, UUID] | None,
     limit: int,
 ) -> list[LoggedRun]:
     if query.get("source_id") and source_id is None:
         return []
-    return list_runs(services.state.database, source_id, limit, status=query.get("status"), before=before)
+    return list_runs(
+        services.state.database,
+        source_id,
+        limit,
+        status=query.get("status"),
+        after=after,
+        oldest_first=not query.descending,
+    )
 
 
 def _all_logs(services: WebServices, query: TableQuery, source_id: UUID | None) -> Iterator[LoggedRun]:
-    before: tuple[datetime, UUID] | None = None
+    after: tuple[datetime, UUID] | None = None
     for _ in range(100_000 // _EXPORTED_AT_ONCE):
-        rows = _logs(services, query, source_id, before, _EXPORTED_AT_ONCE)
+        rows = _logs(services, query, source_id, after, _EXPORTED_AT_ONCE)
         yield from rows
         if len(rows) < _EXPORTED_AT_ONCE:
             return
-        before = (rows[-1].ran_at, rows[-1].id)
+        after = (rows[-1].ran_at, rows[-1].id)
 
 
 @router.get("/runs")
@@ -297,21 +306,25 @@ def runs(request: Request, services: Services) -> Response:
     )
 
 
-def _runs(
-    services: WebServices, query: TableQuery, before: tuple[datetime, UUID] | None, limit: int
-) -> list[RunListed]:
-    door = query.get("door")
-    return list_crawl_runs(services.state.database, door=door, status=query.get("status"), before=before, limit=limit)
+def _runs(services: WebServices, query: TableQuery, after: tuple[datetime, UUID] | None, limit: int) -> list[RunListed]:
+    return list_crawl_runs(
+        services.state.database,
+        door=query.get("door"),
+        status=query.get("status"),
+        after=after,
+        limit=limit,
+        oldest_first=not query.descending,
+    )
 
 
 def _all_runs(services: WebServices, query: TableQuery) -> Iterator[RunListed]:
-    before: tuple[datetime, UUID] | None = None
+    after: tuple[datetime, UUID] | None = None
     for _ in range(100_000 // _EXPORTED_AT_ONCE):
-        rows = _runs(services, query, before, _EXPORTED_AT_ONCE)
+        rows = _runs(services, query, after, _EXPORTED_AT_ONCE)
         yield from rows
         if len(rows) < _EXPORTED_AT_ONCE:
             return
-        before = (rows[-1].started_at, rows[-1].id)
+        after = (rows[-1].started_at, rows[-1].id)
 
 
 @router.get("/runs/new", dependencies=FOR_OPERATORS)

@@ -38,7 +38,9 @@ _DONE: Final = {
 
 def _bot(row: CrawlJob) -> object:
     name = row.locked_by or row.submitted_by
-    return Markup('<a href="{}">{}</a>').format(url("/bots", name), name) if name else components.NOTHING
+    if not name:
+        return components.NOTHING
+    return Markup('<a class="figure" href="{}">{}</a>').format(url("/bots", name), components.shortened(name, 24))
 
 
 def _now() -> datetime:

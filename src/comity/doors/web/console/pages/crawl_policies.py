@@ -144,8 +144,9 @@ FORM: Final = Form(
         ),
         Field(
             "timeout_minutes",
-            "Minutes that a bot may hold a job",
+            "Minutes per lock",
             "number",
+            "How long a bot may hold a job.",
             required=True,
             attributes=_bound("timeout_minutes"),
         ),
@@ -237,7 +238,7 @@ def act(request: Request, services: Services, entered: PostedForm) -> Response:
             path=f"{_PATH}/actions",
             submit="Delete",
             fields=[*fields, ("confirmed", "on")],
-            consequence="Their jobs and results are deleted, too.",
+            consequence="Their jobs and results are deleted with them.",
         )
     priority = queue.priority_of(entered)
     if action is PolicyAction.SET_PRIORITY and priority is None:
@@ -337,7 +338,7 @@ def ask_delete(request: Request, services: Services, policy_id: queue.RowId) -> 
         question="Delete this policy?",
         path=f"{_PATH}/{policy_id}/delete",
         submit="Delete",
-        consequence=f"{policy.url}: its jobs and results are deleted, too.",
+        consequence=f"The policy of {policy.url} is deleted with its jobs and results.",
         back=f"{_PATH}/{policy_id}",
     )
 

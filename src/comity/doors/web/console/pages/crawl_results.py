@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
 from comity.doors.web.console import components
-from comity.doors.web.console.page import PageRouter, current_services, url
+from comity.doors.web.console.page import PageRouter, url
 from comity.doors.web.console.pages import queue
 from comity.doors.web.console.pages.crawl_policies import money, price_plot
 from comity.doors.web.console.tables import Column, Filter, Table, TableQuery, choice, search
@@ -44,22 +44,21 @@ def stock_badge(in_stock: bool | None) -> Markup:
 
 
 def _bot(row: CrawlResult) -> object:
-    return Markup('<a href="{}">{}</a>').format(url("/bots", row.bot_id), row.bot_id) if row.bot_id else None
+    if not row.bot_id:
+        return None
+    name = components.shortened(row.bot_id, 24)
+    return Markup('<a class="figure" href="{}">{}</a>').format(url("/bots", row.bot_id), name)
 
 
 TABLE: Final = Table(
     "crawl_results",
     [
         Column("url", "URL", lambda row: components.shortened(row.url.split("://", 1)[-1], 60), is_wide=True),
-        Column("title", "Title", lambda row: components.shortened(row.title, 50), is_minor=True),
+        Column("title", "Title", lambda row: components.shortened(row.title, 50), is_minor=True, is_wide=True),
         Column("price", "Price", lambda row: money(row.price, row.currency), is_number=True),
         Column("in_stock", "Stock", lambda row: stock_badge(row.in_stock)),
         Column("bot_id", "Bot", _bot, is_minor=True),
-        Column(
-            "crawled_at",
-            "Crawled",
-            lambda row: components.when(row.crawled_at, relative_to=current_services().state.clock.now()),
-        ),
+        Column("crawled_at", "Crawled", in_page=False),
         Column("created_at", "Stored", sorts=True, is_minor=True),
         Column("currency", "Currency", in_page=False),
         Column("id", "Id", in_page=False),
@@ -86,7 +85,7 @@ LATE_TABLE: Final = Table(
     [
         Column("url", "URL", lambda row: components.shortened(row.url.split("://", 1)[-1], 60), is_wide=True),
         Column("bot_id", "Bot"),
-        Column("job_status", "Job is", lambda row: queue.job_badge(row.job_status)),
+        Column("job_status", "Job status", lambda row: queue.job_badge(row.job_status)),
         Column("raw_html_bytes", "HTML", lambda row: components.size(row.raw_html_bytes), is_number=True),
         Column("received_at", "Received", sorts=True),
         Column("id", "Id", in_page=False),
@@ -98,7 +97,7 @@ LATE_TABLE: Final = Table(
     key=lambda row: row.id,
     newer="First",
     row_href=lambda row: url(f"{_PATH}/late", row.id),
-    empty="Nothing came too late.",
+    empty="No late submissions.",
 )
 
 

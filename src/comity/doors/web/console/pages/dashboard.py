@@ -28,7 +28,7 @@ router = PageRouter()
 _NAME: Final = "dashboard"
 _WAIT_S: Final = 0.1
 _COUNTING: Final = "Counting…"
-_TILES: Final = ("Pages per second", "Hosts", "Sources due", "Jobs waiting", "Failed fetches", "Latency", "State")
+_TILES: Final = ("Pages per second", "Hosts", "Sources due", "Jobs waiting", "Failed fetches", "Latency", "State size")
 # A sentence for one, a sentence for several, and where to go.
 _NEEDS: Final = {
     NeedCode.DISK_LOW: ("The disk is nearly full", "", "/settings"),
@@ -103,9 +103,9 @@ def dashboard_figures(services: WebServices, _parameters: Mapping[str, str]) -> 
         latest=next((hour for hour in reversed(hours) if hour.p50_ms is not None), None),
         failed_share=_failed_share(found),
         needs=[(_sentence(need), _NEEDS[need.code][2], need.is_urgent) for need in found.needs],
-        fetched=plots.stacked("Fetches by outcome", times, outcomes),
+        fetched=plots.stacked("Fetches by outcome, per hour", times, outcomes),
         latency=plots.line_plot("Latency", times, latency, unit="ms"),
-        postings=plots.stacked("Job postings", times, postings),
+        postings=plots.stacked("Job postings, per hour", times, postings),
         hosts=plots.bars(
             "Hosts by status",
             [(str(line.status), line.hosts) for line in status.figures.hosts],
@@ -119,7 +119,7 @@ def dashboard_figures(services: WebServices, _parameters: Mapping[str, str]) -> 
             path="/crawl_jobs?status={}",
             most_counted=MOST_JOBS,
         ),
-        errors=plots.bars("Errors of the last hour", [(line.code, line.count) for line in status.errors], tone="bad"),
+        errors=plots.bars("Errors in the last hour", [(line.code, line.count) for line in status.errors], tone="bad"),
     )
 
 
@@ -153,9 +153,9 @@ def _counting(services: WebServices) -> str:
     return fragment(
         "dashboard/counting.html",
         tiles=_TILES,
-        fetched=plots.stacked("Fetches by outcome", times, pair, empty=_COUNTING),
+        fetched=plots.stacked("Fetches by outcome, per hour", times, pair, empty=_COUNTING),
         latency=plots.line_plot("Latency", times, pair, empty=_COUNTING),
-        postings=plots.stacked("Job postings", times, pair, empty=_COUNTING),
+        postings=plots.stacked("Job postings, per hour", times, pair, empty=_COUNTING),
         hosts=plots.bars("Hosts by status", hosts, path="/hosts?status={}"),
         jobs=plots.bars("Jobs by state", jobs, path="/crawl_jobs?status={}"),
     )

@@ -61,7 +61,7 @@ FORM: Final = Form(
     (
         Field("name", "Name", required=True, help="As people know it.", placeholder="Example Aid"),
         Field("address", "Address", "url", required=True, placeholder="https://example.org/careers"),
-        Field("days", "Every … days", "number", attributes={"min": 1, "max": 365}),
+        Field("days", "Days between runs", "number", attributes={"min": 1, "max": 365}),
         Field("size", "Size", "select", choices=[(each, each) for each in _SIZES]),
         Field("hint", "Hint", "area", is_code=True, help="JSON."),
         Field("active", "Start at once", "check", help="Otherwise it waits for an approval."),

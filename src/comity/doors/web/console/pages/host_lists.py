@@ -24,6 +24,7 @@ from comity.doors.web.requests import HostName
 from comity.doors.web.routes.hosts import urls_of_host
 from comity.doors.web.services import Services
 from comity.model.evidence import EvidenceType
+from comity.model.host import HostStatus
 from comity.model.outcome import OUTCOME_NAMES
 from comity.reports.host_lists import (
     COUNTED_URLS,
@@ -99,9 +100,10 @@ EVIDENCE: Final = Table(
         ),
         Column("content", "Because", _content, lambda row: json.dumps(row.content, ensure_ascii=False), is_minor=True),
         Column("confidence", "Confidence", is_minor=True),
-        Column("created_at", "When"),
+        Column("created_at", "When", sorts=True),
     ],
     [choice("type", "Decision", EvidenceType)],
+    default_sort="-created_at",
     key=lambda row: row.created_at,
     pages_by_key=True,
     newer="Newest",
@@ -115,7 +117,8 @@ def evidence(request: Request, services: Services, host: HostName) -> Response:
     """Show the decisions about the URLs of a host."""
 
     def find(name: str, query: TableQuery, **page: Any) -> ListPage[Any]:
-        return host_evidence(services.state.database, name, kind=query.get("type"), **page)
+        oldest_first = not query.descending
+        return host_evidence(services.state.database, name, kind=query.get("type"), oldest_first=oldest_first, **page)
 
     return host_table(request, services, host, "evidence", EVIDENCE, find)
 
@@ -138,7 +141,7 @@ FETCHES: Final = Table(
             is_number=True,
             is_minor=True,
         ),
-        Column("crawled_at", "When"),
+        Column("crawled_at", "When", sorts=True),
         Column("final_url", "Led to", in_page=False),
         Column("depth", "Depth", in_page=False),
         Column("discovery_type", "Kind", in_page=False),
@@ -151,6 +154,7 @@ FETCHES: Final = Table(
         ),
         choice("errors", "Errors", [("1", "only errors")]),
     ],
+    default_sort="-crawled_at",
     key=lambda row: row.id,
     pages_by_key=True,
     newer="Newest",
@@ -164,8 +168,14 @@ def fetches(request: Request, services: Services, host: HostName) -> Response:
     """Show the visits of a host's pages."""
 
     def find(name: str, query: TableQuery, **page: Any) -> ListPage[Any]:
-        outcome, only_errors = query.get("outcome"), query.get("errors") is not None
-        return host_fetches(services.state.database, name, outcome=outcome, only_errors=only_errors, **page)
+        return host_fetches(
+            services.state.database,
+            name,
+            outcome=query.get("outcome"),
+            only_errors=query.get("errors") is not None,
+            oldest_first=not query.descending,
+            **page,
+        )
 
     return host_table(request, services, host, "fetches", FETCHES, find)
 
@@ -173,7 +183,7 @@ def fetches(request: Request, services: Services, host: HostName) -> Response:
 MOVES: Final = Table(
     "transitions",
     [
-        Column("moved_at", "When"),
+        Column("moved_at", "When", sorts=True),
         Column("from_status", "From", lambda row: status_badge(row.from_status)),
         Column("to_status", "To", lambda row: status_badge(row.to_status)),
         Column(
@@ -182,6 +192,8 @@ MOVES: Final = Table(
         Column("reason_code", "Code", in_page=False),
         Column("holder", "Worker", lambda row: components.shortened(row.holder or "", 40), is_minor=True),
     ],
+    [choice("to_status", "To", HostStatus)],
+    default_sort="-moved_at",
     key=lambda row: row.moved_at,
     pages_by_key=True,
     newer="Newest",
@@ -194,8 +206,9 @@ MOVES: Final = Table(
 def moves(request: Request, services: Services, host: HostName) -> Response:
     """Show the changes of a host's status."""
 
-    def find(name: str, _query: TableQuery, **page: Any) -> ListPage[Any]:
-        return host_moves(services.state.database, name, **page)
+    def find(name: str, query: TableQuery, **page: Any) -> ListPage[Any]:
+        status = HostStatus(text) if (text := query.get("to_status")) else None
+        return host_moves(services.state.database, name, to_status=status, oldest_first=not query.descending, **page)
 
     def with_diagram(name: str, _page: ListPage[Any]) -> dict[str, Markup]:
         status = host_columns(services.state.database, name)["status"]

@@ -30,6 +30,7 @@ from comity.doors.web.routes.hosts import canonical_name
 from comity.doors.web.services import Services, WebServices
 from comity.model.errors import BadInput, NotFound
 from comity.model.host import HostStatus
+from comity.model.ledger import Purpose
 from comity.operate.hosts import cool_down_host, reset_host, resume_host
 from comity.reports.host_lists import (
     MOST_COUNTED,
@@ -123,7 +124,7 @@ HOSTS: Final = Table(
         Column("next_crawl_after", "Not before", _not_before, sorts=True, is_minor=True),
         Column("leased_by", "Holder", in_page=False),
     ],
-    [search("Search by name", "Name begins with or contains"), choice("status", "Status", HostStatus)],
+    [search("Search by name", "Host name, or part of it"), choice("status", "Status", HostStatus)],
     default_sort="-last_crawled_at",
     key=lambda row: row.host,
     pages_by_key=True,
@@ -339,7 +340,7 @@ REQUESTS: Final = Table(
         Column("url", "URL", lambda row: components.shortened(path_of(row.url), 80), is_wide=True),
         Column("purpose", "For", lambda row: figure(row.purpose), is_minor=True),
         Column("day", "Day", _day, in_csv=False, is_minor=True),
-        Column("started_at", "Started", _clock),
+        Column("started_at", "Started", _clock, sorts=True),
         Column("slot", "Against its slot", _slot, lambda row: row.allowed_at, is_number=True),
         Column("held_by", "Waited for", lambda row: components.words(row.held_by or ""), is_minor=True),
         Column(
@@ -354,6 +355,8 @@ REQUESTS: Final = Table(
         Column("took", "Took", lambda row: components.duration(_took(row)), _took, is_number=True, is_minor=True),
         Column("rule", "Rule of robots.txt", in_page=False),
     ],
+    [choice("purpose", "For", Purpose)],
+    default_sort="-started_at",
     key=lambda row: row.number,
     pages_by_key=True,
     newer="Newest",
@@ -371,12 +374,25 @@ def requests(request: Request, services: Services, host: HostName) -> Response:
         host,
         "requests",
         REQUESTS,
-        lambda name, _query, **page: host_requests(services.state.database, name, **page),
+        lambda name, query, **page: host_requests(
+            services.state.database,
+            name,
+            purpose=query.get("purpose"),
+            oldest_first=not query.descending,
+            **page,
+        ),
         lambda _name, page: {
-            "plots_shown": request_plots(page.items),
+            "plots_shown": _plots_of(page.items, is_filtered="purpose" in request.query_params),
             "early": sum(each.is_early for each in page.items),
         },
     )
+
+
+def _plots_of(requests: tuple[HostRequest, ...], *, is_filtered: bool) -> list[Markup]:
+    """The plots of a page; of some purposes alone none, because requests between them are not in it."""
+    if is_filtered:
+        return []
+    return request_plots(sorted(requests, key=lambda each: each.number, reverse=True))
 
 
 def request_plots(requests: tuple[HostRequest, ...] | list[HostRequest]) -> list[Markup]:

@@ -76,6 +76,7 @@ from comity.walk.robots.record import cached_robots
 router = PageRouter("/admin/sources")
 STATUS_TONES: Final = {"active": "good", "paused": "off", "blocked": "warn", "deleted": "off"}
 RUN_TONES: Final = {"ok": "good", "warn": "warn", "fail": "bad"}
+SCHEDULES: Final = {ScheduleName.S0: "fixed rules (s0)", ScheduleName.ADAPTIVE: "adaptive"}
 _HISTORY: Final = 60  # runs in the plot
 _LATEST: Final = 10  # runs in the table of one source
 _IMPORTED_SHOWN: Final = 200
@@ -177,9 +178,9 @@ FORM: Final = Form(
         ),
         Field(
             "crawl_frequency_days",
-            "Every … days",
+            "Days between runs",
             "number",
-            help="By default as the kind of organisation says.",
+            help="Default: set by the kind of organisation.",
             attributes={"min": 1, "max": 365},
         ),
         Field(
@@ -195,15 +196,15 @@ FORM: Final = Form(
             "schedule",
             "Schedule",
             "select",
-            help="s0 follows fixed rules; adaptive learns how often the page changes.",
-            choices=[(str(each), str(each)) for each in ScheduleName],
+            help="Fixed rules follow the kind of organisation; adaptive learns how often the page changes.",
+            choices=[(str(each), label) for each, label in SCHEDULES.items()],
         ),
         Field("importance", "Importance", "number", attributes={"min": 0, "max": 1000, "step": "any"}),
         Field(
             "parser_hint",
             "Parser hint",
             "area",
-            help="Where the postings are, as JSON, or the name of an applicant system. Leave it empty to detect them.",
+            help="Where the postings are, as JSON, or the name of an applicant system. Leave empty to detect them.",
             attributes={"rows": 8, "maxlength": 20000},
             check="/sources/check-hint",
             is_code=True,
@@ -555,6 +556,7 @@ def _detail(
         trail=[("Sources", "/sources")],
         status=status,
         source=source,
+        schedule=SCHEDULES[source.schedule],
         runs=runs[:_LATEST],
         plot=_history(runs),
         robots=_robots(services, address) if address is not None else None,

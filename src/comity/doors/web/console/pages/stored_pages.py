@@ -45,6 +45,10 @@ def _title(row: StoredPageView) -> object:
     return components.shortened(row.title or "", 80)
 
 
+def _media_type(content_type: str | None) -> Markup:
+    return components.shortened((content_type or "").partition(";")[0].strip(), 40)
+
+
 PAGES: Final = Table(
     "pages",
     [
@@ -58,9 +62,9 @@ PAGES: Final = Table(
         Column("title", "Title or error", _title),
         Column("error", "Error", in_page=False),
         Column("http_status", "Status", lambda row: http_status(row.http_status), is_number=True),
-        Column("content_type", "Type", lambda row: (row.content_type or "").partition(";")[0], is_minor=True),
+        Column("content_type", "Type", lambda row: _media_type(row.content_type), is_minor=True),
         Column("crawl_time", "Stored", is_minor=True),
-        Column("final_url", "Led to", in_page=False),
+        Column("final_url", "Redirected to", in_page=False),
     ],
     [
         search("Text in the title or the page", "Text in the title or the page", name="text"),
@@ -71,7 +75,7 @@ PAGES: Final = Table(
     pages_by_key=True,
     row_href=lambda row: url("/pages/view", url=row.url, at=_microseconds(row.crawl_time)),
     newer="First page",
-    empty="No page is stored yet. Start a crawl from the page Crawl, or run `comity crawl https://example.org/`.",
+    empty="No pages are stored yet. Start a crawl in the section Crawl, or run `comity crawl https://example.org/`.",
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Final
 
 from fastapi import Query, Request, Response
@@ -10,12 +9,12 @@ from fastapi.responses import HTMLResponse
 
 from comity.doors.web.console.forms import Field, Form, FormInvalid, PostedForm
 from comity.doors.web.console.page import FOR_OPERATORS, PageRouter, redirect, render
-from comity.doors.web.console.tables import Column, Table
+from comity.doors.web.console.tables import Column, Table, search
 from comity.doors.web.notices import Offer
 from comity.doors.web.requests import TakedownsRequest
-from comity.doors.web.services import Services, WebServices
+from comity.doors.web.services import Services
 from comity.model.errors import BadInput, NotFound
-from comity.operate.takedown import StoredTakedown, add_takedowns, list_takedowns, page_of_takedowns, remove_takedowns
+from comity.operate.takedown import add_takedowns, list_takedowns, page_of_takedowns, remove_takedowns
 
 router = PageRouter("/admin/takedowns")
 _TRAIL: Final = (("Takedowns", "/takedowns"),)
@@ -23,10 +22,12 @@ Entry = Annotated[str, Query(max_length=2000)]
 TABLE: Final = Table(
     "takedowns",
     [
-        Column("entry", "Host or URL", is_wide=True),
-        Column("reason", "Reason", is_wide=True),
-        Column("created_at", "Since"),
+        Column("entry", "Host or URL", sorts=True, is_wide=True),
+        Column("reason", "Reason", sorts=True, is_wide=True),
+        Column("created_at", "Since", sorts=True),
     ],
+    [search("Search by host, URL or reason")],
+    default_sort="created_at",
     key=lambda row: row.entry,
     empty="Nothing is taken down. A host or a URL that is added here is never requested, queued or shown, by any part "
     "of Comity, and what is queued of it is dropped.",
@@ -50,10 +51,15 @@ FORM: Final = Form(
 @router.get("")
 def listed(request: Request, services: Services) -> Response:
     """Show all takedowns, oldest first."""
-    query = TABLE.read(request)
-    if query.wants_csv:
-        return TABLE.csv(_all(services))
-    rows, total = page_of_takedowns(services.state.database, query.limit + 1, query.offset)
+    query, database = TABLE.read(request), services.state.database
+    is_plain = not query.is_filtered and query.sort_text == TABLE.default_sort
+    if is_plain and not query.wants_csv:
+        rows, total = page_of_takedowns(database, query.limit + 1, query.offset)
+    else:
+        found = TABLE.arranged(query, list_takedowns(database))
+        if query.wants_csv:
+            return TABLE.csv(found)
+        rows, total = found[query.offset : query.offset + query.limit + 1], len(found)
     listing = TABLE.listing(query, rows, total=total)
     return render(request, "takedowns/list.html", title="Takedowns", section="takedowns", takedowns=listing)
 
@@ -108,7 +114,3 @@ def _form(request: Request, form: Form, status: int = 200) -> HTMLResponse:
         form=form,
         status=status,
     )
-
-
-def _all(services: WebServices) -> Iterator[StoredTakedown]:
-    yield from list_takedowns(services.state.database)

@@ -14,7 +14,7 @@ from comity.doors.web.console import components
 from comity.doors.web.console.forms import Field, Form, FormInvalid, FormValues, PostedForm
 from comity.doors.web.console.page import FOR_OPERATORS, PageRouter, redirect, url
 from comity.doors.web.console.pages import queue
-from comity.doors.web.console.tables import Column, Filter, Table, TableQuery, choice
+from comity.doors.web.console.tables import Column, Filter, Table, TableQuery, choice, search
 from comity.doors.web.notices import Offer
 from comity.doors.web.routes.webhooks import visible_to
 from comity.doors.web.services import CurrentCaller, Services, WebServices
@@ -54,14 +54,34 @@ def _state(row: Webhook) -> object:
 TABLE: Final = Table(
     "webhooks",
     [
-        Column("url", "URL", lambda row: components.shortened(row.url, 80), is_wide=True),
+        Column(
+            "url",
+            "URL",
+            lambda row: components.shortened(row.url, 80),
+            lambda row: row.url,
+            sorts=True,
+            is_wide=True,
+        ),
         Column("enabled", "State", _state),
         Column("events", "Events", lambda row: ", ".join(row.events), csv=lambda row: " ".join(row.events)),
-        Column("consecutive_failures", "Failures in a row", is_number=True, is_minor=True),
-        Column("note", "Note", lambda row: components.shortened(row.note, 50), is_minor=True),
-        Column("created_at", "Created", is_minor=True),
+        Column("consecutive_failures", "Failures in a row", sorts=True, is_number=True, is_minor=True),
+        Column(
+            "note",
+            "Note",
+            lambda row: components.shortened(row.note, 50),
+            lambda row: row.note,
+            is_minor=True,
+            is_wide=True,
+        ),
+        Column("created_at", "Created", sorts=True, is_minor=True),
         Column("id", "Id", in_page=False),
     ],
+    [
+        search("Search by URL, event or note"),
+        choice("enabled", "State", [("1", "enabled"), ("0", "disabled")]),
+        choice("event", "Event", WebhookEvent),
+    ],
+    default_sort="created_at",
     key=lambda row: row.id,
     row_href=lambda row: url(_PATH, row.id),
     empty="No webhooks yet. A webhook is a URL of yours that is called when a job ends or a price changes.",
@@ -79,7 +99,7 @@ DELIVERY_TABLE: Final = Table(
     [
         Column("event", "Event"),
         Column("status", "Status", lambda row: queue.delivery_badge(row.status)),
-        Column("last_status", "Answer", _answered, is_wide=True),
+        Column("last_status", "Response", _answered, is_wide=True),
         Column("attempts", "Attempts", is_number=True, is_minor=True),
         Column("next_attempt_at", "Next attempt", is_minor=True),
         Column("created_at", "Created", sorts=True),
@@ -137,7 +157,10 @@ def _events(entered: FormValues) -> list[str]:
 def listed(request: Request, services: Services, caller: CurrentCaller) -> Response:
     """List the webhooks, the oldest first; there are at most 100."""
     query = TABLE.read(request)
-    rows = [visible_to(caller, webhook) for webhook in list_webhooks(services.state.database)]
+    enabled = {"1": True, "0": False}.get(query.get("enabled") or "")
+    known = list_webhooks(services.state.database, enabled=enabled)
+    seen = [visible_to(caller, each) for each in known if query.get("event") in (None, *map(str, each.events))]
+    rows = TABLE.arranged(query, seen)
     if query.wants_csv:
         return TABLE.csv(rows)
     shown = rows[query.offset : query.offset + query.limit + 1]
@@ -308,7 +331,7 @@ def ask_new_secret(request: Request, services: Services, webhook_id: queue.RowId
         question="Make a new secret?",
         path=f"{_PATH}/{webhook_id}/new-secret",
         submit="Make a new secret",
-        consequence="Calls are signed with it from now on, so the receiver has to know it. It is shown once.",
+        consequence="From now on, calls are signed with the new secret, so the receiver needs it. It is shown once.",
         back=f"{_PATH}/{webhook_id}",
     )
 
@@ -330,7 +353,7 @@ def ask_delete(request: Request, services: Services, webhook_id: queue.RowId) ->
         question="Delete this webhook?",
         path=f"{_PATH}/{webhook_id}/delete",
         submit="Delete",
-        consequence=f"{webhook.url}: its log of deliveries is deleted, too.",
+        consequence=f"The webhook {webhook.url} is deleted with its log of deliveries.",
         back=f"{_PATH}/{webhook_id}",
     )
 
