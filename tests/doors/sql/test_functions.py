@@ -10,6 +10,7 @@ import pytest
 from comity.doors.sql import SqlConnection
 from comity.model.errors import BadInput, ComityError
 from tests.doors.sql.test_crawl_statement import opened, rows
+from tests.servers.ports import closed_port
 from tests.walk.site import Answer, Web, page
 
 LD = '<script type="application/ld+json">{"@type":"Product","name":"Lamp","offers":[{"price":"9.50"}]}</script>'
@@ -79,6 +80,12 @@ def test_a_sitemap_is_listed_and_none_of_its_pages_is_asked_for(web: Web, connec
     found = rows(connection, f"SELECT url, year(lastmod), priority FROM sitemap('{site.url('/map.xml')}')")
     assert found == [(site.url("/a"), 2024, 0.9)]
     assert site.pages() == ["/map.xml"]
+
+
+def test_a_sitemap_of_a_host_that_cannot_be_reached_says_so(connection: SqlConnection) -> None:
+    port = closed_port()
+    with pytest.warns(UserWarning, match=rf"^127\.0\.0\.1:{port} was not crawled: connection_failure"):
+        assert connection.execute(f"SELECT url FROM sitemap('http://127.0.0.1:{port}/')").fetchall() == []
 
 
 def test_a_table_of_a_page_has_types(web: Web, connection: SqlConnection) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -341,3 +343,28 @@ def test_plain_sql_reaches_duckdb_as_it_was_written(text: str) -> None:
         recorder = connection._duck = _Recorder(connection._duck)
         connection.execute(text)
         assert recorder.asked[-1] == text
+
+
+def test_an_error_in_extract_has_its_place_in_the_script() -> None:
+    with comity.sql.connect() as connection:
+        for extract in ("a FROM css 'h1', name FROM cs 'h1'", "a FROM css 'h1',\n name FROM cs 'h1'"):
+            script = f"SELECT 1;\nCRAWL (SELECT 'http://a.example/')\n  INTO t EXTRACT ( {extract})"
+            place = script.index("cs '")
+            line, column = script.count("\n", 0, place) + 1, place - script.rindex("\n", 0, place)
+            with pytest.raises(BadInput, match=f"^EXTRACT: line {line}, column {column}: “cs” is not a known source"):
+                connection.execute(script)
+
+
+@pytest.mark.parametrize("place", ["", "own.duckdb"])
+def test_a_program_that_leaves_its_connection_open_ends_without_a_word(tmp_path: Path, place: str) -> None:
+    """DuckDB's binding writes a page about functions that were never taken away."""
+    program = (
+        "import comity, contextlib\n"
+        f"connection = comity.sql.connect({place!r})\n"
+        "other = connection.cursor()\n"
+        "with contextlib.suppress(Exception):\n"
+        "    connection.execute('SELECT nope')\n"
+        "print(connection.execute('CREATE TABLE t AS SELECT 7 AS x; FROM t').fetchall())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("[(7,)]\n", "", 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ JOB = (
     '<script type="application/ld+json">{"@type":"JobPosting","title":"Engineer","hiringOrganization":{"name":"Acme"},'
     '"datePosted":"2026-01-02"}</script>'
 )
+POSTING = json.dumps(json.loads(JOB.partition(">")[2].removesuffix("</script>")), separators=(",", ":"))
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +164,25 @@ def connection() -> Iterator[SqlConnection]:
             "SELECT extract FROM crawl('{}/jobs/1', extract = ['a := jsonld.JobPosting.title', "
             '\'b := COALESCE(og.title, $("h1"))\', \'c := $("p", "attr:data-job-id")\', \'d := $("p", "html")\'])',
             [('{"a": "Engineer", "b": "Engineer", "c": "7", "d": "x"}',)],
+        ),
+        (
+            "SELECT html.schema['JobPosting']->>'title', html.schema['JobPosting']->0->>'title', "
+            "c.html.schema['JobPosting'] ->> '$[0].title', html.\"schema\"['JobPosting']->0, "
+            "json_extract_string(html.schema['JobPosting']->0, '$.hiringOrganization.name'), "
+            "json_extract_string(c.html.schema['JobPosting'], '$[0].title'), html.schema['Product']->0, "
+            "html.schema['JobPosting']->1 FROM crawl('{}/jobs/1') c",
+            [("Engineer", "Engineer", "Engineer", POSTING, "Acme", "Engineer", None, None)],
+        ),
+        (
+            "WITH own AS (SELECT {'schema': MAP {'a': '[1, 2]'::JSON, 'b': '7'::JSON}} AS html) "
+            "SELECT html.schema['a']->0, html.schema['a']->>'$[0]', html.schema['b']->0, 'html.schema[a]->0' FROM own",
+            [("1", "1", None, "html.schema[a]->0")],
+        ),
+        (
+            "CREATE OR REPLACE TABLE seen_pages AS FROM crawl('{}/jobs/1'); "
+            "CREATE OR REPLACE VIEW titles AS SELECT html.schema['JobPosting']->0->>'title' AS title FROM seen_pages; "
+            "FROM titles",
+            [("Engineer",)],
         ),
         (
             "SELECT html.readability.title, html.readability.content IS NOT NULL FROM crawl('{}/jobs/1')",

@@ -57,6 +57,13 @@ def test_every_statement_of_a_script_prints_its_result(comity: CommandLine) -> N
     assert comity("sql", "shop.duckdb", "SELECT 1 AS one; SELECT 2 AS two", "--json").document == [{"two": 2}]
 
 
+def test_a_host_that_is_not_asked_even_for_its_robots_txt_ends_the_statement(comity: CommandLine) -> None:
+    """All that such a host has to settle is that request; the statement waited for it forever."""
+    statement = "SELECT url FROM sitemap('http://127.0.0.1:22/')"
+    answer = comity("sql", "shop.duckdb", statement, "--allow-network", "127.0.0.0/8", "--json")
+    assert (answer.code, answer.document) == (0, [])
+
+
 def test_a_prompt_by_a_pipe(comity: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("script.sql").write_text("CREATE TABLE read (x INTEGER);")
     typed = ".read script.sql\n.tables\n.help\n.nope\nSELECT 40 +\n2 AS answer;\nSELECT 'no semicolon'"
@@ -135,6 +142,11 @@ def test_an_error_in_a_file_names_its_line(comity: CommandLine) -> None:
     assert "line 6 of script.sql: Catalog Error" in answer.err
     assert "the 2 statements before it ran" in answer.err
     assert comity("sql", "shop.duckdb", "SELECT count(*) AS n FROM one", "--json").document == [{"n": 1}]
+
+
+def test_an_error_in_a_statement_of_several_lines_names_its_line(comity: CommandLine) -> None:
+    assert "line 3: Binder Error" in comity("sql", "shop.duckdb", "SELECT\n 1,\n nope").err
+    assert comity("sql", "shop.duckdb", "SELECT nope").err.startswith("comity: Binder Error")
 
 
 def test_a_file_that_another_process_has_open(comity: CommandLine, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -139,7 +140,8 @@ def _script(read: Path | None) -> str:
     try:
         return read.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as problem:
-        raise BadInput("read", f"{read} cannot be read: {problem}") from None
+        why = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
+        raise BadInput(f"--read: cannot read {read}: {why}") from None
 
 
 def _run_script(
@@ -273,7 +275,13 @@ def _readable_errors(database: Path | None = None) -> Iterator[None]:
     except duckdb.Error as problem:
         is_locked = database is not None and isinstance(problem, duckdb.IOException)
         refusal = locked_by_another(database, problem) if database is not None and is_locked else None
-        raise refusal or ComityError(one_line(problem)) from None
+        raise refusal or ComityError(f"{_line_of(problem)}{one_line(problem)}") from None
+
+
+def _line_of(problem: Exception) -> str:
+    """The line that DuckDB names, of a text that has several."""
+    found = re.search(r"\nLINE (\d+): ", str(problem))
+    return f"line {found[1]}: " if found is not None and found[1] != "1" else ""
 
 
 def _with_line(problem: Exception, connection: SqlConnection, text: str, place: str) -> Exception:

@@ -1,6 +1,6 @@
-"""Calls in the text of a statement that are replaced before DuckDB reads it: `read_html` and our own settings.
+"""What is replaced in the text of a statement before DuckDB reads it: `read_html`, our own settings, first items.
 
-Only what is certainly a call is touched; strings, comments and names stay as they were written.
+Only what is certainly one of these is touched; strings, comments and names stay as they were written.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from comity.rules.sql.tokens import Token, TokenKind, name_value, string_value, tokens
 
 _LOOKED_AT: Final = 3
+_ITEMS: Final = ("html", ".", "schema", "[")
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -134,6 +135,41 @@ def with_settings(text: str, settings: Mapping[str, Any]) -> str:
         return "'" + str(said).replace("'", "''") + "'"
 
     return replaced(text, "CURRENT_SETTING", value, keeps_name=True)
+
+
+def with_first_items(text: str) -> str:
+    """`html.schema['…']->0` and the like, also by a path that begins with `$[0]`, as the first item of the type.
+
+    The map has that item itself, not a list as in some scripts of the extension; a user's own list stays one.
+    """
+    pieces = list(tokens(text)) if "schema" in text.lower() else []
+    for at in reversed(range(len(pieces) - len(_ITEMS) - 2)):
+        named = [name_value(piece).lower() for piece in pieces[at : at + len(_ITEMS)]]
+        end = at + len(_ITEMS) + 1
+        if tuple(named) != _ITEMS or not pieces[end].is_symbol("]") or not _begins_with_first(pieces[end + 1 :]):
+            continue
+        first = at
+        while first > 1 and pieces[first - 1].is_symbol("."):
+            first -= 2
+        item = text[pieces[first].start : pieces[end].end]
+        listed = f"(CASE json_type({item}) WHEN 'OBJECT' THEN json_array({item}) ELSE {item} END)"
+        text = text[: pieces[first].start] + listed + text[pieces[end].end :]
+    return text
+
+
+def _begins_with_first(pieces: Sequence[Token]) -> bool:
+    """Whether what follows a value takes the first item of a list: `->0`, `->>'$[0].sku'`, `, '$[0].sku')`."""
+    signs = 1 if pieces and pieces[0].is_symbol(",") else 0
+    if pieces and pieces[0].is_symbol("-"):
+        while len(pieces) > signs + 1 and pieces[signs + 1].is_symbol(">"):
+            signs += 1
+        signs += 1 if signs else 0
+    taken = pieces[signs] if signs and len(pieces) > signs else None
+    if taken is None or not taken.is_closed:
+        return False
+    if taken.kind is TokenKind.STRING:
+        return string_value(taken).startswith("$[0]")
+    return taken.text == "0" and not pieces[0].is_symbol(",")
 
 
 def _closing(pieces: list[Token], opening: int) -> Token | None:

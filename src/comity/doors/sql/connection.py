@@ -22,7 +22,15 @@ from xxhash import xxh3_128_hexdigest
 from comity.assemble import open_existing_state
 from comity.doors.python.options import Place, settings_for
 from comity.doors.sql.admission import Admission
-from comity.doors.sql.calls import arguments_of, calls_of, loads_crawler, replaced, tables_named, with_settings
+from comity.doors.sql.calls import (
+    arguments_of,
+    calls_of,
+    loads_crawler,
+    replaced,
+    tables_named,
+    with_first_items,
+    with_settings,
+)
 from comity.doors.sql.database_file import (
     MEMORY,
     STATE_DATABASE,
@@ -47,7 +55,7 @@ from comity.doors.sql.network import (
 from comity.doors.sql.session_secrets import SessionSecrets
 from comity.doors.sql.session_settings import SessionSettings
 from comity.model.errors import BadAddress, BadInput, ComityError
-from comity.model.expression import Coalesce, DataPath, Expression, ExpressionProblem, ExtractColumn, PathRoot
+from comity.model.expression import ExpressionProblem
 from comity.model.statement import (
     CrawlerSetting,
     CrawlingMerge,
@@ -61,7 +69,7 @@ from comity.model.statement import (
 )
 from comity.reports.state_tables import NAMES as STATE_TABLES
 from comity.reports.state_tables import write_table
-from comity.rules.expressions.parse import describe, parse_columns
+from comity.rules.expressions.parse import describe, parse_columns, reads_scripts
 from comity.rules.expressions.printing import print_columns
 from comity.rules.sql.options import SqlCrawlOptions, read_options
 from comity.rules.sql.secrets import read_secret_statement
@@ -473,7 +481,7 @@ class SqlConnection(DatabaseConnection):
             self._show_state(name)
         if calls_of(text, "CURRENT_SETTING"):  # a transaction that failed accepts ROLLBACK and nothing else
             text = with_settings(text, self._settings.shown(self._duck))
-        return as_calls_of_macros(replaced(text, "READ_HTML", self._table_of))
+        return as_calls_of_macros(replaced(with_first_items(text), "READ_HTML", self._table_of))
 
     def _show_state(self, name: str) -> None:
         """Bring a table of the state up to date in the database `comity`, which is in memory.
@@ -539,7 +547,7 @@ class SqlConnection(DatabaseConnection):
             )
         self._extension.withdraw(self._duck)
         options = _options_of(statement)
-        columns = self._columns(statement.extract, reads_js=options.extract_js)
+        columns = self._columns(statement, reads_js=options.extract_js)
         table = SqlTable(self._duck, quoted_name(statement.target), columns.of_table, print_name(statement.target))
         seeds, unreadable = self._seeds(statement, parameters)
         where = self._prepared(statement.where) if statement.where is not None else None
@@ -600,13 +608,14 @@ class SqlConnection(DatabaseConnection):
         urls = sorted(seed.address.url for seed in seeds)
         return _digest(f"{self._identity}\n{place}\n{print_statement(statement)}\n{urls}")
 
-    def _columns(self, extract: str | None, *, reads_js: bool) -> ExtractedColumns:
+    def _columns(self, statement: CrawlStatement, *, reads_js: bool) -> ExtractedColumns:
+        extract = statement.extract
         if extract is None:
             return ExtractedColumns([], [])
         found = parse_columns(extract, COLUMNS)
         if isinstance(found, ExpressionProblem):
-            raise BadInput("EXTRACT", describe(extract, found))
-        if not reads_js and (column := next(filter(_reads_scripts, found), None)) is not None:
+            raise BadInput("EXTRACT", describe(extract, found, statement.extract_place))
+        if not reads_js and (column := next(filter(reads_scripts, found), None)) is not None:
             raise BadInput("EXTRACT", f"the column {column.name} reads js.…, but extract_js is false")
         return extracted_columns(found)
 
@@ -677,19 +686,8 @@ def _is_ours(statement: Statement) -> bool:
         or calls_of(text, "READ_HTML")
         or calls_of(text, "CURRENT_SETTING")
         or read_secret_statement(text) is not None
+        or with_first_items(text) != text
     )
-
-
-def _reads_scripts(column: ExtractColumn) -> bool:
-    """Whether a column is read from a variable of a script."""
-
-    def reads(expression: Expression) -> bool:
-        source = expression.source
-        if isinstance(source, Coalesce):
-            return any(map(reads, source.options))
-        return isinstance(source, DataPath) and source.root is PathRoot.JAVASCRIPT
-
-    return reads(column.expression)
 
 
 def _digest(text: str) -> str:

@@ -6,11 +6,13 @@ temporary tables, relations, a transaction. So a connection is closed only if it
 
 from __future__ import annotations
 
+import atexit
 import gc
 import re
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from threading import RLock
@@ -66,6 +68,16 @@ _TABLES: Final = f"SELECT database_name, table_name FROM duckdb_tables() WHERE {
 # DuckDB refuses `SET secret_directory` and the like once it has looked for secrets: last, and only before a release.
 _SECRETS: Final = "SELECT name FROM duckdb_secrets() WHERE NOT persistent"
 
+_OPEN: Final[WeakSet[DatabaseConnection]] = WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Close what a program left open: DuckDB's binding complains at its end about functions that nothing took away."""
+    for connection in list(_OPEN):
+        with suppress(duckdb.Error, OSError):
+            connection.close()
+
 
 class DatabaseConnection:
     """What a connection does about its database: it opens it, gives it up, opens it again and closes it."""
@@ -87,6 +99,7 @@ class DatabaseConnection:
         self._is_released = self._is_bound = False
         self._references = 0
         self._fresh: frozenset[tuple[Any, ...]] = frozenset()
+        _OPEN.add(self)
 
     def _note_fresh(self) -> None:
         self._references = sys.getrefcount(self._duck)

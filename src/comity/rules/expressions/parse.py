@@ -99,11 +99,25 @@ def uses_xpath(expression: Expression) -> bool:
     return isinstance(source, XpathSelection)
 
 
-def describe(text: str, problem: ExpressionProblem) -> str:
-    """The problem as a sentence that says where it is."""
+def reads_scripts(column: ExtractColumn) -> bool:
+    """Whether a column is read from a variable of a script."""
+
+    def reads(expression: Expression) -> bool:
+        source = expression.source
+        if isinstance(source, Coalesce):
+            return any(map(reads, source.options))
+        return isinstance(source, DataPath) and source.root is PathRoot.JAVASCRIPT
+
+    return reads(column.expression)
+
+
+def describe(text: str, problem: ExpressionProblem, at: tuple[int, int] | None = None) -> str:
+    """The problem as a sentence that says where it is: in the text, or in a script that has it at a line and column."""
     before = text[: problem.offset]
     line, column = before.count("\n") + 1, problem.offset - before.rfind("\n")
-    where = f"line {line}, column {column}" if "\n" in text.strip() else f"column {column}"
+    if at is not None:
+        line, column = at[0] + line - 1, column if line > 1 else at[1] + column - 1
+    where = f"line {line}, column {column}" if at is not None or "\n" in text.strip() else f"column {column}"
     return f"{where}: {problem.message}"
 
 

@@ -22,6 +22,7 @@ from comity.model.statement import (
     StatementProblem,
     StopCrawl,
     StreamStatement,
+    TextPosition,
 )
 from comity.rules.sql.tokens import Token, TokenKind, name_value, position, string_value, tokens
 from comity.rules.suggestions import nearest
@@ -186,6 +187,7 @@ class _Reader:
         extract, where, limit = None, None, None
         options: tuple[tuple[str, OptionValue], ...] = ()
         places: tuple[int, ...] = ()
+        extract_at: TextPosition | None = None
         seen: set[str] = set()
         while (token := self._peek()) is not None:
             clause = token.text.upper()
@@ -197,6 +199,7 @@ class _Reader:
             self._at += 1
             if clause == "EXTRACT":
                 extract = self._enclosed("columns in parentheses: EXTRACT (price FROM css '.price::text')")
+                extract_at = position(self._text, self._text.rindex(extract, 0, self._pieces[self._at - 1].start))
             elif clause == "WHERE":
                 where = self._filter()
             elif clause == "WITH":
@@ -204,7 +207,7 @@ class _Reader:
             else:
                 limit = self._limit()
         at = tuple(position(self._text, place) for place in places)
-        return CrawlStatement(query, target, extract, where, options, limit, at)
+        return CrawlStatement(query, target, extract, where, options, limit, at, extract_at)
 
     def stream(self) -> StreamStatement:
         """`STREAM (query) INTO name [WITH (batch_size n)] [LIMIT n]`, a form of the crawler extension's."""
