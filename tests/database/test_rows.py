@@ -27,7 +27,8 @@ from comity.database.tables import (
 from comity.model.gate import GateMemory
 from comity.model.host import BlockReason, HostEnding, HostProgress, HostStatus, Seed
 from comity.model.robots import RobotsAccess
-from comity.operate.hosts import merge_hosts, reset_host
+from comity.operate.hosts import reset_host
+from comity.operate.merge import merge_hosts
 from comity.operate.seeds import add_seeds
 from comity.reports.hosts import known_robots
 from comity.rules.canonical import canonical_host

@@ -63,6 +63,8 @@ OTHER_BAD_INPUT = [
     ("takedown", "add"),
     ("takedown", "add", "example.com", "--reason", "line\nbreak"),
     ("policy", "set", "example.com"),
+    ("crawl", "example.com", "--delay", "abc"),
+    ("sql", "shop.duckdb", "--read", "none.sql"),
     ("policy", "set", "example.com", "--max-concurrency", "0"),
     ("policy", "set", "example.com", "--max-concurrency", "1001"),
     ("policy", "set", "example.com", "--min-request-interval-ms", "-1"),

@@ -16,7 +16,7 @@ from comity.doors.cli.main import ORDER, app
 from comity.settings import Settings
 from tests.doors.command_line import CommandLine, clean_environment
 
-HEAVY = ("sqlalchemy", "alembic", "pyarrow", "pycurl", "pydantic_settings", "psycopg", "fastapi", "uvicorn", "argon2")
+HEAVY = ("sqlalchemy", "alembic", "pyarrow", "pycurl", "comity.settings", "psycopg", "fastapi", "uvicorn", "argon2")
 
 
 def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

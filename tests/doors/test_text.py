@@ -91,7 +91,6 @@ def test_each_option_stores_its_own_column(comity: CommandLine, site: Site) -> N
 def test_without_the_options_nothing_is_read_or_stored(
     comity: CommandLine, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("comity.extract.html.read_main_content", None)
     monkeypatch.setattr("comity.extract.main_content.read_main_content", None)
     found = crawl_command(comity, site)
     assert {(row["text"], row["markdown"]) for row in found.values()} == {(None, None)}

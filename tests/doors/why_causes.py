@@ -160,6 +160,7 @@ CAUSES: dict[str, Cause] = {
         "a tracking parameter", "folded", r"^It is treated as \S+/a: `utm_source` does not identify a page"
     ),
     "folded_session": Cause("a session in the path", "folded", r"^It is treated as \S+/a: a session id"),
+    "folded_query": Cause("an empty query", "folded", r"^It is treated as \S+/a: an empty query does not"),
     "other_spelling": Cause(
         "another spelling of a known URL", "other_spelling", r"^No crawl has found it.*/a is known"
     ),

@@ -109,6 +109,7 @@ def visited(planted: Planted) -> None:
         wrong_type="/pdf",
         bomb="/bomb",
         bad_encoding="/coded",
+        folded_query="/a?",
         folded="/a?utm_source=letter",
         folded_session="/a;jsessionid=0123456789",
         other_spelling="/a/",

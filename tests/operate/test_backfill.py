@@ -17,7 +17,7 @@ from comity.model.errors import StateUnavailable
 from comity.model.host import HostStatus
 from comity.operate import backfill as module
 from comity.operate.backfill import backfill
-from comity.operate.hosts import merge_hosts
+from comity.operate.merge import merge_hosts
 from comity.reports.backfill import BackfillReport, CounterLine, HostCounts, LeftHost, Mismatch, Orphans, Skipped
 from comity.rules.canonical import canonical_host, url_key
 from comity.rules.priority import HostSignals, PriorityWeights, priority_score

@@ -11,8 +11,8 @@ from sqlalchemy import insert, select
 from comity.database import ledger, records
 from comity.database.tables import domain_policies, domains, evidence, fetches, robots_cache
 from comity.model.host import HostStatus
-from comity.operate import hosts
-from comity.operate.hosts import Merged, merge_hosts
+from comity.operate import merge
+from comity.operate.merge import Merged, merge_hosts
 from comity.reports.politeness import verify_politeness
 from tests.database.states import BEGINNING, State, put_host
 from tests.reports.ledgers import ROBOTS, START, VERSION, fetch, request, robots_note
@@ -270,7 +270,7 @@ def test_a_row_that_is_no_host_is_skipped_and_told(state: State) -> None:
 
 
 def test_more_than_one_batch_is_merged(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hosts, "BATCH_ROWS", 3)
+    monkeypatch.setattr(merge, "BATCH_ROWS", 3)
     for number in range(20):
         put(state, f"www.h{number}.example", pages_crawled=1)
         if number % 2:

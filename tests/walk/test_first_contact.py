@@ -186,6 +186,20 @@ def test_naming_http_lifts_the_cooldown_on_each_database(bureau: object) -> None
     assert status() == "pending"
 
 
+def test_a_seed_that_robots_txt_allows_is_read_where_the_root_was_forbidden(web: Web, place: Place) -> None:
+    site = web.site(
+        {"/": page("/open/"), "/open/": page("/open/a", "/"), "/open/a": page()},
+        robots="User-agent: *\nDisallow: /\nAllow: /open/\n",
+    )
+    summary = place.crawl(site.url("/"))
+    assert (summary.pages, summary.code, place.host(site.host)["status"]) == (0, "robots_denied", "blocked")
+    assert place.crawl(site.url("/")).pages == 0, "the same seed lifts nothing"
+    assert place.crawl(site.url("/closed")).pages == 0, "nor does another one that is forbidden"
+    assert place.host(site.host)["status"] == "blocked"
+    assert place.crawl(site.url("/open/")).pages == 2
+    assert set(site.paths) == {"/robots.txt", "/open/", "/open/a"}
+
+
 def test_a_private_address_names_the_option_and_the_option_lifts_it_at_once(web: Web, place: Place) -> None:
     site = web.site(tree(2), address="127.0.0.2")
     place.env["COMITY_ALLOW_NETWORKS"] = ""

@@ -38,7 +38,7 @@ _PAGES_IN_LOG: Final = 8_000  # of 4 KiB, in the write-ahead log before they are
 _WAL_TRIES: Final = 200
 _WAL_PAUSE_S: Final = 0.05
 # The server looks for us as we look for it (below): when a machine vanishes in the middle of a transaction, its rows
-# would stay locked for minutes after its leases ran out, and nobody could take over its hosts.
+# would stay locked for minutes after its leases ran out, and no other worker could take over its hosts.
 _POSTGRESQL_OPTIONS: Final = (
     "-c statement_timeout=300s -c lock_timeout=60s -c idle_in_transaction_session_timeout=300s -c timezone=UTC"
     " -c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3 -c tcp_user_timeout=30s"

@@ -32,7 +32,7 @@ from comity.database.triggers import is_illegal_move
 from comity.database.types import UtcDateTime, instant
 from comity.model.errors import IllegalTransition
 from comity.model.host import BlockReason, CanonicalHost, HostStatus, Seed
-from comity.rules.endings import ORIGIN_REASONS, UNCOUNTED_REASONS
+from comity.rules.endings import UNCOUNTED_REASONS
 from comity.rules.priority import PriorityWeights
 
 _BATCH: Final = 1000
@@ -291,13 +291,13 @@ def change(
         raise
 
 
-def asleep_by_origin(connection: Connection, host_ids: Iterable[UUID]) -> list[UUID]:
-    """Those of some hosts that are left alone because an origin of theirs did not answer."""
-    reasons = [str(reason) for reason in ORIGIN_REASONS]
+def asleep(connection: Connection, host_ids: Iterable[UUID], reasons: Collection[BlockReason]) -> list[UUID]:
+    """Those of some hosts that are left alone for one of these reasons."""
+    codes = [str(reason) for reason in reasons]
     rest = iter(host_ids)
     found: list[UUID] = []
     while some := list(islice(rest, 500)):
-        statement = select(domains.c.id).where(domains.c.id.in_(some), *_asleep(reasons))
+        statement = select(domains.c.id).where(domains.c.id.in_(some), *_asleep(codes))
         found += connection.execute(statement).scalars()
     return found
 

@@ -11,7 +11,6 @@ from typing import Final
 
 from sqlalchemy.exc import IntegrityError
 
-from comity.database.queue.triggers import create_job_triggers, drop_job_triggers
 from comity.rules.host_transitions import BACKFILL, FIRST, FIRST_OF_BACKFILL
 
 STATUS_TRIGGER: Final = "domains_status_trigger"  # named in the error of a change that it refuses (PostgreSQL)
@@ -29,6 +28,8 @@ _SQLITE_NOW: Final = "strftime('%Y-%m-%d %H:%M:%f', 'now') || '000'"
 
 def create_statements(dialect: str, moves: Moves) -> list[str]:
     """The statements that put the guards in place."""
+    from comity.database.queue.triggers import create_job_triggers  # a crawl imports this module, but makes no triggers
+
     of_hosts = _postgresql(moves) if dialect == "postgresql" else _sqlite(moves)
     frontiers = _create_frontier_triggers(dialect)
     return of_hosts + create_policy_triggers(dialect) + frontiers + create_job_triggers(dialect)
@@ -36,6 +37,8 @@ def create_statements(dialect: str, moves: Moves) -> list[str]:
 
 def drop_statements(dialect: str) -> list[str]:
     """The statements that take the guards away."""
+    from comity.database.queue.triggers import drop_job_triggers
+
     return (
         _drop_of_hosts(dialect)
         + drop_policy_triggers(dialect)

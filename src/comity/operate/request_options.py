@@ -7,7 +7,6 @@ memory. Errors name the option and the reference, and never a value.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -390,6 +389,8 @@ def _login_document(field: str, text: str) -> Mapping[str, Any]:
     if text.startswith("{"):
         found = json.loads(text)
     else:
+        import tomllib  # every crawl imports this module, and few have a login
+
         path = text.removeprefix("file:")
         try:
             found = tomllib.loads(read_text(field, path, _MOST_BYTES))

@@ -26,8 +26,9 @@ from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierChange, FrontierStore
 from comity.model.errors import BadInput, StateUnavailable
 from comity.model.frontier import GUESSED_SCHEME_PRIORITY, FoundBy, FrontierEntry
-from comity.model.host import CanonicalHost, Seed
+from comity.model.host import BlockReason, CanonicalHost, Seed
 from comity.rules.canonical import origin_of, web_address
+from comity.rules.endings import ORIGIN_REASONS
 from comity.rules.priority import HostSignals, PriorityWeights, priority_score
 from comity.rules.seed_list import BadLine, read_seed_lines
 from comity.rules.takedown import Takedowns
@@ -142,13 +143,18 @@ def _add_batch(
     change.foresee({ids[host]: entries for host, entries in urls.items()})
     queued = {ids[host]: change.add(ids[host], None, entries) for host, entries in urls.items()}
     hosts.add_discovered(connection, queued, now)
-    _lift_cooldowns(connection, {ids[host]: entries for host, entries in urls.items()})
+    _lift_cooldowns(connection, {ids[host]: entries for host, entries in urls.items()}, queued)
     return SeedReport(len(best), new, sum(queued.values()), tuple(sorted(down)))
 
 
-def _lift_cooldowns(connection: Connection, named: Mapping[UUID, list[FrontierEntry]]) -> None:
-    """A host that did not answer is tried again at once under a scheme or port that was not tried yet."""
-    asleep = hosts.asleep_by_origin(connection, named)
+def _lift_cooldowns(connection: Connection, named: Mapping[UUID, list[FrontierEntry]], new: Mapping[UUID, int]) -> None:
+    """A host that did not answer is tried again at once under a scheme or port that was not tried yet.
+
+    One whose robots.txt forbade all that was wanted of it is tried again for a URL that was not: the file decides.
+    """
+    unasked = [host_id for host_id, count in new.items() if count]
+    hosts.wake(connection, hosts.asleep(connection, unasked, {BlockReason.ROBOTS_DENIED}))
+    asleep = hosts.asleep(connection, named, ORIGIN_REASONS)
     origins = {host_id: {origin_of(entry.url) for entry in named[host_id]} for host_id in asleep}
     tried = robots.known_origins(connection, {origin for each in origins.values() for origin in each})
     hosts.wake(connection, [host_id for host_id, each in origins.items() if each - tried])

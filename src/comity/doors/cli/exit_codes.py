@@ -98,7 +98,8 @@ def _usage_sentence(error: Any) -> str:
     param = getattr(error, "param", None)
     if param is None or not error.message or param.param_type_name != "option":
         return str(error.format_message())
-    reason = "must be a whole number" if "valid integer" in error.message else error.message
+    kinds = {"valid integer": "must be a whole number", "valid number": "must be a number"}
+    reason = next((words for kind, words in kinds.items() if kind in error.message), error.message)
     return f"{param.opts[0]}: {reason.removeprefix('Value error, ')}"
 
 

@@ -1,8 +1,12 @@
-"""How commands are declared: --help wraps prose, keeps examples as they are, and shows no needless types."""
+"""How commands are declared: --help wraps prose, keeps examples as they are, and shows no needless types.
+
+Options that were not given cost nothing: typer would build a validator for each, and a crawl has over fifty.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import typer
@@ -16,7 +20,7 @@ class PlainHelpCommand(TyperCommand):
 
     def get_params(self, ctx: Any) -> Any:
         """The options and arguments, as --help shows them."""
-        return _without_plain_types(super().get_params(ctx))
+        return _prepared(super().get_params(ctx))
 
 
 class PlainHelpGroup(TyperGroup):
@@ -24,7 +28,7 @@ class PlainHelpGroup(TyperGroup):
 
     def get_params(self, ctx: Any) -> Any:
         """The options, as --help shows them."""
-        return _without_plain_types(super().get_params(ctx))
+        return _prepared(super().get_params(ctx))
 
 
 def group(text: str) -> typer.Typer:
@@ -71,14 +75,23 @@ def render_examples(lines: tuple[str, ...], title: str | None = None) -> str:
     return f"\n[bold]{heading}[/]\n\n" + "\n".join("  " + line.replace("[", "\\[") for line in lines)
 
 
-def _without_plain_types(params: Any) -> Any:
-    """Remove types that tell a reader nothing: <bool> of a flag, <str> of an argument."""
+def _prepared(params: Any) -> Any:
+    """Remove types that tell a reader nothing: <bool> of a flag, <str> of an argument; skip what was not given."""
     for param in params:
+        if "process_value" not in vars(param) and param.callback is None and not param.required:
+            param.process_value = partial(_value_if_given, param, param.process_value)
         if getattr(param, "is_flag", False) and param.metavar is None:
             param.metavar = ""
         elif param.param_type_name == "argument":
             param.display_type_rich = _no_type
     return params
+
+
+def _value_if_given(param: Any, process: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
+    """The value of an option or argument; None, or nothing at all of what may be repeated, is as it should be."""
+    if value is None:
+        return () if param.multiple or param.nargs == -1 else None
+    return process(ctx, value)
 
 
 def _no_type(ctx: Any) -> None:

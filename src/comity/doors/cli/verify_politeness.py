@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -134,6 +135,7 @@ def _export(opened: Any, file: Path, name: str | None) -> dict[str, Any]:
             os.fsync(lines.fileno())
         partial.replace(file)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
         raise ComityError(f"cannot write {file}: {error.strerror}") from None
     return {"file": str(file), "hosts": written.hosts, "requests": written.requests, "digest": written.digest}

@@ -7,6 +7,7 @@ commands of the group.
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -225,6 +226,8 @@ def _check_places(report: Path | None, tables: Path | None) -> None:
             raise BadInput(f"--report: {report} is a folder; name a file such as {report / 'audit.html'}")
         if not report.absolute().parent.is_dir():
             raise BadInput(f"--report: there is no folder {report.parent}")
+        if not os.access(report.absolute().parent, os.W_OK):
+            raise BadInput(f"--report: no permission to write in {report.parent}")
     if tables is not None and tables.exists() and not tables.is_dir():
         raise BadInput(f"--tables: {tables} is a file; name a folder")
 

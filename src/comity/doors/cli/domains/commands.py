@@ -253,7 +253,7 @@ def merge_domains(
     one applies. A host that is being crawled is skipped; run the command again later.
     """
     invocation = read_invocation(context, state, as_json)
-    from comity.operate.hosts import merge_hosts
+    from comity.operate.merge import merge_hosts
 
     with invocation.open_existing() as opened:
         merged = list(
