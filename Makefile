@@ -150,6 +150,19 @@ define functions
 		.venv/bin/python -I -c 'import pip' 2>/dev/null || return 1
 		[ -z "$$PYTHON" ] || [ "$$(which_python "$$PYTHON")" = "$$(which_python .venv/bin/python)" ]
 	}
+	# One process of pip keeps one core busy, so two of them install half of the packages each. A lock names all that is
+	# needed (tests/house/test_locks.py): neither half looks for what is in the other.
+	install_half() {
+		awk -v half="$$2" '/^[^ #]/ { entries++ } entries && entries % 2 == half' "$$1" >".venv/half-$$2-of-$$1"
+		.venv/bin/python -m pip install -qq --no-input --no-deps --require-hashes --requirement ".venv/half-$$2-of-$$1"
+	}
+	install_lock() {
+		install_half "$$1" 0 & other=$$!
+		code=0
+		install_half "$$1" 1 || code=$$?
+		wait $$other || code=$$?
+		return $$code
+	}
 	# The development environment holds all of the runtime's.
 	ready() {
 		whole || return 1
@@ -176,7 +189,7 @@ runtime dev:
 		echo "Bringing .venv up to date with $$(lock_of $@) and pyproject.toml."
 	fi
 	rm -f .venv/stamp
-	.venv/bin/python -m pip install -qq --no-input --require-hashes --requirement "$$(lock_of $@)"
+	install_lock "$$(lock_of $@)"
 	.venv/bin/python -m pip install -qq --no-input --no-deps --no-build-isolation --no-index --editable .
 	describe $@ >.venv/stamp.new
 	mv .venv/stamp.new .venv/stamp

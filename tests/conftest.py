@@ -11,6 +11,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -228,6 +229,12 @@ def fork_server() -> Iterator[ForkServer]:
     server = ForkServer()
     yield server
     server.close()
+
+
+@pytest.fixture
+def forked_children(fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Child processes of crawls that run in the process of the test are forked, too."""
+    monkeypatch.setattr(sys, "executable", fork_server.interpreter())
 
 
 @pytest.fixture

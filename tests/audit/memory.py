@@ -13,20 +13,17 @@ from itertools import pairwise
 from typing import Any
 
 from comity.model.audit import (
-    FOLLOWED,
     AuditedLink,
     AuditedPage,
     AuditedRobots,
     AuditInfo,
     Heading,
-    Hop,
     ListedUrl,
     PageFacts,
-    PageLink,
-    PageRegion,
     RobotsDecision,
     SitemapFile,
 )
+from comity.model.page import FOLLOWED, Hop, PageLink, PageRegion
 from comity.rules.audit.similarity import similarity_of
 
 SITE = "https://example.test"

@@ -16,12 +16,11 @@ from comity.model.audit import (
     FindingCode,
     FoundOn,
     ListedUrl,
-    PageLink,
-    PageRegion,
     RobotsDecision,
     Severity,
     SitemapFile,
 )
+from comity.model.page import PageLink, PageRegion
 from tests.audit.memory import MemoryAudit, audit_info, good_facts
 
 SHOP = "https://harbour.example"

@@ -17,18 +17,8 @@ from urllib.parse import urljoin, urlsplit
 
 from comity.extract.decode import parse_html
 from comity.extract.page_facts import SaidByServer, read_facts
-from comity.model.audit import (
-    FOLLOWED,
-    AuditedLink,
-    AuditedPage,
-    AuditedRobots,
-    Hop,
-    ListedUrl,
-    PageFacts,
-    PageLink,
-    PageRegion,
-    SitemapFile,
-)
+from comity.model.audit import AuditedLink, AuditedPage, AuditedRobots, ListedUrl, PageFacts, SitemapFile
+from comity.model.page import FOLLOWED, Hop, PageLink, PageRegion
 from comity.rules.canonical import resolve_link
 from comity.rules.robots.verdict import AgentRules, parse_robots
 from tests.audit.memory import MemoryAudit, audit_info

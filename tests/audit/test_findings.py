@@ -16,13 +16,13 @@ from comity.model.audit import (
     Finding,
     FindingCode,
     Heading,
-    Hop,
     PageFacts,
     Resource,
     SitemapFile,
     StructuredItem,
 )
 from comity.model.audit import FindingCode as Code
+from comity.model.page import Hop
 from comity.rules.audit.catalogue import CATALOGUE
 from comity.rules.audit.findings import find
 from comity.rules.audit.similarity import similarity_of

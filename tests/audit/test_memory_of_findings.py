@@ -6,7 +6,8 @@ import tracemalloc
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from comity.model.audit import AuditedLink, AuditedPage, PageLink, PageRegion
+from comity.model.audit import AuditedLink, AuditedPage
+from comity.model.page import PageLink, PageRegion
 from comity.rules.audit.findings import find
 from tests.audit.memory import SITE, MemoryAudit, good_facts
 from tests.sizes import sized

@@ -30,7 +30,8 @@ case "$*" in
     chmod +x .venv/bin/comity ;;
 "-m pip "*)
     for word; do last=$word; done
-    echo "install $last" >>"$CALLS"
+    cp "$last" "$CALLS.${last##*/}"
+    echo "install ${last##*/}" >>"$CALLS"
     [ ! -e interrupted ] ;;
 --version)
     echo Python 3.11.99 ;;
@@ -38,6 +39,7 @@ esac
 """
 USELESS_PYTHON = "#!/bin/sh\nexit 1\n"
 IN_C = "src/comity/extract/_html_scan.c"
+ENTRIES = ["one==1 \\\n    --hash=sha256:1\n    # via two\n", "two==2\n", "three==3\n"]
 WHOLE_RUNTIME = ["venv", "install requirements.lock", "install comity"]
 
 
@@ -58,7 +60,7 @@ class Tree:
         shutil.copy(REPOSITORY / "Makefile", self.folder)
         (self.folder / "src/comity/extract").mkdir(parents=True)
         for name in ("requirements.lock", "requirements-dev.lock", "pyproject.toml", "hatch_build.py", IN_C):
-            (self.folder / name).write_text(f"# {name}\n")
+            (self.folder / name).write_text(f"# {name}\n{''.join(ENTRIES) if name.endswith('.lock') else ''}")
         write_program(self.programs / "python3.11", PRETENDED_PYTHON)
 
     def environment(self) -> dict[str, str]:
@@ -83,7 +85,23 @@ class Tree:
         self.calls_file.write_text("")
         code, _, complaints = self.make(*words)
         assert code == 0, complaints
-        return self.calls_file.read_text().splitlines()
+        return self.calls()
+
+    def calls(self) -> list[str]:
+        """What the pretended Python did; two halves of a lock that were installed at once and are all of it, as one."""
+        lines = self.calls_file.read_text().splitlines()
+        found: list[str] = []
+        while lines:
+            line = lines.pop(0)
+            if match := re.fullmatch(r"install half-([01])-of-(\S+)", line):
+                which, lock = match.groups()
+                assert lines.pop(0) == f"install half-{1 - int(which)}-of-{lock}"
+                halves = "".join(Path(f"{self.calls_file}.half-{each}-of-{lock}").read_text() for each in (0, 1))
+                entries = (self.folder / lock).read_text().partition("\n")[2]
+                assert sorted(halves.splitlines()) == sorted(entries.splitlines())
+                line = f"install {lock}"
+            found.append(line)
+        return found
 
 
 @pytest.fixture
@@ -132,6 +150,14 @@ def test_a_change_is_installed_without_starting_over(tree: Tree, name: str) -> N
     assert tree.calls_of("runtime") == []
 
 
+@pytest.mark.parametrize("half", [0, 1])
+def test_a_set_up_of_which_one_half_fails_is_not_whole(tree: Tree, half: int) -> None:
+    failing = f'"-m pip "*half-{half}-of-*) exit 1 ;;\n"-m pip "*--editable*)'
+    write_program(tree.programs / "python3.11", PRETENDED_PYTHON.replace('"-m pip "*--editable*)', failing))
+    assert tree.make("runtime")[0] != 0
+    assert not (tree.folder / ".venv" / "stamp").exists()
+
+
 @pytest.mark.parametrize("earlier", ["nothing", "an older lock"])
 def test_an_interrupted_set_up_is_done_anew(tree: Tree, earlier: str) -> None:
     if earlier == "an older lock":
@@ -141,6 +167,12 @@ def test_an_interrupted_set_up_is_done_anew(tree: Tree, earlier: str) -> None:
     assert tree.make("runtime")[0] != 0
     (tree.folder / "interrupted").unlink()
     assert tree.calls_of("runtime") == WHOLE_RUNTIME
+
+
+def test_each_half_of_a_lock_holds_whole_entries(tree: Tree) -> None:
+    assert tree.calls_of("runtime") == WHOLE_RUNTIME
+    halves = [Path(f"{tree.calls_file}.half-{each}-of-requirements.lock").read_text() for each in (1, 0)]
+    assert halves == ["".join(ENTRIES[::2]), ENTRIES[1]]
 
 
 def test_an_environment_without_its_interpreter_is_made_anew(tree: Tree) -> None:
@@ -161,7 +193,7 @@ def test_several_makes_at_once_set_up_once(tree: Tree) -> None:
     for make in makes:
         _, complaints = make.communicate(timeout=60)
         assert make.returncode == 0, complaints
-    assert tree.calls_file.read_text().splitlines() == WHOLE_RUNTIME
+    assert tree.calls() == WHOLE_RUNTIME
 
 
 def test_without_a_usable_python_one_line_says_what_to_install(tree: Tree) -> None:

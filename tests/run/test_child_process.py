@@ -12,6 +12,7 @@ from comity.run.child_process import packed_settings, without_settings
 from comity.run.settings_in_force import setting_variables
 from comity.settings import Settings, read_settings
 from tests.walk.crawling import Place
+from tests.walk.forking import INTERPRETED
 from tests.walk.site import Web, tree
 
 CHANGED: dict[str, Any] = {
@@ -85,7 +86,8 @@ def test_every_setting_reaches_a_child_and_the_environment_does_not(name: str, m
 
 @pytest.mark.parametrize("command", ["crawl", "work"])
 def test_options_win_over_the_environment_in_every_process(web: Web, place: Place, command: str) -> None:
-    """The parent is given a network and a state; its environment names others."""
+    """The parent is given a network and a state, its environment names others; children start as users have them."""
+    place.env[INTERPRETED] = "1"
     sites = [web.site(tree(3)) for _ in range(2)]
     assert place.comity("seeds", "add", *(site.url() for site in sites)).code == 0
     place.env |= {"COMITY_ALLOW_NETWORKS": "10.0.0.0/8", "COMITY_DATABASE_URL": "postgresql://127.0.0.1:1/none"}

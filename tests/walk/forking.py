@@ -3,7 +3,8 @@
 Run as a program (`python -m tests.walk.forking SOCKET`) it listens on a unix socket. A connection is one process: it
 brings one JSON document in a line (argv, env, cwd …) and the three standard streams; it gets the number of the new
 process and, later, its exit code. Who hangs up before that ends the process.
-`ForkServer` is the other end of that; `launcher.py` is a program that stands in for `comity` on a PATH.
+`ForkServer` is the other end of that; `launcher.py` is a program that stands in for `comity` on a PATH, and for the
+interpreter in which a command starts its child processes.
 The processes are real: they have their own interpreter, files and signals, and die by `kill -9` like any other.
 """
 
@@ -37,6 +38,7 @@ from tests.servers.waiting import wait_until
 from tests.walk.site import come_before_others
 
 SAY_IMPORTS = "COMITY_TEST_SAY_IMPORTS"  # with this in its environment, a command writes to stderr what it imported
+INTERPRETED = "COMITY_TEST_INTERPRETED"  # with this, its child processes are started as users have them, not forked
 SOCKET_VARIABLE = "COMITY_TEST_FORKS"
 REPOSITORY = Path(__file__).resolve().parents[2]
 _ROOMS = ("doors.cli", "run", "upkeep", "operate", "walk", "frontier", "fetch", "extract.jobs", "store", "reports")
@@ -45,12 +47,20 @@ _LATE_IMPORTS = ("alembic.command", "certifi", "psycopg", "redis", "sqlalchemy.d
 _LATE_IMPORTS += ("structlog", "uvloop", "comity.doors.python", "typer.rich_utils")
 _STARTS_WITHIN_S = 180.0
 LAUNCHER = Path(__file__).with_name("launcher.py")
+STAND_IN = "python-forked"
+_FILES_MOST = 64
 
 
 def children_of(pid: int) -> list[int]:
-    """The processes that this one started and that were not waited for."""
+    """The processes that this one started and that were not waited for: where one is forked for it, that one."""
     text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
-    return [int(number) for number in text.split()]
+    found = []
+    for number in map(int, text.split()):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            name = Path(f"/proc/{number}/comm").read_text(encoding="utf-8").strip()
+            if name != STAND_IN:  # it has not asked for its process yet
+                found.append(int(name.removeprefix("for ")) if name.startswith("for ") else number)
+    return found
 
 
 class Forked:
@@ -167,9 +177,11 @@ class ForkServer:
         self.path = Path(self._folder.name) / "socket"
         self.programs = Path(self._folder.name) / "bin"
         self.programs.mkdir()
-        launcher = self.programs / "comity"
-        launcher.write_text(f"#!{sys.executable} -IS\n{LAUNCHER.read_text()}")
-        launcher.chmod(0o755)
+        text = f"#!{sys.executable} -IS\n{LAUNCHER.read_text()}"
+        interpreter = text.replace('SERVER = ""', f"SERVER = {str(self.path)!r}")
+        for name, program in (("comity", text), (STAND_IN, interpreter)):
+            (self.programs / name).write_text(program)
+            (self.programs / name).chmod(0o755)
         command = [sys.executable, "-m", "tests.walk.forking", str(self.path)]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, cwd=REPOSITORY)
         self._owner = os.getpid()
@@ -234,6 +246,11 @@ class ForkServer:
         connection.sendall(message[sent:])
         return Forked(connection, json.loads(_line_from(connection))["started"], pipes)
 
+    def interpreter(self) -> str:
+        """What starts a child process of Comity by a fork, and everything else as an interpreter does."""
+        self._wait_until_it_serves()
+        return str(self.programs / STAND_IN)
+
     def on_the_path(self, environment: dict[str, str]) -> dict[str, str]:
         """An environment in which `comity` is forked here."""
         self._wait_until_it_serves()
@@ -269,6 +286,7 @@ class _Server:
         self.listening = socket.socket(socket.AF_UNIX)
         self.listening.bind(f"{path}.new")
         self.listening.listen(64)
+        self.interpreter = str(Path(path).with_name("bin") / STAND_IN)
         os.rename(f"{path}.new", path)
         self.woken, wake = os.pipe()
         os.set_blocking(self.woken, False)
@@ -296,15 +314,18 @@ class _Server:
                     os.kill(pid, signal.SIGKILL)
 
     def _fork(self, connection: socket.socket) -> None:
-        line, streams, _, _ = socket.recv_fds(connection, 65_536, 3)
+        line, streams, _, _ = socket.recv_fds(connection, 65_536, _FILES_MOST)
         while line and not line.endswith(b"\n"):
             line += connection.recv(65_536)
-        if len(streams) != 3 or not line:
+        asked = json.loads(line) if line else {}
+        if not asked or len(streams) != 3 + len(asked.get("descriptors", ())):
             connection.close()
             return
         pid = os.fork()
         if pid == 0:
-            _become(json.loads(line), streams)
+            if INTERPRETED not in asked["env"]:
+                sys.executable = self.interpreter
+            _become(asked, streams)
         for stream in streams:
             os.close(stream)
         self.living[pid] = connection
@@ -344,11 +365,9 @@ def _become(asked: dict[str, Any], streams: list[int]) -> None:
         os.chdir(asked["cwd"])
         os.environ.clear()
         os.environ.update(asked["env"])
-        if asked.get("is_terminal"):
+        if asked.get("is_terminal") or asked.get("has_session"):
             os.setsid()
-        for number, stream in enumerate(streams):
-            os.dup2(stream, number)
-        os.closerange(3, 256)
+        _take_files(streams, [0, 1, 2, *asked.get("descriptors", ())])
         if asked.get("is_terminal"):
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # then Ctrl-C in it is a signal to the command
         _open_streams_anew()
@@ -367,6 +386,15 @@ def _become(asked: dict[str, Any], streams: list[int]) -> None:
             except (OSError, ValueError):
                 code = code or 120  # as an interpreter does
         os._exit(code)
+
+
+def _take_files(files: list[int], numbers: list[int]) -> None:
+    """Give open files their numbers, and close all others."""
+    aside = [fcntl.fcntl(file, fcntl.F_DUPFD, 256) for file in files]
+    os.closerange(3, 256)
+    for file, number in zip(aside, numbers, strict=True):
+        os.dup2(file, number)
+        os.close(file)
 
 
 def _open_streams_anew() -> None:
@@ -397,7 +425,7 @@ def _run(asked: dict[str, Any]) -> int:
     code = 0
     if asked.get("module") is not None:
         sys.argv = [asked["module"], *asked["argv"]]
-        import_module(asked["module"]).main()
+        code = import_module(asked["module"]).main() or 0
     elif asked.get("script") is not None:
         warnings.simplefilter("error")
         sys.argv = ["-c"]
@@ -405,7 +433,7 @@ def _run(asked: dict[str, Any]) -> int:
     else:
         code = run(asked["argv"])
     if SAY_IMPORTS in asked["env"]:
-        print(*sorted(sys.modules.keys() - known), sep="\n", file=sys.stderr)
+        print("imported:", *sorted(sys.modules.keys() - known), sep="\n", file=sys.stderr)
     return code
 
 
