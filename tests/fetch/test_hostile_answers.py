@@ -261,6 +261,37 @@ async def test_the_cap_is_exact_after_decompression(
         assert answered(result).body == PLAIN
 
 
+@pytest.mark.parametrize("coding", ["identity", "gzip", "br", "zstd", "deflate"])
+@pytest.mark.parametrize("most", [1, 100, len(PLAIN) - 1])
+async def test_a_request_may_keep_the_beginning_of_a_body_that_is_too_large(
+    fetcher: CurlFetcher, web: HostileWeb, coding: str, most: int
+) -> None:
+    limits = FetchLimits(max_body_bytes=most)
+    request = FetchRequest(web.url(f"/encoded/{coding}"), limits=limits, keeps_beginning=True)
+    response = answered(await fetcher.get(request))
+    assert (response.status, response.truncated, response.coded_body) == (200, True, None)
+    # Where the coded body alone is too large, it ends in the middle, and so does what it stands for.
+    assert PLAIN.startswith(response.body)
+    assert len(response.body) == most or len(response.body) < most < response.wire_bytes
+
+
+@pytest.mark.parametrize("path", ["/endless", "/endless?chunked", "/length/huge", "/size?bytes=10000001"])
+async def test_the_beginning_is_as_long_as_allowed(fetcher: CurlFetcher, web: HostileWeb, path: str) -> None:
+    limits = FetchLimits(max_body_bytes=600_000, idle_timeout_s=1)
+    result = await fetcher.get(FetchRequest(web.url(path), limits=limits, keeps_beginning=True))
+    if path == "/length/huge":  # it never sends what it announces
+        assert failed(result).kind is not K.TOO_LARGE
+        return
+    response = answered(result)
+    assert (response.status, response.truncated, len(response.body)) == (200, True, 600_000)
+
+
+async def test_a_bomb_has_a_beginning(fetcher: CurlFetcher, web: HostileWeb) -> None:
+    request = FetchRequest(web.url("/bomb/gzip"), limits=FetchLimits(max_body_bytes=600_000), keeps_beginning=True)
+    response = answered(await fetcher.get(request))
+    assert (response.truncated, len(response.body)) == (True, 600_000)
+
+
 async def test_the_cap_on_the_wire_is_separate(fetcher: CurlFetcher, web: HostileWeb) -> None:
     result = await fetcher.get(FetchRequest(web.url("/endless"), limits=FetchLimits(max_wire_bytes=100_000)))
     failure = failed(result)

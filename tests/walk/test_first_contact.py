@@ -200,6 +200,15 @@ def test_a_seed_that_robots_txt_allows_is_read_where_the_root_was_forbidden(web:
     assert set(site.paths) == {"/robots.txt", "/open/", "/open/a"}
 
 
+@pytest.mark.parametrize("is_gzipped", [False, True], ids=["plain", "gzip"])
+def test_of_an_overlong_robots_txt_the_beginning_holds(web: Web, place: Place, is_gzipped: bool) -> None:
+    rules = "User-agent: *\nDisallow: /private/\n" + "# a comment\n" * 500_000
+    robots = Answer(body=rules, type="text/plain", is_gzipped=is_gzipped)
+    site = web.site({"/": page("/a", "/private/b"), "/a": page(), "/robots.txt": robots}, robots=None)
+    assert place.crawl(site.url("/")).pages == 2
+    assert set(site.paths) == {"/robots.txt", "/", "/a"}
+
+
 def test_a_private_address_names_the_option_and_the_option_lifts_it_at_once(web: Web, place: Place) -> None:
     site = web.site(tree(2), address="127.0.0.2")
     place.env["COMITY_ALLOW_NETWORKS"] = ""

@@ -7,6 +7,7 @@ arrive, so that a bomb is stopped after the cap and neither the coded nor the pl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from io import BytesIO
 from typing import Any, Final, Protocol
@@ -87,6 +88,16 @@ def inflate_whole(wire: bytes, codings: tuple[str, ...], cap: int) -> bytes:
     return stream.finish()
 
 
+def inflate_beginning(wire: bytes, codings: tuple[str, ...], cap: int) -> bytes:
+    """As much of a body as can be inflated, at most `cap` bytes."""
+    stream = StreamInflater(codings, cap)
+    view = memoryview(wire)
+    with suppress(Undecodable):
+        for start in range(0, len(wire), _PIECE_BYTES // 4):
+            stream.feed(view[start : start + _PIECE_BYTES // 4])
+    return stream.so_far()
+
+
 class StreamInflater:
     """Undoes up to two codings piece by piece; every stage's output is counted against the cap."""
 
@@ -114,7 +125,7 @@ class StreamInflater:
         return self._body.getvalue()
 
     def so_far(self) -> bytes:
-        """What has been inflated up to now."""
+        """What has been inflated up to now, at most as much as the cap."""
         return self._body.getvalue()
 
     def _through(
@@ -126,6 +137,7 @@ class StreamInflater:
                 for grown in stage.feed(piece):
                     made[position] += len(grown)
                     if made[position] > self._cap:
+                        yield grown[: self._cap - made[position]]  # the beginning is complete up to the cap
                         raise self._overflow()
                     yield grown
             except _CODEC_ERRORS as problem:

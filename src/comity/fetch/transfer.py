@@ -24,7 +24,7 @@ import pycurl
 from comity.fetch.connections import Ends
 from comity.fetch.dialler import Dialler
 from comity.fetch.head import content_length, final_head, parse_date, parse_fields, parse_status_line
-from comity.fetch.inflate import StreamInflater, Undecodable, inflate_whole, parse_codings
+from comity.fetch.inflate import StreamInflater, Undecodable, inflate_beginning, inflate_whole, parse_codings
 from comity.fetch.settings import FetchSettings, ProxySettings
 from comity.model.fetch import (
     ANY_CONTENT_TYPE,
@@ -54,6 +54,7 @@ _TICK_S: Final = 0.01
 _TCP_INFO: Final[int | None] = getattr(socket, "TCP_INFO", None)
 _LAST_DATA_RECEIVED: Final = 52  # where `struct tcp_info` has it, in milliseconds
 _NO_BODY: Final = frozenset({204, 304})
+_OVERLONG: Final = (FailureKind.TOO_LARGE, FailureKind.DECOMPRESSION_BOMB)
 
 
 _NO_REQUEST: Final = FetchRequest("")
@@ -242,7 +243,7 @@ class Transfer:
             except Undecodable as problem:
                 self._leave_body(problem.kind, problem.detail)
                 return True
-        if length is not None and length > wire_limit:
+        if length is not None and length > wire_limit and not request.keeps_beginning:
             self._leave_body(FailureKind.TOO_LARGE, f"Content-Length is {length} bytes, {wire_limit} allowed")
         return True
 
@@ -280,9 +281,11 @@ class Transfer:
         try:
             return self._response(self._whole_body())
         except Undecodable as problem:
+            coded, self._coded = self._coded or b"", None
+            if self._keeps_beginning(problem.kind):
+                return self._response(inflate_beginning(coded, self._codings, self._body_limit), truncated=True)
             if self._is_success():
                 return self.failure(problem.kind, problem.detail)
-            self._coded = None
             return self._response(b"", truncated=True)
 
     def failure(self, kind: FailureKind, detail: str) -> FetchFailure:
@@ -338,6 +341,7 @@ class Transfer:
             for piece in earlier:
                 feed(piece)
             if self.wire_bytes > self._wire_limit:
+                feed(chunk[: self._wire_limit - self.wire_bytes])
                 self._leave_body(FailureKind.TOO_LARGE, f"more than {self._wire_limit} bytes on the wire")
                 return _STOP
             feed(chunk)
@@ -365,9 +369,12 @@ class Transfer:
     # -- endings ------------------------------------------------------------------------------------------
 
     def _leave_body(self, kind: FailureKind, detail: str) -> None:
-        """Stop reading; outside 2xx the answer stands without its body."""
-        self._left_behind = not self._is_success()
+        """Stop reading; outside 2xx the answer stands without its body, and some requests want its beginning."""
+        self._left_behind = not self._is_success() or self._keeps_beginning(kind)
         self.fault = (kind, detail)
+
+    def _keeps_beginning(self, kind: FailureKind) -> bool:
+        return self.request.keeps_beginning and kind in _OVERLONG
 
     def _is_success(self) -> bool:
         return 200 <= self.status < 300

@@ -51,7 +51,7 @@ from comity.walk.robots.record import (
 from comity.walk.session.database_thread import DatabaseThread
 from comity.walk.session.leased_host import LeasedHost
 
-# More than is parsed: a long file is read as far as the rules go, and does not close its site.
+# More than is parsed. A longer file is cut off: its beginning holds, and it does not close its site (RFC 9309 §2.5).
 _MOST_BYTES: Final = 5 * MAX_BYTES
 _MOST_SECONDS: Final = 30.0
 _TRIES: Final = 3  # a robots.txt that cannot be read closes a site, so one failure does not decide
@@ -254,6 +254,7 @@ class RobotsKeeper:
                 etag=row.etag if conditional and hops == 0 else None,
                 last_modified=row.last_modified if conditional and hops == 0 else None,
                 limits=self._limits,
+                keeps_beginning=True,
             )
             asked = await self._requests.ask(holder, request, Purpose.ROBOTS, may_go=partial(self._is_up, address))
             if isinstance(asked, NotStarted):
