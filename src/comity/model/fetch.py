@@ -178,9 +178,9 @@ class FetchRequest(NamedTuple):
 class Response(NamedTuple):
     """A complete response. Durations are seconds since the start of the request; `started_at` is wall time.
 
-    `truncated` can only be true outside 2xx, or where the request keeps the beginning of a body. Outside 2xx the status is
-    the message, so a body that is too large, of the wrong type or wrongly encoded is dropped instead of hiding the status
-    in a failure.
+    `truncated` can only be true outside 2xx, or where the request keeps the beginning of a body. Outside 2xx the
+    status is the message, so a body that is too large, of the wrong type or wrongly encoded is dropped instead of
+    hiding the status in a failure.
     """
 
     url: str
