@@ -1,13 +1,15 @@
 """Several processes on one embedded state: what a second one brings, and how long each waits for SQLite's one writer.
 
     python bench/processes.py [--processes 1,2] [--hosts 48] [--pages 200] [--delay 0] [--repeats 1] [--short]
+                              [--core-each]
 
 One crawl of the same web with each number of processes; nginx serves it from the same cores. Prints pages a second,
 CPU of crawler and origin a page, how much of the machine was left over, and the share of its time that a process spent
 in `BEGIN IMMEDIATE`, where it waits for other writers, and from there to the end of the commit: the worst and the
 mean of the processes. `--short` is for many processes: tiny pages, so that little is done between two transactions.
 More processes than cores wait for cores as well, also while they hold the lock: a `--delay` leaves cores over, as they
-would have on a larger machine.
+would have on a larger machine. One process uses more than one core, since zstd and SQLite work beside its event loop:
+`--core-each` gives a crawl as many cores as it has processes, so that the ratio says what a further core brings.
 """
 
 from __future__ import annotations
@@ -116,7 +118,7 @@ def idle_s() -> float:
     return sum(int(each[4]) + int(each[5]) for each in fields if each[0] in wanted) / TICKS_S
 
 
-def measure(processes: int, hosts: int, pages: int, delay_s: float, *, short: bool) -> Figures:
+def measure(processes: int, hosts: int, pages: int, delay_s: float, *, short: bool, core_each: bool) -> Figures:
     """One crawl with so many processes."""
     with tempfile.TemporaryDirectory(prefix="comity-bench-") as text:
         work = Path(text)
@@ -140,6 +142,8 @@ def measure(processes: int, hosts: int, pages: int, delay_s: float, *, short: bo
                 before_s, origin_before_s = idle_s(), cpu_of(served_by)
                 began = time.monotonic()
                 crawl = subprocess.Popen(command, stdout=out, stderr=err, env=environment)
+                if core_each:  # it has only begun to start: its threads and processes inherit this
+                    os.sched_setaffinity(crawl.pid, CORES[-processes:])
                 limit = threading.Timer(RUN_S_MOST, crawl.kill)
                 limit.start()
                 _pid, status, used = os.wait4(crawl.pid, 0)
@@ -178,6 +182,7 @@ def main() -> None:
     options.add_argument("--delay", type=float, default=0.0)
     options.add_argument("--repeats", type=int, default=1)
     options.add_argument("--short", action="store_true", help="tiny pages")
+    options.add_argument("--core-each", action="store_true", help="as many cores for a crawl as it has processes")
     chosen = options.parse_args()
     print(
         f"{'processes':>9}{'pages/s':>9}{'CPU ms':>8}{'origin ms':>11}{'idle':>6}"
@@ -186,7 +191,8 @@ def main() -> None:
     rates: dict[int, list[float]] = {}
     for _round in range(chosen.repeats):
         for processes in map(int, chosen.processes.split(",")):
-            each = measure(processes, chosen.hosts, chosen.pages, chosen.delay, short=chosen.short)
+            extent = processes, chosen.hosts, chosen.pages, chosen.delay
+            each = measure(*extent, short=chosen.short, core_each=chosen.core_each)
             rates.setdefault(processes, []).append(each.rate)
             print(
                 f"{processes:>9}{each.rate:>9.0f}{each.cpu_ms:>8.2f}{each.origin_ms:>11.2f}{each.left_over:>6.0%}"
