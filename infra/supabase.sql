@@ -11,7 +11,7 @@ CREATE TABLE IF NOT EXISTS alembic_version (
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM alembic_version WHERE version_num <> '0001') THEN
-        RAISE EXCEPTION 'these tables are of another age than 0001: run `comity db upgrade` instead';
+        RAISE EXCEPTION 'these tables have another schema than 0001: run `comity db upgrade` instead';
     END IF;
 END
 $$;

@@ -154,7 +154,7 @@ def test_a_question_waits_a_limited_time_for_others_and_leaves_the_queue(
         try:
             with monkeypatch.context() as patched:
                 patched.setattr(client, "_MOST_WAIT_S", 0.0)
-                with pytest.raises(TooMuch, match="too many questions"):
+                with pytest.raises(TooMuch, match="too many queries"):
                     await pages.query("SELECT 1 FROM pages")
             return await pages.query("SELECT count(*) FROM pages")
         finally:

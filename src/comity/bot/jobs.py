@@ -88,7 +88,7 @@ class Result:
     def document(self) -> dict[str, Any]:
         """The result as JSON takes it, without what is not known."""
         if isinstance(self.price, float):
-            raise TypeError("a price must not be a float, which cannot hold most prices; use Decimal or a string")
+            raise TypeError("a price must not be a float, which cannot represent most prices; use Decimal or a string")
         return _known(
             success=True,
             price=None if self.price is None else str(self.price),

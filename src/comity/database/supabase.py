@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS alembic_version (
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM alembic_version WHERE version_num <> '{HEAD}') THEN
-        RAISE EXCEPTION 'these tables are of another age than {HEAD}: run `comity db upgrade` instead';
+        RAISE EXCEPTION 'these tables have another schema than {HEAD}: run `comity db upgrade` instead';
     END IF;
 END
 $$;

@@ -43,7 +43,7 @@ def read_lenient(text: str) -> object | None:
         text = html.unescape(text)
         value = _loads(text)
     if value is None:
-        value = _loads(_PIECE.sub(_mended, text))
+        value = _loads(_PIECE.sub(_repaired, text))
     if value is None:
         value = _first_value(text)
     return value
@@ -61,20 +61,20 @@ def _first_value(text: str) -> object | None:
     """Take a value that is followed by something else, as in two objects without a list around them."""
     values: list[object] = []
     decoder = json.JSONDecoder(strict=False)
-    mended = _PIECE.sub(_mended, text)
+    repaired = _PIECE.sub(_repaired, text)
     end = 0
-    while end < len(mended) and len(values) < 100:
-        while end < len(mended) and mended[end] in " \t\r\n,;":
+    while end < len(repaired) and len(values) < 100:
+        while end < len(repaired) and repaired[end] in " \t\r\n,;":
             end += 1
         try:
-            value, end = decoder.raw_decode(mended, end)
+            value, end = decoder.raw_decode(repaired, end)
         except (ValueError, RecursionError):
             break
         values.append(value)
     return values or None
 
 
-def _mended(found: re.Match[str]) -> str:
+def _repaired(found: re.Match[str]) -> str:
     piece = found[0]
     if piece[0] != '"':
         return ""

@@ -460,7 +460,7 @@ class AuditComparison:
 
     @property
     def better(self) -> int:
-        """How many faults are mended, each page counted."""
+        """How many faults are fixed, each page counted."""
         return sum(len(each.better) for each in self.changes)
 
     @property

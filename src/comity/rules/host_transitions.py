@@ -45,9 +45,9 @@ FIRST = _PENDING
 BACKFILL = "backfill"
 # A row that a backfill makes is as the older crawl left its host; its `source` says where it comes from.
 FIRST_OF_BACKFILL: Mapping[HostStatus, str] = {
-    _EXHAUSTED: "backfilled, as the log left it",
+    _EXHAUSTED: "backfilled, with the last status in the log",
     _BLOCKED: "backfilled, refused more often than not",
-    _UNREACHABLE: "backfilled, not reached more often than not",
+    _UNREACHABLE: "backfilled, unreachable more often than not",
 }
 
 

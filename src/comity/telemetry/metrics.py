@@ -163,7 +163,7 @@ QUEUE_HANDED: Final = Metric("comity_queue_jobs_handed_total", _COUNTER, "Jobs h
 QUEUE_SKIPPED: Final = Metric(
     "comity_queue_jobs_skipped_total",
     _COUNTER,
-    "Jobs that pulls looked at and did not hand out, by reason.",
+    "Jobs that pulls considered and did not hand out, by reason.",
     "reason",
     tuple(map(str, SkipReason)),
     origin=_WEB,

@@ -52,7 +52,7 @@ def test_a_status_means(status: int, access: RobotsAccess, confidence: Confidenc
 def test_a_redirect_that_leads_nowhere_is_no_file_and_says_so(location: str | None, words: str) -> None:
     reading = read_status(302, location=location)
     assert (reading.access, reading.confidence) == (ALLOW, LOW)
-    assert reading.reason == f"robots.txt answered 302 {words}: taken as unavailable, everything allowed"
+    assert reading.reason == f"robots.txt answered 302 {words}: treated as unavailable, everything allowed"
 
 
 @pytest.mark.parametrize("status", [429, 500, 503, 600])

@@ -43,7 +43,7 @@ InHandOption = Annotated[
 PerMinuteOption = Annotated[
     int | None, typer.Option("--per-minute", metavar="N", help="The most jobs that it may pull a minute; 0: no limit.")
 ]
-NoteOption = Annotated[str | None, typer.Option("--note", metavar="TEXT", help="What it is, or whose.")]
+NoteOption = Annotated[str | None, typer.Option("--note", metavar="TEXT", help="What it is for, or who runs it.")]
 _NAMES = {"max_jobs_in_hand": "--in-hand", "max_jobs_per_minute": "--per-minute", "note": "--note", "bot_id": "BOT"}
 
 
@@ -102,7 +102,8 @@ def new_key(context: typer.Context, bot: BotArgument, state: StateOption = None,
 def list_all(
     context: typer.Context,
     status: Annotated[
-        str | None, typer.Option("--status", metavar="NAME", help="Only these: active, quarantined or revoked.")
+        str | None,
+        typer.Option("--status", metavar="NAME", help="Only bots with this status: active, quarantined or revoked."),
     ] = None,
     as_csv: CsvOption = False,
     state: StateOption = None,

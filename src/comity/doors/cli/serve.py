@@ -41,11 +41,11 @@ def serve(
     port: Annotated[int, typer.Option("--port", metavar="N", help="The port; 0 uses any free port.")] = 8000,
     no_worker: Annotated[bool, typer.Option("--no-worker", help="Do not crawl.")] = False,
     no_scheduler: Annotated[
-        bool, typer.Option("--no-scheduler", help="Do not run sources, nor make jobs of policies, when they are due.")
+        bool, typer.Option("--no-scheduler", help="Do not run due sources, and make no jobs from due policies.")
     ] = False,
     no_web: Annotated[bool, typer.Option("--no-web", help="Do not serve the console and the API.")] = False,
     policies: Annotated[
-        bool, typer.Option("--policies", help="Do jobs of crawl policies, too: fetch each page and read its price.")
+        bool, typer.Option("--policies", help="Also do jobs of crawl policies: fetch each page and read its price.")
     ] = False,
     allow_network: AllowNetworkOption = None,
     state: StateOption = None,
@@ -63,7 +63,7 @@ def serve(
     invocation = read_invocation(context, state, as_json, allow_networks=allowed)
     schedules = not (no_scheduler or invocation.settings.disable_scheduler)
     if no_web and no_worker and not schedules:
-        raise BadInput("nothing is left to serve: leave out one of --no-web, --no-worker and --no-scheduler")
+        raise BadInput("nothing is left to serve: remove one of --no-web, --no-worker and --no-scheduler")
     if ":memory:" in invocation.settings.where:
         raise BadInput("a server needs a state that its threads can share; a state in memory cannot be shared")
     parts = _Parts(invocation, host, None if no_web else port, schedules, not no_worker, policies)

@@ -76,14 +76,17 @@ def sql(
         typer.Argument(metavar="[FILE]", help="A DuckDB file, created if it is missing. Without one: in memory."),
     ] = None,
     statements: Annotated[
-        list[str] | None, typer.Argument(metavar="[STATEMENTS]", help="What to run. Without any: opens a prompt.")
+        list[str] | None,
+        typer.Argument(metavar="[STATEMENTS]", help="The statements to run. Without any, a prompt opens."),
     ] = None,
     read: Annotated[
         Path | None, typer.Option("--read", metavar="FILE", help="Run the statements of a file first.")
     ] = None,
     allow_network: Annotated[
         list[str] | None,
-        typer.Option("--allow-network", metavar="NETWORK", help="A private network to crawl, as 10.0.0.0/8."),
+        typer.Option(
+            "--allow-network", metavar="NETWORK", help="Allow requests to this private network, such as 10.0.0.0/8."
+        ),
     ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the result of the last statement as CSV.")] = False,
     state: Annotated[
@@ -234,7 +237,7 @@ def _print_result(connection: SqlConnection, *, as_csv: bool = False, as_json: b
             return
         _write_rows(names, rows[:_MOST_ROWS])
         if len(rows) > _MOST_ROWS:
-            write_line(Cell(f"… more than {_MOST_ROWS} rows; LIMIT or --csv gives the rest", "dim"))
+            write_line(Cell(f"… more than {_MOST_ROWS} rows; use LIMIT or --csv to see the others", "dim"))
 
 
 def _plain(value: Any) -> Any:

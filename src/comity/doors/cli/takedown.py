@@ -47,7 +47,9 @@ def register(root: typer.Typer) -> None:
 def add(
     context: typer.Context,
     entries: EntriesArgument,
-    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; stored with the entry.")] = None,
+    reason: Annotated[
+        str | None, typer.Option("--reason", metavar="TEXT", help="The reason; stored with the entry.")
+    ] = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:

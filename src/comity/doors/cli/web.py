@@ -52,7 +52,7 @@ def serve(
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", metavar="N", help="The port; 0 uses any free port.")] = 8000,
     no_scheduler: Annotated[
-        bool, typer.Option("--no-scheduler", help="Do not run sources, nor make jobs of policies, when they are due.")
+        bool, typer.Option("--no-scheduler", help="Do not run due sources, and make no jobs from due policies.")
     ] = False,
     allow_network: AllowNetworkOption = None,
     state: StateOption = None,

@@ -66,11 +66,11 @@ PoliciesOption = Annotated[
     bool,
     typer.Option(
         "--policies",
-        help="Do jobs of crawl policies, too: fetch each page and read its price and stock; a page with neither fails.",
+        help="Also do jobs of crawl policies: fetch each page and read its price and stock; a page with neither fails.",
     ),
 ]
 PoliciesOnlyOption = Annotated[
-    bool, typer.Option("--policies-only", help="Do jobs of crawl policies, and do not crawl.")
+    bool, typer.Option("--policies-only", help="Only do jobs of crawl policies; do not crawl.")
 ]
 MetricsOption = Annotated[
     str | None, option("--metrics", "ADDRESS:PORT", "Serve /metrics, /healthz and /readyz at this address.")

@@ -42,7 +42,7 @@ class PullData(Schema):
 
     jobs: list[PulledJobView]
     count: int
-    skipped: int = Field(description="Jobs that were looked at and not handed out.")
+    skipped: int = Field(description="Jobs that were considered and not handed out.")
     skipped_by_reason: dict[SkipReason, int]
     limited_by: PullLimit | None = Field(
         description="What keeps jobs from the bot, however many wait: a limit of its own, or its quarantine."

@@ -215,7 +215,7 @@ def locked_by_another(file: Path, problem: duckdb.Error) -> ComityError | None:
         return None
     holder = _HOLDER.search(str(problem))
     where = f"process {holder[1]}" if holder is not None else "another process"
-    return ComityError(f"{file} is open in {where}; close it there, or wait for its end")
+    return ComityError(f"{file} is open in {where}; close it there, or wait until it is closed")
 
 
 def attach_state_database(cursor: Any) -> bool:

@@ -40,7 +40,7 @@ _MISSING_TARGET: Final = re.compile(r'Referenced update column "?(\w+)|have a co
 _MISSING_NAME: Final = re.compile(r"(?:Table|Function) with name \"?(\w+)\"? does not exist")
 _INSTEAD: Final = (
     ("_crawl_progress_", "Comity has no such table; comity.runs and comity.hosts have the progress of crawls"),
-    ("_crawl_queue_", "Comity has no such table; comity.frontier has what is to be visited"),
+    ("_crawl_queue_", "Comity has no such table; comity.frontier lists the URLs still to visit"),
     ("_crawl_sitemap_discovery_status", f"Comity has no such table; {SITEMAP_TABLE} has the URLs of sitemaps"),
     ("stream_merge_internal", "Comity has no such function; write CRAWLING MERGE INTO table USING (SELECT …) …"),
     ("stream_into_internal", "Comity has no such function; write STREAM (SELECT …) INTO table"),

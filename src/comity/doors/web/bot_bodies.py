@@ -268,7 +268,7 @@ class ReleaseRequest(JobsBody):
     """Jobs that a bot gives back."""
 
     reason: Annotated[str, AfterValidator(_shortened(LONGEST_ERROR))] | None = Field(
-        None, description="Why; stored in the history of the job.", examples=["shutting down"]
+        None, description="The reason; stored in the history of the job.", examples=["shutting down"]
     )
 
 

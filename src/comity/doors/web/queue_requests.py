@@ -93,7 +93,7 @@ class JobsAction(RequestBody):
     ids: Ids
     priority: Whole | None = _bounded("priority", "The new priority, for set_priority.")
     reason: Annotated[Line, Field(max_length=1000)] | None = Field(
-        None, description="Why; stored in the history of each job."
+        None, description="The reason; stored in the history of each job."
     )
 
 
@@ -106,7 +106,7 @@ class BotLimits(RequestBody):
     max_jobs_per_minute: Whole | None = Field(
         None, ge=0, le=MOST_PER_MINUTE, description="The most jobs that it may pull a minute; 0 or null: no limit."
     )
-    note: Annotated[Line, Field(max_length=1000)] | None = Field(None, description="What it is, or whose.")
+    note: Annotated[Line, Field(max_length=1000)] | None = Field(None, description="What it is for, or who runs it.")
 
 
 class QuarantineRequest(RequestBody):

@@ -269,7 +269,7 @@ class ResetRequest(RequestBody):
     """Why a host is reset."""
 
     reason: Annotated[Line, Field(max_length=300)] | None = Field(
-        None, description="Stored with the host.", examples=["the owner mended robots.txt"]
+        None, description="Stored with the host.", examples=["the owner fixed robots.txt"]
     )
 
 

@@ -102,8 +102,8 @@ class RedisLink:
             redis.exceptions.TryAgainError,
             redis.exceptions.AskError,
         )
-        # What no waiting mends: it is no Redis, not one for this user, or one of several that share the keys. (Who is
-        # not let in counts as a broken connection for the client, so these are looked for first.)
+        # Waiting does not help: it is not Redis, refuses this user, or is one of several servers that share the keys.
+        # (The client reports a refused user as a broken connection, so these come first.)
         self._misfits = (
             redis.exceptions.InvalidResponse,
             redis.exceptions.NoPermissionError,

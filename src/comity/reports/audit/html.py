@@ -47,7 +47,7 @@ _MOST_BYTES: Final = 6_000_000
 
 _EARLY: Final = frozenset(map(str, EndReason)) - frozenset(map(str, DONE))
 GROUPS: Final = {
-    Severity.ERROR: ("error", "Errors", "What visitors or search engines meet as a failure. Mend these first."),
+    Severity.ERROR: ("error", "Errors", "Failures that visitors or search engines run into. Fix these first."),
     Severity.WARNING: ("warning", "Warnings", "What costs visibility, speed or safety."),
     Severity.NOTICE: ("notice", "Notices", "Worth knowing, and often easy to improve."),
 }
@@ -112,7 +112,7 @@ def _heading(anchor: str) -> Html:
 def _head(report: AuditReport, host: str) -> Html:
     info = report.info
     ended = f", {_duration(info.ended_at - info.started_at)}" if info.ended_at is not None else ""
-    visited = f"{counted(report.totals.get('urls', info.pages), 'URL')} looked at"
+    visited = f"{counted(report.totals.get('urls', info.pages), 'URL')} checked"
     return element(
         "header",
         element("h1", "Audit of ", foreign(host)),
@@ -211,7 +211,7 @@ def _facts(report: AuditReport) -> Html:
     """The totals, as names and values."""
     totals, info = report.totals, report.info
     facts = [
-        ("URLs looked at", totals.get("urls", 0)),
+        ("URLs checked", totals.get("urls", 0)),
         ("Pages read", totals.get("pages", 0)),
         ("Requests", totals.get("requests", info.requests)),
         ("Links found", totals.get("links", 0)),

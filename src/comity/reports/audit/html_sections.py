@@ -247,7 +247,7 @@ def _deciding_file(robots: Sequence[AuditedRobots]) -> int | None:
 def robots_section(report: AuditReport) -> Html:
     """Each robots.txt with line numbers; the lines that decided something are marked and say what."""
     if not report.robots:
-        return element("p", "No robots.txt was asked for.", class_="soft")
+        return element("p", "No robots.txt was requested.", class_="soft")
     return joined([_robots(number, file, report) for number, file in enumerate(report.robots)])
 
 
@@ -352,10 +352,10 @@ def evidence_section(report: AuditReport) -> Html:
         return element("p", "No decision by robots.txt is stored.", class_="soft")
     listed = Counter(each.allowed for each in report.decisions)
     denied, allowed = report.totals.get("denied", listed[False]), report.totals.get("allowed", listed[True])
-    about = f"robots.txt was asked about every URL. It denied {denied:,} and allowed {allowed:,}."
+    about = f"Every URL was checked against robots.txt. It denied {denied:,} and allowed {allowed:,}."
     if denied + allowed > listed.total():
         about += (
-            f" Listed are {listed[False]:,} that it denied and {listed[True]:,} that it allowed; the tables have all."
+            f" Below are {listed[False]:,} that it denied and {listed[True]:,} that it allowed; the tables have all."
         )
     numbers = {file.origin.rstrip("/"): number for number, file in enumerate(report.robots) if file.text is not None}
     names = ("URL", "Decision", "Rule", "Crawl-delay", "Time", "Confidence")

@@ -40,7 +40,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
         "Server errors",
         "The server failed with a status of 5xx. Crawlers slow down on a site that does so, and drop pages that "
         "go on failing.",
-        "Look for these addresses in the server's error log and mend the cause.",
+        "Look for these addresses in the server's error log and fix the cause.",
     ),
     Code.UNREACHABLE: Entry(
         _ERROR,
@@ -52,7 +52,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.SOFT_404: Entry(
         _WARNING,
         "Error pages that answer 200",
-        "The page says that it was not found, but answers as if all were well. Search engines waste visits on it "
+        "The page says that it was not found, but answers with status 200. Search engines waste visits on it "
         "and may index it.",
         "Answer 404 or 410 for pages that do not exist.",
     ),
@@ -66,7 +66,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
         _ERROR,
         "Redirect loops",
         "The redirects lead in a circle or never end, so no page can be reached.",
-        "Mend the redirect rules for these addresses.",
+        "Fix the redirect rules for these addresses.",
     ),
     Code.LINK_TO_REDIRECT: Entry(
         _NOTICE,
@@ -148,7 +148,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
         _ERROR,
         "Sitemaps that cannot be read in full",
         "The sitemap is missing, damaged, cut or empty, so pages are not announced to search engines.",
-        "Mend the sitemap, or the line in robots.txt that names it.",
+        "Fix the sitemap, or the line in robots.txt that names it.",
     ),
     Code.NO_SITEMAP: Entry(
         _NOTICE,
@@ -248,7 +248,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.MULTIPLE_H1: Entry(
         _NOTICE,
         "Several main headings",
-        "The page has more than one h1 heading, which blurs what it is about.",
+        "The page has more than one h1 heading, which makes it unclear what it is about.",
         "Keep one h1 heading and make the others h2.",
     ),
     Code.SKIPPED_HEADING_LEVEL: Entry(
@@ -265,7 +265,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     ),
     Code.NEAR_DUPLICATE_CONTENT: Entry(
         _NOTICE,
-        "Nearly equal pages",
+        "Near-duplicate pages",
         "Several pages differ in few words only. Search engines may treat them as copies.",
         "Merge the pages, name one as canonical, or give each a text of its own.",
     ),
@@ -289,7 +289,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     ),
     Code.MISSING_VIEWPORT: Entry(
         _WARNING,
-        "Not prepared for phones",
+        "Not mobile-friendly",
         "The page has no viewport element, so phones show it shrunk to a desktop's width.",
         'Add <meta name="viewport" content="width=device-width, initial-scale=1">.',
     ),
@@ -298,7 +298,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
         _WARNING,
         "Slow pages",
         "The server took long to answer. Visitors leave, and crawlers visit less often.",
-        "Cache the page, or mend what takes the time on the server.",
+        "Cache the page, or find out what takes the time on the server.",
     ),
     Code.LARGE_PAGE: Entry(
         _NOTICE,
@@ -322,7 +322,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
         _NOTICE,
         "No caching headers",
         "The answer has neither Cache-Control, Expires, ETag nor Last-Modified, so browsers and crawlers load it "
-        "anew each time.",
+        "again each time.",
         "Send Cache-Control, and ETag or Last-Modified.",
     ),
     # Security
@@ -359,7 +359,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.MISSING_CONTENT_SECURITY_POLICY: Entry(
         _NOTICE,
         "No Content-Security-Policy",
-        "Without this header, a script that was injected into the page runs unhindered.",
+        "Without this header, a script that was injected into the page can do anything there.",
         "Send a Content-Security-Policy that names where scripts may come from.",
     ),
     Code.MISSING_REFERRER_POLICY: Entry(

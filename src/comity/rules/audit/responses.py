@@ -191,7 +191,7 @@ def judge_speed(page: AuditedPage, subject: str, found: Found) -> None:
         return
     encoding = (page.header("content-encoding") or "").strip().lower()
     if page.body_bytes > _SMALL_BODY_BYTES and encoding in _UNCOMPRESSED:
-        found.add(FindingCode.NO_COMPRESSION, subject, f"{page.body_bytes / 1000:,.0f} kB sent as they are")
+        found.add(FindingCode.NO_COMPRESSION, subject, f"{page.body_bytes / 1000:,.0f} kB sent uncompressed")
     if names.isdisjoint(_CACHE_FIELDS):
         found.add(FindingCode.NO_CACHE_HEADERS, subject)
 

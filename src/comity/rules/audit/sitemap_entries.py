@@ -71,7 +71,7 @@ def judge_entries(site: Site, found: Found) -> None:
 
 
 def _stands_for(site: Site, row: Row) -> bool:
-    """Whether the canonical page can stand for this one; if not, that is the fault to mend."""
+    """Whether the canonical page can stand for this one; if not, that is the fault."""
     fault = canonical_fault(row, site.find(row.canonical or ""))
     return fault is None or fault is FindingCode.CANONICAL_CHAIN
 

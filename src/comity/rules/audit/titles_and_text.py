@@ -1,8 +1,8 @@
 """Titles, headings and texts: what a page lacks by itself, and what it shares with others.
 
 What pages share is judged for pages that may be indexed under their own address: of a copy that names its original, or
-asks not to be indexed, nothing needs mending. Pages of a series, a list that is split over several addresses, share a
-title and are in no sitemap.
+asks not to be indexed, nothing needs to be fixed. Pages of a series, a list that is split over several addresses, share
+a title and are in no sitemap.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 
 Network = IPv4Network | IPv6Network
 IGNORED: Final = RobotsReading(
-    RobotsAccess.ALLOW_ALL, Confidence.HIGH, "the user asked not to read it in a network of their own"
+    RobotsAccess.ALLOW_ALL, Confidence.HIGH, "robots.txt was not read, as requested for a private network"
 )
 
 _TOO_MANY_REQUESTS: Final = 429
@@ -76,7 +76,7 @@ def read_status(
             answered += (
                 f" to {location[:200]!r}, which is not an http or https URL" if location else " without an address"
             )
-        reason = f"{answered}: taken as unavailable, everything allowed"
+        reason = f"{answered}: treated as unavailable, everything allowed"
         return RobotsReading(RobotsAccess.ALLOW_ALL, Confidence.LOW, reason, http_status)
     if 400 <= http_status < 500 and http_status != _TOO_MANY_REQUESTS:
         reason = f"{answered}: unavailable, everything allowed"

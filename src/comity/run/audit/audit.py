@@ -162,7 +162,7 @@ class AuditRun(VisitListThread):
         database, plan = state.database, self.plan
         self.is_resumed = visits.is_resumed
         folder = self._open_folder(state, visits)
-        if not visits.is_resumed:  # an owner who has just mended robots.txt wants to see that
+        if not visits.is_resumed:  # an owner who has just fixed robots.txt wants to see that
             forget_robots(database, plan.start.host)
         add_visits(database, visits, [plan.start], is_guessed=lambda _address: not plan.names_scheme)
         settings = state.settings.model_copy(update={"pages": str(folder / PAGES), "site_hosts": ()})

@@ -78,7 +78,7 @@ class AuditService:
             if any(other.plan.name == run.plan.name for other in self._runs.values()):
                 raise BadInput("site", "is being audited now")
             if len(self._runs) >= MOST_AT_ONCE:
-                raise TooManyAudits(f"{MOST_AT_ONCE} audits are running; stop one, or wait for its end")
+                raise TooManyAudits(f"{MOST_AT_ONCE} audits are running; stop one, or wait until it ends")
             key = f"starting {run.plan.name}"
             self._runs[key] = run
             run.start()

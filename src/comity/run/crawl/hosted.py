@@ -235,7 +235,7 @@ class HostedCrawls:
 
     def _require_room(self) -> None:
         if self._is_closed or len(self._runs) >= MOST_AT_ONCE:
-            raise HostBusy(f"{MOST_AT_ONCE} crawls run on this server already; stop one, or wait until one has ended")
+            raise HostBusy(f"{MOST_AT_ONCE} crawls run on this server already; stop one, or wait until one ends")
 
     def _plan(self, order: CrawlOrder) -> tuple[Settings, tuple[Seed, ...]]:
         """The settings and seeds of a crawl, checked as the command checks them."""

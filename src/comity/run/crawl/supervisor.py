@@ -253,7 +253,7 @@ class SharedCrawl:
             self._warn(f"{what}; another process took over its hosts, and nothing is lost.")
             await self._start(part.child.number)
         else:
-            self._warn(f"{what}, after {self._died - 1} others had died: the crawl was stopped.")
+            self._warn(f"{what}, after {self._died - 1} others had ended the same way: the crawl was stopped.")
             self._end(RunEnd("failed", EndReason.PROCESSES_DIED))
 
     def _warn(self, sentence: str) -> None:

@@ -98,7 +98,7 @@ def _alone(run: StatementRun) -> Iterator[None]:
     folder = run.plan.settings.pages
     with _running_lock:
         if folder in _running:
-            raise ComityError("the same statement is running on another connection; wait for its end")
+            raise ComityError("the same statement is running on another connection; wait until it ends")
         _running[folder] = run
     try:
         yield

@@ -100,10 +100,10 @@ class StoredPages:
             async with asyncio.timeout(_MOST_WAIT_S):
                 pieces = await self.pool.call(json.dumps(question).encode(), b"", _CPU_SECONDS)
         except TimeoutError:
-            raise TooMuch("too many questions about stored pages are being answered; try again later") from None
+            raise TooMuch("too many queries on stored pages are running; try again later") from None
         if isinstance(pieces, Failed):
             if pieces.code is Failure.CRASHED:
-                raise TooMuch("the process that reads pages ended unexpectedly; try a simpler question")
+                raise TooMuch("the process that reads pages ended unexpectedly; try a simpler query")
             raise TooMuch(f"the answer took longer than {self.seconds:g} s or too much memory; ask for less")
         found: dict[str, Any] = json.loads(b"".join(pieces))
         problem, sentence = found.get("problem"), str(found.get("sentence", ""))

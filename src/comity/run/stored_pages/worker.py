@@ -51,7 +51,7 @@ _FACT_NAMES: Final = (
 
 
 def answer(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer one question; what the user can mend comes back as a `problem`."""
+    """Answer one question; what the user can fix comes back as a `problem`."""
     try:
         return _ACTS[question["act"]](question)
     except BadInput as error:

@@ -143,7 +143,7 @@ class _Workers:
             if _is_hopeless(failures):
                 self._code = code
                 message = (
-                    f"a worker process failed {_SAME_FAILURES} times in a row for the same reason; it stays stopped"
+                    f"a worker process failed {_SAME_FAILURES} times in a row for the same reason; it is not restarted"
                 )
                 self._log.emit(events.WORKER_FAILED, message, error="worker_died")
                 return

@@ -42,7 +42,7 @@ def read_rows(path: Path, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
                 columns = [_values(file, chunks[name]) if name in chunks else [None] * rows for name in names]
                 yield from zip(*columns, strict=True)
     except (KeyError, IndexError, struct.error, TypeError, UnicodeDecodeError, zstandard.ZstdError) as problem:
-        raise UnreadablePart(f"{path} is not a whole part: {problem}") from None
+        raise UnreadablePart(f"{path} is not a complete part: {problem}") from None
 
 
 def _footer(file: BinaryIO) -> bytes:
@@ -87,7 +87,7 @@ def _levels(plain: bytes, at: int, end: int, count: int) -> list[bool]:
     while at < end:
         run, at = _varint(plain, at)
         if run & 1 or run >> 1 > count:
-            raise IndexError("levels that are no runs")
+            raise IndexError("levels that are not in runs")
         found += [plain[at] == 1] * (run >> 1)
         at += 1
     if len(found) != count:

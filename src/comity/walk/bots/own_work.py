@@ -447,7 +447,7 @@ class OwnWorker:
                 held, _row, now = found
                 ending = JobEnd(
                     JobStatus.PENDING,
-                    f"given back: {back.why}"[:500],
+                    f"returned: {back.why}"[:500],
                     bot_holder(OWN_BOT),
                     error_msg=back.why,
                     not_before=back.until if back.until > now else None,

@@ -323,7 +323,7 @@ def list_audits(context: typer.Context, state: StateOption = None, as_json: Json
     from comity.reports.audit.stored import stored_audits
 
     audits = stored_audits(
-        Path(invocation.settings.audits), lambda problem: note(f"comity: an audit is left out: {problem}")
+        Path(invocation.settings.audits), lambda problem: note(f"comity: skipped an audit: {problem}")
     )
     if invocation.as_json:
         from comity.doors.schemas.audits import AuditInfoView
@@ -351,7 +351,7 @@ def report_audit(
 def compare(
     context: typer.Context,
     before: Annotated[str, typer.Argument(metavar="BEFORE", help=_AUDIT_HELP)],
-    after: Annotated[str, typer.Argument(metavar="AFTER", help="The later audit, named likewise.")],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="The later audit, named in the same way.")],
     fail_on: NewFailOnOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,

@@ -95,7 +95,7 @@ def _write_summary(report: AuditReport, folder: Path, written: _Written, advice:
     write_line(
         "Audit of ",
         Cell(info.site, "bold"),
-        f": {counted(totals['pages'], 'page')} read, {counted(totals['urls'], 'URL')} looked at{took}{blocked}. "
+        f": {counted(totals['pages'], 'page')} read, {counted(totals['urls'], 'URL')} checked{took}{blocked}. "
         f"Ended: {info.sentence.removeprefix('Stopped: ').removesuffix('.')}.",
     )
     for sentence in info.open_warnings:

@@ -34,13 +34,15 @@ JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="The id of a job
 JobArguments = Annotated[list[str], typer.Argument(metavar="JOB…", help="Ids of jobs.")]
 StatusOption = Annotated[
     str | None,
-    typer.Option("--status", metavar="NAME", help="Only these: pending, locked, done, failed or expired."),
+    typer.Option(
+        "--status", metavar="NAME", help="Only jobs with this status: pending, locked, done, failed or expired."
+    ),
 ]
 DomainOption = Annotated[str | None, typer.Option("--domain", metavar="HOST", help="Only this host.")]
 BotOption = Annotated[str | None, typer.Option("--bot", metavar="BOT", help="Only those that this bot holds.")]
 PolicyOption = Annotated[str | None, typer.Option("--policy", metavar="POLICY", help="Only of this policy.")]
 ReasonOption = Annotated[
-    str | None, typer.Option("--reason", metavar="TEXT", help="Why; stored in the history of each job.")
+    str | None, typer.Option("--reason", metavar="TEXT", help="The reason; stored in the history of each job.")
 ]
 
 
@@ -63,10 +65,10 @@ def list_all(
         typer.Option(
             "--sort",
             metavar="COLUMN",
-            help="created_at, priority, url, locked_at or retry_count; - in front reverses.",
+            help="created_at, priority, url, locked_at or retry_count; a leading - reverses the order.",
         ),
     ] = "-created_at",
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="How many at most.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Show at most N.")] = 50,
     as_csv: CsvOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,

@@ -81,7 +81,9 @@ def add(
     schedule: ScheduleOption = None,
     importance: ImportanceOption = None,
     crawl_config: ConfigOption = None,
-    disabled: Annotated[bool, typer.Option("--disabled", help="Make no jobs until it is enabled.")] = False,
+    disabled: Annotated[
+        bool, typer.Option("--disabled", help="Add it disabled: it makes no jobs until it is enabled.")
+    ] = False,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -134,10 +136,11 @@ def list_all(
         typer.Option(
             "--sort",
             metavar="COLUMN",
-            help="created_at, url, priority, next_run_at, failure_count or last_success_at; - in front reverses.",
+            help="created_at, url, priority, next_run_at, failure_count or last_success_at; "
+            "a leading - reverses the order.",
         ),
     ] = "next_run_at",
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="How many at most.")] = 100,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Show at most N.")] = 100,
     as_csv: CsvOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,
@@ -343,7 +346,7 @@ def export(
 def prices(
     context: typer.Context,
     named: PolicyArgument,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="The latest ones, at most so many.")] = 100,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Show at most N, the latest first.")] = 100,
     as_csv: CsvOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,

@@ -50,13 +50,13 @@ def list_all(
         str | None, typer.Option("--search", metavar="TEXT", help="Only those whose URL contains this.")
     ] = None,
     late: Annotated[
-        bool, typer.Option("--late", help="Submissions that came after their lock had run out, instead.")
+        bool, typer.Option("--late", help="Show submissions that came after their lock had expired instead.")
     ] = False,
     sort: Annotated[
         str | None,
-        typer.Option("--sort", metavar="COLUMN", help="created_at, crawled_at or url; - in front reverses."),
+        typer.Option("--sort", metavar="COLUMN", help="created_at, crawled_at or url; a leading - reverses the order."),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="How many at most.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Show at most N.")] = 50,
     as_csv: CsvOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,

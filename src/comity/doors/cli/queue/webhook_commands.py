@@ -60,7 +60,7 @@ SecretOption = Annotated[
         "of the server's environment instead.",
     ),
 ]
-NoteOption = Annotated[str | None, typer.Option("--note", metavar="TEXT", help="What it is, or whose.")]
+NoteOption = Annotated[str | None, typer.Option("--note", metavar="TEXT", help="What it is for, or who runs it.")]
 
 
 class NotDelivered(ComityError):
@@ -83,7 +83,9 @@ def add(
     events: EventOption = None,
     secret_file: SecretOption = None,
     text: NoteOption = None,
-    disabled: Annotated[bool, typer.Option("--disabled", help="Make no calls until it is enabled.")] = False,
+    disabled: Annotated[
+        bool, typer.Option("--disabled", help="Add it disabled: it is not called until it is enabled.")
+    ] = False,
     allow_network: AllowNetworkOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
@@ -280,10 +282,13 @@ def deliveries(
     context: typer.Context,
     webhook: Annotated[str | None, typer.Option("--webhook", metavar="ID", help="Only of this webhook.")] = None,
     status: Annotated[
-        str | None, typer.Option("--status", metavar="NAME", help="Only these: pending, delivered or failed.")
+        str | None,
+        typer.Option(
+            "--status", metavar="NAME", help="Only deliveries with this status: pending, delivered or failed."
+        ),
     ] = None,
     event: Annotated[str | None, typer.Option("--event", metavar="EVENT", help="Only of this event.")] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="How many at most.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Show at most N.")] = 50,
     as_csv: CsvOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,

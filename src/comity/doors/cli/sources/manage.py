@@ -222,10 +222,12 @@ def _content(file: str) -> bytes:
 )
 def list_all(
     context: typer.Context,
-    status: Annotated[str | None, option("--status", "NAME", "Only these: active, paused, blocked or deleted.")] = None,
+    status: Annotated[
+        str | None, option("--status", "NAME", "Only sources with this status: active, paused, blocked or deleted.")
+    ] = None,
     org_type: Annotated[str | None, option("--org-type", "NAME", "Only this kind of organisation.")] = None,
     search: Annotated[str | None, option("--search", "TEXT", "Only those whose name or URL contains this.")] = None,
-    limit: Annotated[int, option("--limit", "N", "How many at most.")] = 100,
+    limit: Annotated[int, option("--limit", "N", "Show at most N.")] = 100,
     as_csv: CsvOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,

@@ -142,7 +142,7 @@ def status(context: typer.Context, state: StateOption = None, as_json: JsonOptio
 def logs(
     context: typer.Context,
     named: Annotated[str | None, typer.Argument(metavar="SOURCE", help="Only this source: its URL or id.")] = None,
-    limit: Annotated[int, option("--limit", "N", "How many at most.")] = 20,
+    limit: Annotated[int, option("--limit", "N", "Show at most N.")] = 20,
     as_csv: CsvOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,

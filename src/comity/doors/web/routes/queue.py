@@ -360,7 +360,7 @@ def delete(services: Services, policy_id: PolicyId) -> BulkReport:
 def prices(
     services: Services,
     policy_id: PolicyId,
-    limit: Annotated[int, Query(description="The latest ones, at most so many.", ge=1, le=MOST_PRICES)] = 1000,
+    limit: Annotated[int, Query(description="Show at most N, the latest first.", ge=1, le=MOST_PRICES)] = 1000,
 ) -> Response:
     """Show price and stock of a policy's URL over time, oldest first."""
     policy = find_policy(services.state.database, str(policy_id))

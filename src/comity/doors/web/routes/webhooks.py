@@ -91,7 +91,7 @@ class WebhookRequest(RequestBody):
         "variable of the server's environment, so that the state does not hold it.",
         examples=["at least 16 characters"],
     )
-    note: _Note | None = Field(None, description="What it is, or whose.")
+    note: _Note | None = Field(None, description="What it is for, or who runs it.")
     enabled: bool = True
 
 

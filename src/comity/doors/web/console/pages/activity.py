@@ -69,7 +69,7 @@ TABLE: Final = Table(
     goes_back=True,
     older="Older",
     newer="Newer",
-    empty="Nothing was changed yet. Every change that a user or a program makes is listed here.",
+    empty="Nothing has been changed yet. Every change that a user or a program makes is listed here.",
 )
 
 

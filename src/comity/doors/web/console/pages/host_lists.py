@@ -159,7 +159,7 @@ FETCHES: Final = Table(
     pages_by_key=True,
     newer="Newest",
     older="Older",
-    empty="No page of this host was visited yet.",
+    empty="No page of this host has been visited yet.",
 )
 
 
@@ -213,6 +213,6 @@ def moves(request: Request, services: Services, host: HostName) -> Response:
     def with_diagram(name: str, _page: ListPage[Any]) -> dict[str, Markup]:
         status = host_columns(services.state.database, name)["status"]
         moves, first = host_transitions.MOVES, host_transitions.FIRST
-        return {"diagram": plots.state_diagram(moves, status, first=first, title="Life of the host")}
+        return {"diagram": plots.state_diagram(moves, status, first=first, title="Lifecycle of the host")}
 
     return host_table(request, services, host, "moves", MOVES, find, with_diagram)

@@ -277,7 +277,7 @@ def overview(request: Request, services: Services, host: HostName) -> Response:
             host_transitions.MOVES,
             found.columns["status"],
             first=host_transitions.FIRST,
-            title="Life of the host",
+            title="Lifecycle of the host",
         ),
         facts_of_gate=_gate_facts(found),
         last=request_plots(last)[:1],

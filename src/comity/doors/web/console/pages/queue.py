@@ -70,7 +70,7 @@ def overview(request: Request, services: Services) -> HTMLResponse:
         title="Queue",
         part="/queue",
         plot=plots.stacked("Finished jobs per hour", [each.at for each in hours], series),
-        states=plots.state_diagram(job_transitions.MOVES, first=job_transitions.FIRST, title="The life of a job"),
+        states=plots.state_diagram(job_transitions.MOVES, first=job_transitions.FIRST, title="Lifecycle of a job"),
     )
 
 

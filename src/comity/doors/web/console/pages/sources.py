@@ -312,7 +312,7 @@ async def bulk(request: Request, services: Services, entered: PostedForm) -> Res
         [found for each in entered.all("id")[:200] if (found := identity_of(each)) is not None],
     )
     if action not in ("run", "pause", "resume", "delete") or not ids:
-        return redirect(request, "/sources", notice="Tick some sources first.", kind="warn")
+        return redirect(request, "/sources", notice="Select some sources first.", kind="warn")
     if action == "delete" and not entered.is_on("confirmed"):
         return _ask_delete(
             request,

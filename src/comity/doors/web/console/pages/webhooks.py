@@ -114,7 +114,7 @@ DELIVERY_TABLE: Final = Table(
     key=lambda row: row.id,
     newer="First",
     row_href=lambda row: url(f"{_PATH}/deliveries", row.id),
-    empty="Nothing was sent yet. Deliveries are kept for 30 days.",
+    empty="Nothing has been sent yet. Deliveries are kept for 30 days.",
 )
 # Of one webhook, whose page shows them.
 OWN_DELIVERIES: Final = replace(DELIVERY_TABLE, filters=DELIVERY_TABLE.filters[:1])
@@ -142,7 +142,7 @@ FORM: Final = Form(
             attributes={"minlength": SHORTEST_SECRET, "maxlength": LONGEST_SECRET, "autocomplete": "off"},
             is_code=True,
         ),
-        Field("note", "Note", help="What it is, or whose.", attributes={"maxlength": LONGEST_NOTE}),
+        Field("note", "Note", help="What it is for, or who runs it.", attributes={"maxlength": LONGEST_NOTE}),
     ),
     {str(WebhookEvent.JOB_DONE): "on"},
 )
