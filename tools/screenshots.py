@@ -26,7 +26,11 @@ from tests.servers.chromium import installed  # noqa: E402
 
 FOLDER = ROOT / "build" / "screenshots"
 LOOKS = {"light": {}, "dark": {"dark": True}, "phone": {"phone": True}}
-EMPTY = ("/", "/sources", "/crawl", "/crawl/runs", "/hosts", "/queue", "/crawl_policies", "/pages", "/audits")
+EMPTY = (
+    *("/", "/sources", "/crawl", "/crawl/logs", "/crawl/runs", "/hosts", "/queue", "/crawl_policies", "/crawl_jobs"),
+    *("/crawl_results", "/crawl_results/late", "/bots", "/webhooks", "/webhooks/deliveries", "/pages", "/audits"),
+    *("/postings", "/takedowns", "/activity"),
+)
 ERRORS = {"404": "/nowhere", "404-noun": "/hosts/unknown.example", "422": "/crawl_jobs/nothing"}
 
 

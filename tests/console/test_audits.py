@@ -7,6 +7,7 @@ import re
 from playwright.sync_api import Browser, Page, expect
 
 from tests.console.conftest import OpenPage
+from tests.console.looks import faults
 from tests.console.seed_hosts import XSS
 from tests.doors.web.served import Served, until
 from tests.walk.site import Answer, Web, page
@@ -37,6 +38,13 @@ def test_an_audit_is_started_read_compared_and_its_report_is_apart(
     _check_report(own_console, shown, audits[0])
     shown.goto(f"{own_console.url}/admin/audits")
     expect(shown.locator("#table-audits tbody tr")).to_have_count(2)
+    # What is offered to compare are the last two, the earlier one first.
+    shown.get_by_role("link", name="Compare two").click()
+    assert [shown.get_by_label(name).input_value() for name in ("Earlier", "Later")] == audits
+    shown.get_by_role("button", name="Compare").click()
+    expect(shown.locator(".tile", has_text="Same").locator(".tile-value")).not_to_have_text("0")
+    expect(shown.locator(".tile", has_text="Worse").locator(".tile-value")).to_have_text("0")
+    assert faults(shown) == []
 
 
 def _check_report(console: Served, shown: Page, audit_id: str) -> None:

@@ -189,6 +189,15 @@ def test_the_keyboard_reaches_everything(visit: OpenPage) -> None:
     check_page(page, axe=False)
 
 
+def test_g_and_a_letter_lead_to_each_section(visit: OpenPage, console: Served) -> None:
+    page = visit("/help")
+    for section in SECTIONS:
+        page.keyboard.press("g")
+        page.keyboard.press(section.letter)
+        page.wait_for_url(f"{console.url}/admin{section.path if section.path != '/' else ''}")
+        expect(page.locator(".nav-link[aria-current=page]")).to_have_text(section.label)
+
+
 def test_a_destructive_action_asks_first(visit: OpenPage) -> None:
     page = visit("/components")
     page.locator("[data-tick]").first.check()

@@ -26,6 +26,8 @@ from tests.doors.web.served import PASSWORD, PASSWORD_HASH, Served, served
 BROWSER = {"Accept": "text/html"}
 PARTS = 6
 # A viewer may do these: they read, or end the viewer's own session.
+_TABLES_TOO_WIDE = """[...document.querySelectorAll('.table-block .table-scroll')]
+    .filter(each => each.scrollWidth > each.clientWidth).map(each => each.getAttribute('aria-label'))"""
 _HARMLESS = ("/account", "/components", "/login")
 
 
@@ -82,6 +84,7 @@ def test_every_page_is_accessible_in_every_look(browser: Browser, audited: Serve
             check_page(page)
             page.set_viewport_size(PHONE)  # type: ignore[arg-type]
             check_page(page)
+            assert page.evaluate(_TABLES_TOO_WIDE) == [], f"{path}: a table is wider than a phone"
             check_long_values(page)
 
 

@@ -78,6 +78,10 @@ def test_a_browser_logs_in_works_and_logs_out(visit: OpenPage, browser: Browser,
     page.get_by_role("link", name="Activity").click()
     expect(page.locator("#table-activity tbody tr").first).to_contain_text("admin")
     expect(page.locator("#table-activity tbody tr").first).to_contain_text("example.org")
+    page.get_by_placeholder("Action").fill("add takedowns")  # as the table shows it
+    page.get_by_placeholder("Action").press("Enter")
+    expect(page).to_have_url(re.compile("action=add"))
+    expect(page.locator("#table-activity tbody tr").first).to_contain_text("add takedowns")
     assert faults(page) == []
     with page.expect_download() as saved:
         page.get_by_role("link", name="CSV").click()
@@ -187,7 +191,7 @@ def test_the_login_is_limited_and_leads_nowhere_else(kept: Served) -> None:
         assert PASSWORD not in limited.text
         assert client.post("/admin/login", data=answer | {"csrf_token": ""}).status_code == 403
         fragment = client.get("/admin/takedowns", headers={"HX-Request": "true"})
-        assert (fragment.status_code, fragment.headers["hx-redirect"]) == (401, "/admin/login")
+        assert (fragment.status_code, fragment.headers["hx-redirect"]) == (401, "/admin/login?next=%2Ftakedowns")
 
 
 def test_another_prefix_moves_the_console_and_the_api(migrated_sqlite_file: Path, tmp_path: Path) -> None:

@@ -127,6 +127,13 @@ def test_stored_pages_are_found_shown_and_queried(visit: OpenPage, console: Serv
     page.get_by_label("SQL").fill("SELECT title, count(*) AS n FROM pages GROUP BY ALL ORDER BY n DESC, title")
     page.get_by_role("button", name="Run").click()
     expect(page.locator(".answer tbody tr").first).to_contain_text("Charts of the bay")
+    assert [each.get_attribute("class") for each in page.locator(".answer tbody tr").first.locator("td").all()] == [
+        None,
+        "num",
+    ]
+    page.get_by_label("SQL").fill("SELECT title FROM pages WHERE url = 'none'")
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_role("heading", name="0 rows")).to_be_visible()
     page.get_by_label("SQL").fill("SELECT * FROM read_csv('/etc/passwd')")
     page.get_by_role("button", name="Run").click()
     expect(page.locator(".notice-bad")).to_contain_text("only the table pages")

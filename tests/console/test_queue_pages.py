@@ -14,12 +14,12 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import update
 
 from comity.assemble import State
-from comity.database.queue.tables import crawl_jobs
+from comity.database.queue.tables import crawl_jobs, crawl_policies
 from comity.model.queue import JobStatus
 from comity.operate.bots import get_bot
 from comity.operate.queue import add_policy
 from comity.operate.webhooks import DELIVERIES, list_webhooks
-from comity.reports.queue import JOBS, POLICIES, find_job, find_policy
+from comity.reports.queue import JOBS, POLICIES, RESULTS, find_job, find_policy
 from comity.upkeep.due_policies import make_due_jobs
 from tests.console.conftest import OpenPage
 from tests.console.looks import check_page, faults
@@ -264,6 +264,88 @@ def test_jobs_are_found_by_host_bot_and_id_and_pages_follow(console: Served, vis
     assert len(lines) == 4
 
 
+LISTED = {
+    "crawl_policies": (
+        ["URL", "Priority", "Every", "State", "Next run", "Failures", "Last success", "Price"],
+        {"State", "Priority", "Next run", "Created"},
+    ),
+    "crawl_jobs": (
+        ["URL", "Status", "Bot", "Priority", "Retries", "Lock or wait", "Created"],
+        {"Status", "Priority", "Created"},
+    ),
+    "crawl_results": (["URL", "Title", "Price", "Stock", "Bot", "Stored"], {"Stock", "Currency", "Policy", "Created"}),
+}
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_a_list_has_the_columns_badges_and_filters_of_the_admin(visit: OpenPage, name: str) -> None:
+    """What the lists of the crawl service's admin show and filter by (S3), and more."""
+    columns, filters = LISTED[name]
+    page = visit(f"/{name}")
+    assert [each for each in page.locator(f"#table-{name} thead th").all_inner_texts() if each.strip()] == columns
+    choices = page.locator(f"#table-{name} form.filters select option:first-child").all_inner_texts()
+    assert {each.removesuffix(": all") for each in choices} == filters
+    if name != "crawl_results":  # a state is a sign and a word, not a colour alone
+        badge = page.locator(f"#table-{name} tbody .badge:has(svg)").first
+        expect(badge).to_have_text(re.compile("enabled|pending|locked|done|failed|expired"))
+        expect(page.get_by_label("All rows of this page")).to_have_count(1)
+    else:  # results are made by bots alone
+        expect(page.locator("main form[method=post]")).to_have_count(0)
+        expect(page.locator("[data-tick]")).to_have_count(0)
+
+
+def test_rows_are_found_by_when_they_were_created_and_policies_by_when_they_run(
+    own_console: Served, visit: OpenPage
+) -> None:
+    state = own_console.state
+    now = state.clock.now()
+    for number, days in enumerate((0, 3, 20, 90)):
+        a_policy(state, number)
+        created, runs = now - timedelta(days=days, minutes=5), now + timedelta(hours=7 * number)
+        with state.database.write() as connection:
+            is_it = crawl_policies.c.url == f"https://shop.example/{number}"
+            connection.execute(update(crawl_policies).where(is_it).values(created_at=created, next_run_at=runs))
+    page = visit("/crawl_policies?sort=-priority", of=own_console)
+    found = page.locator("#table-crawl_policies tbody tr")
+    for chosen, count in (("1", 1), ("168", 2), ("720", 3)):
+        page.get_by_label("Created").select_option(chosen)
+        expect(found).to_have_count(count)
+        expect(page).to_have_url(re.compile(f"created={chosen}"))
+    expect(found.first).to_contain_text("shop.example/0")
+    page.goto(f"{own_console.url}/admin/crawl_policies?next_run=24&created=720&limit=2")
+    expect(found).to_have_count(2)
+    page.get_by_role("link", name="Next", exact=True).click()
+    expect(found).to_have_count(1)
+    page.goto(f"{own_console.url}/admin/crawl_policies?next_run=24&sort=priority")
+    expect(page.get_by_text("Of a time, the policies that run next are listed first.")).to_be_visible()
+    assert [row.split()[0] for row in found.all_inner_texts()] == [f"shop.example/{number}" for number in range(4)]
+    make_due_jobs(state.database, state.clock)
+    with state.database.write() as connection:
+        connection.execute(update(crawl_jobs).values(created_at=now - timedelta(days=2)))
+    for path, count in (("?created=24", 0), ("?created=168&sort=-priority", 1)):
+        page.goto(f"{own_console.url}/admin/crawl_jobs{path}")
+        expect(page.locator("#table-crawl_jobs tbody tr")).to_have_count(count)
+
+
+def test_results_are_found_by_when_they_were_stored(console: Served, visit: OpenPage) -> None:
+    policy = find_policy(console.state.database, "https://garden-tools.example/products/watering-can-8l")
+    everything = RESULTS.page(console.state.database, limit=200).items
+    since = console.state.clock.now() - timedelta(days=7)
+    page = visit("/crawl_results?created=1")
+    for path in ("", f"&policy={policy.id}", "&currency=USD", "&in_stock=no"):
+        page.goto(f"{console.url}/admin/crawl_results?created=168&limit=200{path}")
+        wanted = [
+            each
+            for each in everything
+            if each.created_at >= since
+            and (not path.startswith("&policy") or each.policy_id == policy.id)
+            and (not path.startswith("&currency") or each.currency == "USD")
+            and (not path.startswith("&in_stock") or each.in_stock is False)
+        ]
+        assert wanted
+        expect(page.locator("#table-crawl_results tbody tr")).to_have_count(len(wanted))
+
+
 def test_a_result_shows_its_price_history_and_its_page_as_text(console: Served, visit: OpenPage) -> None:
     policy = find_policy(console.state.database, "https://garden-tools.example/products/watering-can-8l")
     page = visit(f"/crawl_results?policy={policy.id}")
@@ -370,6 +452,13 @@ def test_a_webhook_is_added_tested_resent_disabled_and_deleted(
     page.get_by_role("button", name="Delete").click()
     expect(page.locator(".notice")).to_contain_text("Deleted")
     assert list_webhooks(state.database) == []
+
+
+def test_a_filter_that_no_webhook_passes_can_be_cleared(visit: OpenPage) -> None:
+    page = visit("/webhooks?q=nothing-like-this")
+    expect(page.get_by_text("Nothing matches")).to_be_visible()
+    page.get_by_role("link", name="Show all").click()
+    expect(page.locator("#table-webhooks tbody tr")).to_have_count(2)
 
 
 def test_a_failed_delivery_is_sent_again(console: Served, visit: OpenPage) -> None:

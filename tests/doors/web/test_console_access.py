@@ -244,6 +244,7 @@ def test_who_did_what_is_recorded_and_no_secret_is(kept: Served) -> None:
         ),
         ("application/json", "", b'{"action": "run_now", "ids": ["a", "b"]}', "action: run_now; ids: 2 entries"),
         ("application/json", "", b'{"seeds": ["a.example"], "password": "x"}', "seeds: a.example"),
+        ("application/json", "", b'{"site": "a.example", "max_pages": 5}', "site: a.example"),
         ("application/json", "", b'{"host": {"deep": 1}, "name": null, "ids": []}', ""),
         ("application/json", "", b"[" * 30_000, ""),
         ("application/json", "", b"[1]", ""),

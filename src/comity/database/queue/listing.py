@@ -231,6 +231,7 @@ def _result_conditions(wanted: Mapping[str, Any]) -> list[ColumnElement[bool]]:
     table = crawl_results
     columns = {name: table.c[name] for name in ("id", "url", "job_id", "policy_id", "currency", "in_stock", "bot_id")}
     conditions = [*equal(wanted, columns), *_of_time(table.c.created_at, wanted)]
+    conditions += _of_time(table.c.crawled_at, wanted, "crawled")
     if wanted.get("url") is not None:  # a result has the URL of its job, and jobs have an index for it
         jobs_of_url = select(crawl_jobs.c.id).where(crawl_jobs.c.url == wanted["url"])
         conditions.append(table.c.job_id.in_(jobs_of_url))

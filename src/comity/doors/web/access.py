@@ -41,6 +41,14 @@ _PROXY_HEADERS: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
+class StaleForm(ApiError):
+    """A change without the token of its session: forged, or from a page that is older than the session."""
+
+    def __init__(self) -> None:
+        message = "the CSRF token is missing or does not fit: reload the page and try again"
+        super().__init__(403, "csrf", message)
+
+
 def not_operator() -> ApiError:
     """The error of a viewer who asks for a change, or for the form of one."""
     return ApiError(403, "not_operator", "your role is viewer: an operator may do this")
@@ -242,6 +250,10 @@ class Access:
             raise _unauthorized("log in, or send a token")
         return Caller(session, name, role=session.role, form_secret=name)
 
+    def before_login(self, head: RequestHead) -> Caller:
+        """A browser without a session, which is asked to log in."""
+        return self._with_form_cookie(head)
+
     def _with_form_cookie(
         self,
         head: RequestHead,
@@ -303,6 +315,14 @@ def is_loopback(host: str) -> bool:
     return _is_loopback_name(_without_port(host))
 
 
+def is_from_own_page(head: RequestHead) -> bool:
+    """Whether a browser says that a page of this server sent the request."""
+    site, origin = head.headers.get("sec-fetch-site"), head.headers.get("origin")
+    if site is not None:
+        return site == "same-origin"
+    return origin is not None and _names_host(origin, head.headers.get("host", ""))
+
+
 def _check_origin(head: RequestHead) -> None:
     """Refuse changes that a page of another site sends, and what it loads; browsers say where a request comes from.
 
@@ -319,18 +339,22 @@ def _check_origin(head: RequestHead) -> None:
     origin = head.headers.get("origin")
     if origin is None:
         return
+    if not _names_host(origin, head.headers.get("host", "")):
+        raise _cross_site()
+
+
+def _names_host(origin: str, host: str) -> bool:
     try:
         parts = urlsplit(origin)
     except ValueError:
-        raise _cross_site() from None
-    if not parts.netloc or not _is_same(parts.scheme, parts.netloc, head.headers.get("host", "")):
-        raise _cross_site()
+        return False
+    return bool(parts.netloc) and _is_same(parts.scheme, parts.netloc, host)
 
 
 def _check_token(caller: Caller, sent: str) -> None:
     known = caller.csrf_token
     if not known or caller.has_new_secret or not hmac.compare_digest(sent.encode("utf-8", "replace"), known.encode()):
-        raise ApiError(403, "csrf", "the CSRF token is missing or does not fit: reload the page and try again")
+        raise StaleForm
 
 
 def _cross_site() -> ApiError:

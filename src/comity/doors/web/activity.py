@@ -23,8 +23,9 @@ _LARGEST_BODY: Final = 65_536
 _MOST_FIELDS: Final = 500
 _LONGEST_VALUE: Final = 200
 _NAMED: Final = (  # in the order in which they are shown
-    "action", "name", "user", "role", "bot_id", "org_name", "careers_url", "url", "host", "domain", "domain_or_url",
-    "entry", "entries", "seeds", "urls", "ids", "id", "source_id", "sources", "reason", "status", "enabled",
+    "action", "name", "user", "role", "bot_id", "org_name", "careers_url", "site", "url", "host", "domain",
+    "domain_or_url", "entry", "entries", "seeds", "urls", "ids", "id", "source_id", "sources",
+    "reason", "status", "enabled",
 )  # fmt: skip
 _WEBHOOKS: Final = "/admin/webhooks"
 Record = Callable[[Activity], None]

@@ -18,12 +18,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from comity.clock import Clock
-from comity.doors.web.access import Access, RequestHead
+from comity.doors.web.access import Access, RequestHead, StaleForm, is_from_own_page
 from comity.doors.web.activity import ActivityLog, Record
-from comity.doors.web.audiences import Audience, RouterRules, RouteTable
+from comity.doors.web.audiences import Audience, RouteMatch, RouterRules, RouteTable
 from comity.doors.web.console.errors import error_page, to_login
+from comity.doors.web.console.interrupted import Unsent, ask_to_send, login_for
 from comity.doors.web.errors import ApiError, is_for_bots, response_to
-from comity.doors.web.negotiation import prefers_html, wants_page
+from comity.doors.web.negotiation import FORM, prefers_html, wants_page
 from comity.doors.web.notices import drop_notice, set_cookie
 
 OWN_PREFIX: Final = "/admin"
@@ -74,6 +75,7 @@ class AccessMiddleware:
         scope = self._at_own_path(scope)
         has_started = is_read = False
         log: ActivityLog | None = None
+        head: RequestHead | None = None
 
         async def send_guarded(message: Message) -> None:
             nonlocal has_started
@@ -114,7 +116,13 @@ class AccessMiddleware:
         except _ClientLeft:
             return
         except Exception as error:
-            response = self._response_to(error, forwarded)
+            response = None
+            if head is not None and _may_be_sent_again(error, head, match):
+                # It was read if the session is there, and the token is that of an earlier one.
+                body = log.body if is_read and log is not None else await _body_or_none(head, match, receive)
+                is_read = body is not None
+                response = self._asking_again(head, body, forwarded)
+            response = response or self._response_to(error, forwarded)
             if not has_started:
                 await response(scope, receive, send_guarded)
         finally:
@@ -149,6 +157,20 @@ class AccessMiddleware:
             if name == b"set-cookie":
                 headers.append("Set-Cookie", value.decode("latin-1"))
 
+    def _asking_again(self, head: RequestHead, body: bytes | None, scope: Scope) -> Response | None:
+        """What answers a form of our own whose session has ended: nothing that was entered is lost."""
+        unsent = Unsent.of_body(head.path, body) if body is not None else None
+        if unsent is None:
+            return None
+        request, caller = Request(scope), scope["state"].get("caller")
+        if caller is None:
+            scope["state"]["caller"] = self._access.before_login(head)
+            return login_for(request, unsent)
+        if not caller.may_write:
+            return None
+        reason = "The CSRF token is missing or does not fit: the page is older than your session. Nothing was changed."
+        return ask_to_send(request, unsent, reason, 403)
+
     def _response_to(self, error: Exception, scope: Scope) -> Response:
         settings = self._access.settings
         if scope["state"]["wants_error_page"]:
@@ -156,6 +178,24 @@ class AccessMiddleware:
                 return to_login(Request(scope), settings.prefix)
             return error_page(Request(scope), error, is_dev=settings.is_dev)
         return response_to(error, is_dev=settings.is_dev, for_bots=is_for_bots(scope))
+
+
+def _may_be_sent_again(error: Exception, head: RequestHead, match: RouteMatch) -> bool:
+    """Whether a refused request is a form that a page of this server sent after its session had ended."""
+    is_ended = isinstance(error, StaleForm) or (isinstance(error, ApiError) and error.code == "unauthorized")
+    rules = match.rules
+    is_page = match.is_found and rules is not None and rules.serves_pages and not rules.before_login
+    is_form = head.method == "POST" and head.content_type == FORM and head.headers.get("hx-request") != "true"
+    # The routes for any role end a session, which is done.
+    return is_ended and is_page and is_form and not (rules and rules.any_role) and is_from_own_page(head)
+
+
+async def _body_or_none(head: RequestHead, match: RouteMatch, receive: Receive) -> bytes | None:
+    """The body of a form that was refused by its head; None if it is too large or did not arrive."""
+    try:
+        return await _body(head, match.require_route(), receive, 0)
+    except (ApiError, _ClientLeft):
+        return None
 
 
 def _without_slash(scope: Scope) -> Scope:

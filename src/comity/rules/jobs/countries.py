@@ -172,6 +172,15 @@ def country_names() -> tuple[str, ...]:
     return tuple(getattr(country, "common_name", country.name) for country in pycountry.countries)
 
 
+@lru_cache(maxsize=512)
+def name_of_country(code: str) -> str:
+    """The usual English name of a country of two letters; the code itself if there is none."""
+    import pycountry
+
+    country = pycountry.countries.get(alpha_2=code)
+    return code if country is None else str(getattr(country, "common_name", country.name))
+
+
 def is_word_and_code(code: str) -> bool:
     """Whether three letters are an everyday word, too."""
     return code.lower() in WORDS_NOT_CODES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 from urllib.parse import urlencode
 
@@ -9,11 +10,13 @@ from fastapi import Request
 from fastapi.responses import RedirectResponse, Response
 
 from comity.doors.web.access import Caller
+from comity.doors.web.console.components import words
 from comity.doors.web.console.page import PAGE_HEADERS, PREFIX, render
 from comity.doors.web.errors import ApiError, described
 from comity.model.queue import BotRefused
 
 _LONGEST_WAY: Final = 1500
+_PART: Final = re.compile(r"invalid request: (?:path|query)\.(\w+): (.+)", re.DOTALL)
 _TITLES: Final = {
     401: "Log in",
     403: "Not allowed",
@@ -44,12 +47,18 @@ def error_page(request: Request, error: Exception, *, is_dev: bool) -> Response:
         code=code,
         status_code=status,
         is_stranger=not is_dev and (caller is None or caller.role is None),
-        message=_as_sentence(message),
+        message=_as_sentence(_in_words(message)),
         details=[each for each in details if each.message not in message],
     )
     for name, value in ((error.headers or {}) if isinstance(error, ApiError) else {}).items():
         response.headers[name] = value
     return response
+
+
+def _in_words(message: str) -> str:
+    """A message about a part of the address, in the words of a person: they know no path parameters."""
+    found = _PART.fullmatch(message)
+    return f"the address is not valid: {words(found[1])} {found[2]}" if found else message
 
 
 def _as_sentence(message: str) -> str:
@@ -60,9 +69,11 @@ def _as_sentence(message: str) -> str:
 def to_login(request: Request, prefix: str) -> Response:
     """Send a browser without a session to the login, and after it to the page that it asked for."""
     path = request.url.path.removeprefix(PREFIX)
-    is_page = request.method == "GET" and request.headers.get("hx-request") != "true" and path not in ("", "/")
+    is_page = request.method == "GET" and path not in ("", "/")
     wanted = path + (f"?{request.url.query}" if request.url.query else "")
     address = f"{prefix}/login" + (f"?{urlencode({'next': wanted})}" if is_page and len(wanted) <= _LONGEST_WAY else "")
+    if request.headers.get("hx-trigger", "").startswith("field-"):  # a check while typing: what was typed is not lost
+        return Response(status_code=401, headers=PAGE_HEADERS)
     if request.headers.get("hx-request") == "true":  # htmx goes on with the whole page
         return Response(status_code=401, headers={**PAGE_HEADERS, "HX-Redirect": address})
     return RedirectResponse(address, 303, PAGE_HEADERS)

@@ -156,6 +156,8 @@ class Table:
     row_href: Callable[[Any], str] | None = None
     """Where Enter and a click on the row lead; the first column should hold the same link."""
     empty: str = "Nothing here yet."
+    empty_lead: tuple[str, str] | None = None
+    """A button for operators where there are no rows: its label, and the path of the console that it leads to."""
     limits: Sequence[int] = field(default=LIMITS)
 
     def read(self, request: Request) -> TableQuery:

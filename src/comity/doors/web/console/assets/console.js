@@ -123,7 +123,14 @@
     becomeWithin(region, next.content);
     // What has ended has other buttons and figures beside this region. A text that is being typed is not lost to them.
     const now = region.querySelector("[data-phase]")?.dataset.phase;
-    if (before && now && before !== now && !document.activeElement?.value) location.reload();
+    if (before && now && before !== now && !document.activeElement?.value && !hasUnsent()) location.reload();
+  }
+
+  // Whether something was entered that a reload would lose.
+  function hasUnsent() {
+    return [...document.querySelectorAll("main form[method=post]")].some((form) => [...form.elements].some((each) => (
+      each.type === "checkbox" ? each.checked !== each.defaultChecked : "defaultValue" in each && each.value !== each.defaultValue
+    )));
   }
 
   // A server that starts again is back within seconds; a viewer hears of what takes longer.
@@ -151,7 +158,12 @@
     }));
     stream.addEventListener("open", () => { retry = 0; });
     stream.addEventListener("failed", () => markOld(true));
-    stream.addEventListener("ended", () => { leave(); location.reload(); });
+    stream.addEventListener("ended", () => {
+      leave();
+      if (!hasUnsent()) { location.reload(); return; }
+      old.querySelector("span").textContent = "Your session has ended. What you entered is kept when you send it.";
+      old.hidden = false;
+    });
     stream.addEventListener("error", () => {
       markOld(true);
       if (stream.readyState !== EventSource.CLOSED) return;  // the browser connects again by itself

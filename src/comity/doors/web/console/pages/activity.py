@@ -104,12 +104,17 @@ def _listed(
     return list_activity(
         services.state.database,
         user=query.get("user"),
-        action=query.get("action"),
+        action=_code(query.get("action")),
         before=older,
         after=newer,
         limit=limit,
         oldest_first=not query.descending,
     )
+
+
+def _code(action: str | None) -> str | None:
+    """An action as it is stored: `add_source` is shown as "add source", and a method and path as they are."""
+    return action if action is None or "/" in action else action.lower().replace(" ", "_")
 
 
 def _number(text: str) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 from urllib.parse import quote
@@ -150,12 +150,14 @@ def compare(
 ) -> Response:
     """Show what changed between two audits."""
     comparison, problem = None, ""
+    found = [each for each in stored_audits(services.audits.folder) if each.ended_at is not None][:200]
     if before and after:
         try:
             comparison = compare_stored(*two_audits(services, before, after))
         except (NotFound, BadInput) as error:
             problem = str(error)
-    found = [each for each in stored_audits(services.audits.folder) if each.ended_at is not None][:200]
+    else:
+        before, after = _offered(found, before, after)
     return render(
         request,
         "audits/compare.html",
@@ -171,6 +173,16 @@ def compare(
         tones=TONES,
         most=_MOST_PAGES,
     )
+
+
+def _offered(found: Sequence[AuditInfo], before: str, after: str) -> tuple[str, str]:
+    """What the form offers to compare: an audit with the one before it of the same site. The newest come first."""
+    later = next((each for each in found if each.audit_id == after), found[0] if found else None)
+    if later is None:
+        return before, after
+    older = [each for each in found if each.started_at < later.started_at]
+    earlier = next((each for each in older if each.site == later.site), older[0] if older else later)
+    return before or earlier.audit_id, later.audit_id
 
 
 @router.get("/{audit_id}")

@@ -94,6 +94,7 @@ LOGS: Final = Table(
     older="Older",
     newer="Newest",
     empty="No source has run yet. Runs appear here as soon as one has.",
+    empty_lead=("Add a source", "/sources/new"),
 )
 RUNS: Final = Table(
     "runs",

@@ -16,7 +16,7 @@ from comity.doors.web.console.page import PageRouter, current_services, url
 from comity.doors.web.console.pages import queue
 from comity.doors.web.console.pages.crawl_policies import money, priority_badge
 from comity.doors.web.console.tables import Bulk, Column, Filter, Table, TableQuery, choice, search
-from comity.doors.web.services import Services
+from comity.doors.web.services import Services, WebServices
 from comity.model.errors import BadInput
 from comity.model.queue import JobStatus
 from comity.operate.queue import JobAction, act_on_jobs
@@ -81,6 +81,7 @@ TABLE: Final = Table(
         search("Host, URL or id"),
         choice("status", "Status", [*JobStatus, (_DELAYED, "delayed (waits for a retry)")]),
         choice("priority", "Priority", [(str(each), str(each)) for each in range(11)]),
+        queue.CREATED,
         Filter("bot", "Bot", placeholder="Held by bot"),
         Filter("policy", "Policy", placeholder="Policy id"),
     ],
@@ -97,28 +98,30 @@ TABLE: Final = Table(
     bulk_path="/crawl_jobs/actions",
     row_href=lambda row: url(_PATH, row.id),
     empty="No jobs yet. Jobs are made from policies when they are due.",
+    empty_lead=("Add a policy", "/crawl_policies/new"),
 )
 
 
-def _wanted(query: TableQuery) -> dict[str, Any]:
+def _wanted(services: WebServices, query: TableQuery) -> dict[str, Any]:
     status, priority, policy = query.get("status"), query.get("priority"), query.get("policy")
     return queue.searched(query) | {
         "status": None if status == _DELAYED else status,
         "delayed": status == _DELAYED,
         "priority": int(priority) if priority else None,
         "bot_id": query.get("bot"),
+        "created_after": queue.created_after(services, query),
         # An id that is none finds nothing.
         "policy_id": (identity_of(policy) or identity_of("0" * 32)) if policy else None,
     }
 
 
 def _sort(query: TableQuery, wanted: dict[str, Any]) -> str:
-    """Of a host, a policy or a bot, the newest jobs come first: there is an index for that order only."""
+    """Of a host, a policy, a bot or a time, the newest jobs come first: there is an index for that order only."""
     if wanted["delayed"]:
         return "not_before"
     if wanted["bot_id"]:
         return "-locked_at"
-    is_narrow = wanted.get("domain") or wanted["policy_id"]
+    is_narrow = wanted.get("domain") or wanted["policy_id"] or wanted["created_after"]
     if is_narrow and query.sort != "created_at":
         return "-created_at"
     return query.sort_text
@@ -128,7 +131,7 @@ def _sort(query: TableQuery, wanted: dict[str, Any]) -> str:
 def listed(request: Request, services: Services) -> Response:
     """List jobs, the newest first."""
     query, database = TABLE.read(request), services.state.database
-    wanted = _wanted(query)
+    wanted = _wanted(services, query)
     sort = _sort(query, wanted)
     if query.wants_csv:
         return TABLE.csv(JOBS.export(database, sort=sort, **wanted), is_begun=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any, Final
 
 from fastapi import Request
@@ -26,6 +27,7 @@ _PATH: Final = "/crawl_policies"
 _SHOWN_PRICES: Final = 150
 _SHOWN_JOBS: Final = 10
 _STATES: Final = (("enabled", "enabled"), ("disabled", "paused"), ("due", "due now"), ("failing", "failing"))
+_NEXT_RUN: Final = (("1", "within an hour"), ("24", "within a day"), ("168", "within 7 days"))
 _WHOLE: Final = frozenset({"JPY", "KRW", "VND", "CLP", "HUF", "ISK"})  # prices have no cents
 _DONE: Final = {
     PolicyAction.ENABLE: "Resumed",
@@ -78,11 +80,14 @@ TABLE: Final = Table(
         Column("last_price", "Price", _price, csv=lambda row: row.last_price, is_number=True, is_minor=True),
         Column("id", "Id", in_page=False),
         Column("last_failed_at", "Last failure", in_page=False),
+        Column("created_at", "Created", in_page=False),
     ],
     [
         search("Host, URL or id"),
         choice("state", "State", _STATES),
         choice("priority", "Priority", [(str(each), str(each)) for each in range(11)]),
+        choice("next_run", "Next run", _NEXT_RUN),
+        queue.CREATED,
     ],
     default_sort="next_run_at",
     key=lambda row: row.id,
@@ -173,13 +178,22 @@ FORM: Final = Form(
 
 
 def _wanted(services: WebServices, query: TableQuery) -> dict[str, Any]:
-    state, priority = query.get("state"), query.get("priority")
+    state, priority, hours = query.get("state"), query.get("priority"), query.get("next_run")
     return queue.searched(query) | {
         "enabled": {"enabled": True, "disabled": False}.get(state or ""),
         "due_by": services.state.clock.now() if state == "due" else None,
         "failing": state == "failing",
         "priority": int(priority) if priority else None,
+        "next_run_before": services.state.clock.now() + timedelta(hours=int(hours)) if hours else None,
+        "created_after": queue.created_after(services, query),
     }
+
+
+def _sort(query: TableQuery, wanted: dict[str, Any]) -> str:
+    """Those that were created in a time are listed by that, and those that run in a time by when."""
+    if wanted["created_after"]:
+        return "-created_at"
+    return "next_run_at" if wanted["next_run_before"] and query.sort != "next_run_at" else query.sort_text
 
 
 @router.get("")
@@ -187,15 +201,17 @@ def listed(request: Request, services: Services) -> Response:
     """List policies, the next to run first."""
     query, database = TABLE.read(request), services.state.database
     wanted = _wanted(services, query)
+    sort = _sort(query, wanted)
     if query.wants_csv:
-        return TABLE.csv(POLICIES.export(database, sort=query.sort_text, **wanted), is_begun=True)
-    page = POLICIES.safe_page(database, sort=query.sort_text, limit=query.limit, cursor=query.after or None, **wanted)
+        return TABLE.csv(POLICIES.export(database, sort=sort, **wanted), is_begun=True)
+    page = POLICIES.safe_page(database, sort=sort, limit=query.limit, cursor=query.after or None, **wanted)
     return queue.render_queue(
         request,
         "queue/policies.html",
         title="Policies",
         part=_PATH,
         listing=TABLE.listing(query, page.items, cursor=page.cursor),
+        is_sorted_otherwise=sort != query.sort_text,
     )
 
 

@@ -14,7 +14,7 @@ from comity.doors.web.console.page import PageRouter, url
 from comity.doors.web.console.pages import queue
 from comity.doors.web.console.pages.crawl_policies import money, price_plot
 from comity.doors.web.console.tables import Column, Filter, Table, TableQuery, choice, search
-from comity.doors.web.services import Services
+from comity.doors.web.services import Services, WebServices
 from comity.model.errors import NotFound
 from comity.reports.queue import (
     LATE,
@@ -70,6 +70,7 @@ TABLE: Final = Table(
         choice("in_stock", "Stock", _STOCK),
         choice("currency", "Currency", [(each, each) for each in _CURRENCIES]),
         choice("orphans", "Policy", [("yes", "none (orphans)")]),
+        queue.CREATED,
         Filter("bot", "Bot", placeholder="Bot"),
         Filter("policy", "Policy", placeholder="Policy id"),
     ],
@@ -79,6 +80,7 @@ TABLE: Final = Table(
     newer="First",
     row_href=lambda row: url(_PATH, row.id),
     empty="No results yet. Bots submit them for the jobs that they pull.",
+    empty_lead=("Add a bot", "/bots/new"),
 )
 LATE_TABLE: Final = Table(
     "late_submissions",
@@ -101,7 +103,7 @@ LATE_TABLE: Final = Table(
 )
 
 
-def _wanted(query: TableQuery) -> dict[str, Any]:
+def _wanted(services: WebServices, query: TableQuery) -> dict[str, Any]:
     policy, stock = query.get("policy"), query.get("in_stock")
     wanted = queue.searched(query)
     # Results have no column for the host: a search that is neither an id nor a URL finds the page of that address.
@@ -111,6 +113,7 @@ def _wanted(query: TableQuery) -> dict[str, Any]:
         "in_stock": {"yes": True, "no": False}.get(stock or ""),
         "currency": query.get("currency"),
         "bot_id": query.get("bot"),
+        "created_after": queue.created_after(services, query),
         "without_policy": query.get("orphans") is not None,
         "policy_id": (identity_of(policy) or identity_of("0" * 32)) if policy else None,
     }
@@ -120,10 +123,12 @@ def _wanted(query: TableQuery) -> dict[str, Any]:
 def listed(request: Request, services: Services) -> Response:
     """List results, the newest first. They are made by bots and cannot be changed."""
     query, database = TABLE.read(request), services.state.database
-    wanted = _wanted(query)
+    wanted = _wanted(services, query)
     is_of_policy = wanted["policy_id"] is not None or wanted["without_policy"]
     # The index that begins with the policy has the time of the crawl; both times differ by moments.
     sort = query.sort_text.replace("created_at", "crawled_at") if is_of_policy else query.sort_text
+    if is_of_policy:
+        wanted["crawled_after"] = wanted.pop("created_after")
     if query.wants_csv:
         return TABLE.csv(RESULTS.export(database, sort=sort, **wanted), is_begun=True)
     page = RESULTS.safe_page(database, sort=sort, limit=query.limit, cursor=query.after or None, **wanted)

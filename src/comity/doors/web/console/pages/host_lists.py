@@ -123,13 +123,17 @@ def evidence(request: Request, services: Services, host: HostName) -> Response:
     return host_table(request, services, host, "evidence", EVIDENCE, find)
 
 
+def _error(text: str | None) -> Markup | None:
+    return bad(components.shortened(components.words(text), 60)) if text else None
+
+
 FETCHES: Final = Table(
     "fetches",
     [
         Column("page_url", "URL", _url_cell, _url_text, is_wide=True),
         Column("outcome", "Outcome", lambda row: components.words(row.outcome)),
         Column("status", "Status", lambda row: http_status(row.status), is_number=True),
-        Column("error", "Error", lambda row: bad(components.shortened(row.error, 60)) if row.error else None),
+        Column("error", "Error", lambda row: _error(row.error)),
         Column("content_type", "Type", lambda row: (row.content_type or "").partition(";")[0], is_minor=True),
         Column(
             "bytes_received", "Size", lambda row: components.size(row.bytes_received), is_number=True, is_minor=True

@@ -11,12 +11,14 @@ from urllib.parse import urlencode
 from fastapi import Request
 from fastapi.responses import Response
 
+from comity.doors.web.console.components import words
 from comity.doors.web.console.page import PageRouter, render
 from comity.doors.web.console.tables import Column, Table
 from comity.doors.web.services import Services, WebServices
 from comity.model.errors import BadInput, NotFound
 from comity.model.search import FACETS, FILTERS, MOST_HITS, MOST_SKIPPED, MOST_VALUES, SearchQuery, SearchSort
 from comity.reports.queue import identity_of
+from comity.rules.jobs.countries import name_of_country
 from comity.rules.search.filters import checked_filter
 
 router = PageRouter("/admin/postings")
@@ -78,6 +80,7 @@ async def found(request: Request, services: Services) -> Response:
         page=page,
         query=query,
         labels=LABELS,
+        named=_named,
         chosen={name: values for name, values in chosen.items() if values},
         facets=[(name, page.facets.get(name, ())) for name in FACETS],
         values_shown=_VALUES_SHOWN,
@@ -90,6 +93,15 @@ async def found(request: Request, services: Services) -> Response:
         now=services.state.clock.now(),
         sorts=[(each.value, each.value) for each in SearchSort],
     )
+
+
+def _named(name: str, value: str) -> str:
+    """A value of a facet in words."""
+    if name == "country_iso":
+        return name_of_country(value)
+    if name == "international_eligible":
+        return "yes" if value == "true" else "no"
+    return value if name in ("language", "org_name") else words(value)
 
 
 def _source(services: WebServices, query: SearchQuery) -> Any:

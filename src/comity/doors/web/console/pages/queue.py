@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from math import ceil
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -18,7 +18,7 @@ from comity.doors.web.console import components, plots
 from comity.doors.web.console.forms import FormValues
 from comity.doors.web.console.live import view
 from comity.doors.web.console.page import PageRouter, fragment, redirect, render
-from comity.doors.web.console.tables import TableQuery
+from comity.doors.web.console.tables import TableQuery, choice
 from comity.doors.web.figures import finished_hours, queue_at_a_glance
 from comity.doors.web.notices import Offer
 from comity.doors.web.services import Services, WebServices
@@ -54,6 +54,16 @@ _DELIVERY_TONES: Final = {
     DeliveryStatus.FAILED: "bad",
 }
 _REASONS_SHOWN: Final = 3
+CREATED: Final = choice(
+    "created",
+    "Created",
+    [
+        ("1", "in the last hour"),
+        ("24", "in the last day"),
+        ("168", "in the last 7 days"),
+        ("720", "in the last 30 days"),
+    ],
+)
 
 
 @router.get("")
@@ -129,6 +139,12 @@ def searched(query: TableQuery) -> dict[str, Any]:
         return {"domain": canonical_host(text).authority}
     except BadInput:
         return {"domain": text[:260]}
+
+
+def created_after(services: WebServices, query: TableQuery) -> datetime | None:
+    """The time since when rows were created that the filter lets through."""
+    hours = query.get(CREATED.name)
+    return None if hours is None else services.state.clock.now() - timedelta(hours=int(hours))
 
 
 def ticked(entered: FormValues) -> list[UUID]:

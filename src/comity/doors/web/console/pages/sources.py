@@ -158,8 +158,8 @@ def _result(row: Source) -> Markup:
 
 def _named(row: Source) -> Markup:
     address = row.careers_url.partition("://")[2].removesuffix("/")
-    return Markup('<span class="title">{}</span><span class="sub">{}</span>').format(
-        shortened(row.org_name or _host(row), 60), shortened(address, 64)
+    return Markup('<span class="title">{}</span><span class="sub is-cut" title="{}">{}</span>').format(
+        shortened(row.org_name or _host(row), 60), row.careers_url, address
     )
 
 

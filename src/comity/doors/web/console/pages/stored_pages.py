@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, NamedTuple
@@ -27,6 +28,7 @@ _CSV_ROWS: Final = 200
 _MOST_ROUNDS: Final = 2 * MOST_CSV_ROWS // _CSV_ROWS
 _SHOWN_ROWS: Final = 200
 _LONGEST_CELL: Final = 300
+_NUMBER: Final = re.compile(r"-?\d[\d.]*(e[+-]?\d+)?", re.ASCII)
 EXAMPLES: Final = (
     ("Pages by status", "SELECT http_status, count(*) AS pages FROM pages GROUP BY ALL ORDER BY pages DESC"),
     ("Largest pages", "SELECT url, length(body) AS characters FROM pages ORDER BY characters DESC NULLS LAST LIMIT 20"),
@@ -41,7 +43,7 @@ EXAMPLES: Final = (
 
 def _title(row: StoredPageView) -> object:
     if row.error:
-        return Markup('<span class="is-bad">{}</span>').format(row.error[:120])
+        return Markup('<span class="is-bad">{}</span>').format(components.words(row.error[:120]))
     return components.shortened(row.title or "", 80)
 
 
@@ -75,7 +77,8 @@ PAGES: Final = Table(
     pages_by_key=True,
     row_href=lambda row: url("/pages/view", url=row.url, at=_microseconds(row.crawl_time)),
     newer="First page",
-    empty="No pages are stored yet. Start a crawl in the section Crawl, or run `comity crawl https://example.org/`.",
+    empty="No pages are stored yet. Start a crawl, or run `comity crawl https://example.org/`.",
+    empty_lead=("Start a crawl", "/crawl/runs/new"),
 )
 
 
@@ -189,6 +192,12 @@ class _Answer(NamedTuple):
     rows: list[list[str | None]]
     has_more: bool
     seconds: float
+
+    @property
+    def numbers(self) -> list[bool]:
+        """Which columns hold numbers and nothing else: they are aligned as numbers."""
+        columns = [[row[place] for row in self.rows if row[place] is not None] for place in range(len(self.columns))]
+        return [bool(column) and all(_NUMBER.fullmatch(str(each)) for each in column) for column in columns]
 
 
 @router.get("/query")

@@ -115,6 +115,7 @@ DELIVERY_TABLE: Final = Table(
     newer="First",
     row_href=lambda row: url(f"{_PATH}/deliveries", row.id),
     empty="Nothing has been sent yet. Deliveries are kept for 30 days.",
+    empty_lead=("Add a webhook", "/webhooks/new"),
 )
 # Of one webhook, whose page shows them.
 OWN_DELIVERIES: Final = replace(DELIVERY_TABLE, filters=DELIVERY_TABLE.filters[:1])
