@@ -25,7 +25,7 @@ typedef struct {
     PyObject *host;
     const byte *folder; /* the page's URL up to the last slash of its path, or NULL */
     Py_ssize_t folder_size;
-    PyObject *hosts; /* a dict: origin -> (origin, host) */
+    PyObject *hosts; /* a dict: origin -> (origin, host), that stays as it is meanwhile */
     PyObject *names, *beginnings, *opaque; /* of parameters that may be dropped; NULL if none are */
     PyObject *suffixes; /* public suffixes, and `*.` with those below which all names are; NULL where names collapse */
     PyTypeObject *type;
@@ -67,8 +67,8 @@ static PyObject *joined(const byte *first, Py_ssize_t first_size, const byte *se
     PyObject *text = PyUnicode_New(first_size + second_size, 127);
     if (text == NULL) return NULL;
     byte *into = PyUnicode_1BYTE_DATA(text);
-    memcpy(into, first, first_size);
-    memcpy(into + first_size, second, second_size);
+    if (first_size) memcpy(into, first, (size_t)first_size);
+    if (second_size) memcpy(into + first_size, second, (size_t)second_size);
     return text;
 }
 
@@ -257,7 +257,6 @@ static PyObject *relative(const Page *page, const byte *at, const byte *end)
     while (scheme < end && (kinds[*scheme] & IN_SCHEME)) scheme++;
     if (scheme < end && *scheme == ':') Py_RETURN_NONE;
     int plain = is_plain(at, end, page);
-    if (plain == 1) plain = is_plain(page->folder + origin_size, page->folder + folder_size, page);
     if (plain < 0) return NULL;
     if (!plain) Py_RETURN_NONE;
     return address_of(page, joined(page->folder, folder_size, at, end - at), page->origin, page->host);
@@ -336,22 +335,6 @@ static PyObject *resolve_one(const Page *page, PyObject *href)
     return resolve_bytes(page, at, fragment ? fragment : at + size);
 }
 
-static int read_page(Page *page, PyObject *place, PyObject *folder)
-{
-    if (place == Py_None) return 1;
-    page->origin = PyTuple_GET_ITEM(place, 0);
-    page->host = PyTuple_GET_ITEM(place, 1);
-    if (!PyUnicode_IS_COMPACT_ASCII(page->origin)) {
-        PyErr_SetString(PyExc_ValueError, "the origin of a page must be ASCII");
-        return 0;
-    }
-    if (folder != Py_None && PyUnicode_IS_COMPACT_ASCII(folder) && PyUnicode_GET_LENGTH(folder) <= LONGEST) {
-        page->folder = PyUnicode_1BYTE_DATA(folder);
-        page->folder_size = PyUnicode_GET_LENGTH(folder);
-    }
-    return 1;
-}
-
 /* What may be dropped from a query: names, beginnings of names, and names where the value decides. */
 static int read_tracking(Page *page, PyObject *tracking)
 {
@@ -364,6 +347,38 @@ static int read_tracking(Page *page, PyObject *tracking)
     page->names = PyTuple_GET_ITEM(tracking, 0);
     page->beginnings = PyTuple_GET_ITEM(tracking, 1);
     page->opaque = PyTuple_GET_ITEM(tracking, 2);
+    return 1;
+}
+
+/* The page's own address, if it is in its canonical form, on a host that was met; relative links need a plain path. */
+static int read_base(Page *page, PyObject *base)
+{
+    if (base == Py_None) return 1;
+    if (!PyUnicode_Check(base) || PyUnicode_READY(base) != 0) {
+        PyErr_SetString(PyExc_TypeError, "the address of a page is a text");
+        return 0;
+    }
+    Py_ssize_t size = PyUnicode_GET_LENGTH(base);
+    if (!PyUnicode_IS_COMPACT_ASCII(base) || size <= 8) return 1;
+    const byte *at = PyUnicode_1BYTE_DATA(base), *end = at + size;
+    const byte *path = memchr(at + 8, '/', (size_t)(size - 8));
+    if (path == NULL) return 1;
+    PyObject *origin = joined(at, path - at, NULL, 0);
+    PyObject *place = origin ? PyDict_GetItemWithError(page->hosts, origin) : NULL;
+    int is_canonical = place != NULL ? PyObject_RichCompareBool(origin, PyTuple_GET_ITEM(place, 0), Py_EQ) : 0;
+    Py_XDECREF(origin);
+    if (PyErr_Occurred()) return 0;
+    if (!is_canonical) return 1;
+    page->origin = PyTuple_GET_ITEM(place, 0);
+    page->host = PyTuple_GET_ITEM(place, 1);
+    const byte *query = memchr(path, '?', (size_t)(end - path));
+    if (query != NULL) end = query;
+    if (end - at > LONGEST || (end - path > 1 && path[1] == '/')) return 1;
+    int plain = is_plain(path, end, page);
+    if (plain < 0) return 0;
+    while (end[-1] != '/') end--;
+    page->folder = plain ? at : NULL;
+    page->folder_size = end - at;
     return 1;
 }
 
@@ -389,12 +404,12 @@ static int read_met(Page *page, PyObject *met)
 
 static PyObject *resolve(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    PyObject *hrefs, *place, *folder, *tracking, *suffixes, *met;
+    PyObject *hrefs, *base, *tracking, *suffixes, *met;
     Page page = {0};
-    if (!PyArg_ParseTuple(arguments, "OOOO!OOO!OO", &hrefs, &place, &folder, &PyDict_Type, &page.hosts, &tracking,
-                          &suffixes, &PyType_Type, &page.type, &page.digest, &met))
+    if (!PyArg_ParseTuple(arguments, "OOO!OOO!OO", &hrefs, &base, &PyDict_Type, &page.hosts, &tracking, &suffixes,
+                          &PyType_Type, &page.type, &page.digest, &met))
         return NULL;
-    if (!read_page(&page, place, folder) || !read_tracking(&page, tracking) || !read_met(&page, met)) return NULL;
+    if (!read_tracking(&page, tracking) || !read_base(&page, base) || !read_met(&page, met)) return NULL;
     if (suffixes != Py_None && !PyAnySet_Check(suffixes)) {
         PyErr_SetString(PyExc_TypeError, "public suffixes are a set");
         return NULL;

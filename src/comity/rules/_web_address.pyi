@@ -7,8 +7,7 @@ FORMAT: int
 def fresh(hrefs: Sequence[str], met: set[str], without: Set[str], /) -> list[str]: ...
 def resolve(
     hrefs: Sequence[str],
-    place: tuple[str, str] | None,
-    folder: str | None,
+    base: str | None,
     hosts: dict[str, tuple[str, str]],
     tracking: tuple[frozenset[str], tuple[str, ...], frozenset[str]] | None,
     suffixes: frozenset[str] | None,

@@ -173,7 +173,7 @@ def resolve_link(
     With `tracking`, parameters that do not identify the page are dropped.
     """
     if _resolve_plain is not None and href.startswith(_WEB_PREFIXES):
-        plain = _resolve_plain((href,), None, None, *_terms(collapse, tracking), None)[0]
+        plain = _resolve_plain((href,), None, *_terms(collapse, tracking), None)[0]
         if not isinstance(plain, str):
             return plain
     return _resolve(href, base, collapse, tracking)
@@ -227,9 +227,7 @@ def _plain_links(
     """The addresses of plain links, and the others as they are written; those that were met are left out."""
     if _resolve_plain is None:
         return hrefs
-    origin, folder = _plain_base(base)
-    place = _places[collapse].get(origin) if origin is not None else None
-    return _resolve_plain(hrefs, place, folder, *_terms(collapse, tracking), met)
+    return _resolve_plain(hrefs, base, *_terms(collapse, tracking), met)
 
 
 def _terms(collapse: bool, tracking: TrackingRules | None) -> _Terms:
