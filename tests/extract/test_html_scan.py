@@ -158,6 +158,25 @@ def test_whatever_is_put_together_is_read_as_its_tree_has_it(pieces: list[str]) 
     assert agrees("".join(pieces).encode("latin-1"))
 
 
+LINKS = [
+    f"<a href='{href}'{rel}>".encode()
+    for href in ("/a", "/b", "/c?d", "#e", "/a#f", "é")
+    for rel in (
+        "",
+        " rel=nofollow",
+        " rel='x NoFollow\x0by'",
+        " rel=nofollowed",
+        " rel='next nofollow'",
+        " rel='no&#102;ollow'",
+    )
+]
+
+
+@given(st.lists(st.sampled_from(LINKS[:24]), max_size=8), st.lists(st.sampled_from(LINKS), max_size=2))
+def test_links_with_nofollow_are_those_that_never_stand_without(plain: list[bytes], others: list[bytes]) -> None:
+    assert agrees(b"".join([*plain, *others]))
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_as_their_tree_has_them(body: bytes) -> None:
     assert agrees(body)

@@ -14,13 +14,16 @@ from comity.model.errors import BadAddress
 from comity.rules import canonical
 from comity.rules.canonical import (
     LONGEST_URL,
+    MetLinks,
     address_of_host,
     canonical_host,
+    fresh_links,
     host_in_url,
     normalize_escapes,
     resolve_link,
     resolve_links,
     resolve_location,
+    resolve_unmet,
     url_key,
     web_address,
 )
@@ -539,6 +542,115 @@ def test_links_in_one_go_are_resolved_as_one_by_one(
     expected = [canonical._resolve(href, base, collapse, tracking) for href in hrefs]  # and their hosts are known now
     assert resolve_links(hrefs, base, collapse=collapse, tracking=tracking) == expected
     assert [resolve_link(href, base, collapse=collapse, tracking=tracking) for href in hrefs] == expected
+
+
+QUERIES = (
+    "?",
+    "&",
+    "utm_source=x",
+    "UTM_a",
+    "sid=1",
+    "sid=0123456789abcdef",
+    "id=7",
+    "=",
+    "q=a%20b",
+    "é",
+    "?q=ø",
+    "%C3",
+)
+NAMES = (
+    "www.",
+    "a.",
+    "b-c.",
+    "-",
+    "9",
+    "ck",
+    "co.uk",
+    "kobe.jp",
+    "example.com",
+    "xn--p1ai",
+    "WWW.",
+    "l" * 64,
+    "n." * 130,
+)
+linked = st.lists(
+    st.sampled_from(PIECES) | st.sampled_from(QUERIES) | st.sampled_from(NAMES) | st.text(max_size=3), max_size=7
+).map("".join)
+hosts_linked = st.lists(st.sampled_from(NAMES), min_size=1, max_size=5).map(lambda names: f"https://{''.join(names)}/x")
+
+
+@settings(deadline=None, max_examples=sized(500, 200_000))
+@given(st.lists(linked | hosts_linked, max_size=6), st.sampled_from(BASES) | written, st.booleans(), st.booleans())
+@example(["../", "./", "../../", "", ".", "..", "./../", "././"], BASE, True, False)
+@example(["/a?utm_source=1&b=2", "/a?b=2&UTM_x", "/a?b", "/a?", "/a?b=%", "/a?sid=0123456789abcdef"], BASE, True, False)
+@example(["//h/x", "//www.kobe.jp/", "//www.a.ck/", "//www.ck/", "//www.b.kobe.jp/"], "http://h/", False, False)
+@example(["/é?ø#é", "//é.de/x", "é", "http://h/\ud800", "\xa0/x", "/" + "é" * 400], BASE, True, False)
+def test_links_to_hosts_that_were_never_met_are_resolved_as_one_by_one(
+    hrefs: list[str], base: str, drops_tracking: bool, collapse: bool
+) -> None:
+    tracking = DEFAULT_TRACKING if drops_tracking else None
+    expected = [canonical._resolve(href, base, collapse, tracking) for href in hrefs]
+    canonical._places[collapse].clear()
+    assert resolve_links(hrefs, base, collapse=collapse, tracking=tracking) == expected
+    canonical._places[collapse].clear()
+    assert [resolve_link(href, base, collapse=collapse, tracking=tracking) for href in hrefs] == expected
+
+
+def test_www_is_left_out_of_a_name_as_the_list_of_suffixes_says() -> None:
+    rules = sorted(canonical._public_suffixes()._publicsuffix)
+    names = [rule.lstrip("!*.").encode("idna").decode() for rule in rules[:: sized(7, 1)]]
+    hrefs = [f"https://www.{before}{name}/" for name in names for before in ("", "a.", "b.a.")]
+    canonical._places[False].clear()
+    found = resolve_links(hrefs, BASE)
+    assert [address and address.host for address in found] == [
+        canonical._host_of_origin(href.removesuffix("/"), False) for href in hrefs
+    ]
+
+
+keys = st.sets(st.integers(0, 5))
+
+
+@settings(deadline=None, max_examples=sized(500, 100_000))
+@given(
+    st.lists(linked | st.sampled_from(("/a", "/a#b", "#", "https://b.example/", "x")), max_size=8),
+    st.sampled_from(BASES),
+    st.tuples(keys, st.none() | keys, keys, st.none() | keys),
+    st.booleans(),
+)
+def test_links_that_were_met_are_left_out_in_c_as_in_python(
+    hrefs: list[str], base: str, places: tuple[set[int], set[int] | None, set[int], set[int] | None], is_own: bool
+) -> None:
+    all_of_them = [address for address in resolve_links(hrefs, base) if address is not None]
+    made = [
+        None if each is None else {all_of_them[place].key for place in each if place < len(all_of_them)}
+        for each in places
+    ]
+    known, too_deep, counted, noted = made
+    assert known is not None
+    assert counted is not None
+    host = all_of_them[0].host if is_own and all_of_them else "example.com"
+    met = MetLinks(host, known, too_deep, counted & known, noted)
+    expected = [address for address in all_of_them if not met.leave_out(address)]
+    assert resolve_unmet(hrefs, base, met) == expected
+    with pytest.MonkeyPatch.context() as without_c:
+        without_c.setattr(canonical, "_resolve_plain", None)
+        assert resolve_unmet(hrefs, base, met) == expected
+
+
+hrefs_met = st.lists(linked | st.sampled_from(("/a", "/a#b", "#", "", "a#c", "a", "mailto:x", "tel", "HTTP://a/")))
+
+
+@settings(max_examples=sized(300, 50_000))
+@given(hrefs_met, st.data())
+def test_fresh_links_are_the_same_in_c_as_in_python(hrefs: list[str], data: st.DataObject) -> None:
+    some = st.sets(st.sampled_from(hrefs)) if hrefs else st.just(set())
+    met, without = data.draw(some), frozenset(data.draw(some))
+    in_c, in_python = set(met), set(met)
+    found = fresh_links(hrefs, in_c, without)
+    with pytest.MonkeyPatch.context() as without_c:
+        without_c.setattr(canonical, "_fresh", None)
+        assert found == fresh_links(hrefs, in_python, without)
+    assert in_c == in_python
 
 
 @pytest.mark.parametrize("href", ["//;sid=3", "https://;jsessionid=1/x", "//example.org;sid=3/y;sid=4"])

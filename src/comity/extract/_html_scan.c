@@ -21,7 +21,8 @@
 #define TITLE_MOST 4096
 #define REL_MOST 256
 #define CLOSER_MOST 2000
-#define FORMAT 1              /* of the answer; html.py takes no other */
+#define LINKS_MOST 10000      /* MAX_LINKS in html.py; Python counts more */
+#define FORMAT 2              /* of the answer; html.py takes no other */
 
 enum kind {
     OTHER, LINK_OUT, AREA, BASE, LINK, META, TITLE, INPUT, RAW_TEXT, SCRIPT, SELECT, OPTION, FOREIGN, NOSCRIPT, TEMPLATE,
@@ -33,11 +34,20 @@ typedef struct {
     Value href, rel, name, content, http_equiv, type;
 } Attributes;
 
+/* A link with a `rel` that matters, by its number. */
+typedef struct {
+    Py_ssize_t place;
+    Value rel;
+} Rel;
+
 typedef struct {
     const byte *at, *end;
     PyObject *decode;           /* decodes a value with unusual character references */
-    PyObject *hrefs, *rels, *base, *titles, *metas, *links;
-    int has_password_field, odd_values, closer, is_trimmed, has_anchor;
+    PyObject *hrefs, *base, *titles, *metas, *links;
+    Rel *rels;                  /* at most CLOSER_MOST */
+    Py_ssize_t rels_count;
+    int has_other_rels;         /* than nofollow */
+    int has_password_field, odd_values, closer, is_trimmed;
     int has_noscript, is_in_select, has_template;
     Py_ssize_t hrefs_most, others_left;
     const byte *token;
@@ -254,14 +264,74 @@ static enum step take_link_out(Scan *scan, Attributes *attributes)
     int is_trimmed = is_printable(href);
     scan->is_trimmed &= is_trimmed;
     scan->closer += !is_trimmed;
-    scan->has_anchor |= PyUnicode_GET_LENGTH(href) > 0 && PyUnicode_READ_CHAR(href, 0) == '#';
     enum step step = append(scan->hrefs, href);
     if (scan->closer > CLOSER_MOST) return NEEDS_TREE;
-    if (step != GO_ON || attributes->rel.size == 0) return step;
-    if (!CONTAINS(attributes->rel, "nofollow") && !CONTAINS(attributes->rel, "next") && !is_odd(attributes->rel)) return GO_ON;
-    if (attributes->rel.size > REL_MOST || ++scan->closer > CLOSER_MOST) return NEEDS_TREE;
-    PyObject *rel = text_of(scan, attributes->rel);
-    return rel == NULL ? unknown() : append(scan->rels, Py_BuildValue("(nN)", place, rel));
+    Value rel = attributes->rel;
+    if (step != GO_ON || rel.size == 0) return step;
+    int is_other = CONTAINS(rel, "next") || is_odd(rel);
+    if (!is_other && !CONTAINS(rel, "nofollow")) return GO_ON;
+    if (rel.size > REL_MOST || ++scan->closer > CLOSER_MOST) return NEEDS_TREE;
+    scan->has_other_rels |= is_other;
+    scan->rels[scan->rels_count++] = (Rel){place, rel};
+    return GO_ON;
+}
+
+/* Whether one of the words of a `rel` is nofollow. */
+static int says_nofollow(Value rel)
+{
+    const byte *at = rel.start, *end = rel.start + rel.size;
+    while (at < end) {
+        while (at < end && is_python_blank(*at)) at++;
+        const byte *word = at;
+        while (at < end && !is_python_blank(*at)) at++;
+        if (IS(word, at - word, "nofollow")) return 1;
+    }
+    return 0;
+}
+
+/* The places and texts of rels, for Python to read. */
+static enum step write_rels(Scan *scan, PyObject *into)
+{
+    for (Py_ssize_t number = 0; number < scan->rels_count; number++) {
+        PyObject *said = text_of(scan, scan->rels[number].rel);
+        enum step step = said == NULL ? unknown() : append(into, Py_BuildValue("(nN)", scan->rels[number].place, said));
+        if (step != GO_ON) return step;
+    }
+    return GO_ON;
+}
+
+/* Keep each address once, in document order, without anchors, which lead to this very page; and, apart from these, those
+ * that are linked with nofollow every time. More links than are kept are left to Python, and so are other rels. */
+static enum step settle_links(Scan *scan, PyObject **links, PyObject **nofollow)
+{
+    PyObject *seen = PyDict_New(); /* whether each is linked with nofollow every time */
+    Py_ssize_t next = 0;
+    int done = seen != NULL;
+    for (Py_ssize_t place = 0; done && place < PyList_GET_SIZE(scan->hrefs); place++) {
+        PyObject *href = PyList_GET_ITEM(scan->hrefs, place);
+        int is_marked = next < scan->rels_count && scan->rels[next].place == place;
+        if (is_marked) is_marked = says_nofollow(scan->rels[next++].rel);
+        if (PyUnicode_READ_CHAR(href, 0) == '#') continue;
+        if (scan->rels_count == 0) {
+            done = PyDict_SetItem(seen, href, Py_False) == 0;
+            continue;
+        }
+        PyObject *before = PyDict_SetDefault(seen, href, is_marked ? Py_True : Py_False);
+        done = before != NULL && (is_marked || before == Py_False || PyDict_SetItem(seen, href, Py_False) == 0);
+    }
+    if (done && PyDict_GET_SIZE(seen) <= LINKS_MOST) {
+        PyObject *marked = scan->rels_count ? PySet_New(NULL) : NULL, *href, *is_marked;
+        Py_ssize_t position = 0;
+        done = scan->rels_count == 0 || marked != NULL;
+        while (done && marked != NULL && PyDict_Next(seen, &position, &href, &is_marked))
+            if (is_marked == Py_True) done = PySet_Add(marked, href) == 0;
+        *nofollow = done && marked != NULL ? PyFrozenSet_New(marked) : NULL;
+        *links = done ? PySequence_Tuple(seen) : NULL;
+        Py_XDECREF(marked);
+        done = *links != NULL && (marked == NULL || *nofollow != NULL);
+    }
+    Py_XDECREF(seen);
+    return done ? GO_ON : FAILED;
 }
 
 static enum step take_link(Scan *scan, Attributes *attributes)
@@ -459,14 +529,33 @@ PyDoc_STRVAR(scan_doc,
 "scan(body, start, token, decode, hrefs_most, others_most)\n--\n\n"
 "Read a UTF-8 page from byte `start` on; None if that takes a tree.\n\n"
 "`token` is the crawler's own, in lower case; `decode` gives the text of a value with unusual character references, or\n"
-"None. The answer is (hrefs, whether all of them are printable ASCII without blanks, whether one begins with #, rels,\n"
-"base, titles, metas, links, has_password_field).");
+"None. The answer is (links, nofollow, whether all links are printable ASCII without blanks, rels, base, titles, metas,\n"
+"link elements, has_password_field). The links are a tuple without repetition and anchors, and those with nofollow are\n"
+"a set or None; or they are a list of all, for Python to read, with rels.");
+
+static PyObject *answer_of(Scan *scan)
+{
+    PyObject *links = NULL, *nofollow = NULL, *answer = NULL, *rels = PyList_New(0);
+    enum step step = rels == NULL ? FAILED : GO_ON;
+    if (step == GO_ON && scan->is_trimmed && !scan->has_other_rels) step = settle_links(scan, &links, &nofollow);
+    if (step == GO_ON && links == NULL) step = write_rels(scan, rels);
+    if (step == NEEDS_TREE) answer = Py_NewRef(Py_None);
+    else if (step == GO_ON)
+        answer = Py_BuildValue("(OOOOOOOOO)", links != NULL ? links : scan->hrefs, nofollow != NULL ? nofollow : Py_None,
+                               scan->is_trimmed ? Py_True : Py_False, rels, scan->base != NULL ? scan->base : Py_None,
+                               scan->titles, scan->metas, scan->links, scan->has_password_field ? Py_True : Py_False);
+    Py_XDECREF(links);
+    Py_XDECREF(nofollow);
+    Py_XDECREF(rels);
+    return answer;
+}
 
 static PyObject *scan(PyObject *module, PyObject *args)
 {
     Py_buffer body, token;
     Py_ssize_t start;
     Scan scan = {0};
+    Rel rels[CLOSER_MOST + 1];
     (void)module;
     if (!PyArg_ParseTuple(args, "y*ny*Onn", &body, &start, &token, &scan.decode, &scan.hrefs_most, &scan.others_left))
         return NULL;
@@ -480,23 +569,19 @@ static PyObject *scan(PyObject *module, PyObject *args)
     scan.is_trimmed = 1;
     scan.token = token.buf;
     scan.token_size = token.len;
+    scan.rels = rels;
     scan.hrefs = PyList_New(0);
-    scan.rels = PyList_New(0);
     scan.titles = PyList_New(0);
     scan.metas = PyList_New(0);
     scan.links = PyList_New(0);
-    if (scan.hrefs && scan.rels && scan.titles && scan.metas && scan.links) {
+    if (scan.hrefs && scan.titles && scan.metas && scan.links) {
         enum step step = scan_page(&scan);
         if (step == NEEDS_TREE)
             result = Py_NewRef(Py_None);
         else if (step == END_OF_PAGE)
-            result = Py_BuildValue("(OOOOOOOOO)", scan.hrefs, scan.is_trimmed ? Py_True : Py_False,
-                                   scan.has_anchor ? Py_True : Py_False, scan.rels,
-                                   scan.base != NULL ? scan.base : Py_None, scan.titles, scan.metas, scan.links,
-                                   scan.has_password_field ? Py_True : Py_False);
+            result = answer_of(&scan);
     }
     Py_XDECREF(scan.hrefs);
-    Py_XDECREF(scan.rels);
     Py_XDECREF(scan.base);
     Py_XDECREF(scan.titles);
     Py_XDECREF(scan.metas);

@@ -1,8 +1,8 @@
 from collections.abc import Callable
 
 Scanned = tuple[
-    list[str],
-    bool,
+    tuple[str, ...] | list[str],
+    frozenset[str] | None,
     bool,
     list[tuple[int, str]],
     str | None,
@@ -11,9 +11,10 @@ Scanned = tuple[
     list[tuple[str, str | None, int]],
     bool,
 ]
-"""Links as written, whether all are printable ASCII without blanks, and whether one begins with #; place and rel of
-links; base; titles; name, http-equiv and content of metas; rel and href of link elements, with the number of links
-before them; whether there is a password field."""
+"""Links, once each and without anchors, and those of them with nofollow; or a list of all as written, to be read with
+`rel`, and None. Whether all are printable ASCII without blanks; place and rel of links; base; titles; name, http-equiv
+and content of metas; rel and href of link elements, with the number of links before them; whether there is a password
+field."""
 
 FORMAT: int
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from html.entities import html5
 from itertools import islice
 from operator import itemgetter
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from comity.extract._html_scan import Scanned
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _scan: Callable[[bytes, int, bytes, Callable[[str], str | None], int, int], Scanned | None] | None
 try:
     from comity.extract._html_scan import FORMAT
@@ -185,7 +185,7 @@ def scan_html(body: bytes, *, content_type: str | None, agent_token: str, with_t
         reader.title,
         reader.base_href,
         tuple(reader.links),
-        reader.nofollow.intersection(reader.links) if reader.nofollow else reader.nofollow,
+        reader.nofollow,
         reader.canonical_href,
         reader.next_href,
         tuple(reader.meta_robots),
@@ -285,7 +285,7 @@ class _Reader:
         self._is_trimmed = False  # whether all addresses are written as `_address` gives them
         self.title: str | None = None
         self.base_href: str | None = None
-        self.links: dict[str, None] = {}
+        self.links: Collection[str] = ()
         self.nofollow: frozenset[str] = frozenset()
         self.canonical_href: str | None = None
         self.next_href: str | None = None
@@ -337,7 +337,7 @@ class _Reader:
 
     def read_scanned(self, found: Scanned) -> None:
         """Take what was read without a tree; it is in document order, too."""
-        hrefs, is_trimmed, has_anchor, rels, base, titles, metas, links, self.has_password_field = found
+        hrefs, nofollow, self._is_trimmed, rels, base, titles, metas, links, self.has_password_field = found
         if base is not None:
             self.base_href = self._address(base)
         for title in titles:
@@ -345,23 +345,31 @@ class _Reader:
                 self._take_title(_title_text(title) if "&" in title else title)
         for name, http_equiv, content in metas:
             self._take_meta(name, http_equiv, content or "", is_aside=False)
+        for rel, href, _place in links:
+            self._take_link(rel.lower(), href or "")
+        if isinstance(hrefs, tuple):
+            self.links, self.nofollow = hrefs, nofollow or self.nofollow
+        else:
+            self._read_scanned_links(hrefs, rels, links)
+
+    def _read_scanned_links(
+        self, hrefs: list[str], rels: list[tuple[int, str]], links: list[tuple[str, str | None, int]]
+    ) -> None:
+        """Read links that need a closer look."""
         nofollowed: list[str] = []
         nexts: list[tuple[float, str, str | None]] = [(place, rel, href) for rel, href, place in links]
         for place, rel in rels:
             said = rel.lower()
             self._take_rel(said, hrefs[place], nofollowed)
             nexts.append((place + 0.5, said, hrefs[place]))  # after the links that stand before it
-        for rel, href, _place in links:
-            self._take_link(rel.lower(), href or "")
-        if is_trimmed:
-            self._is_trimmed = True
-            self._keep(dict.fromkeys([href for href in hrefs if href[0] != "#"] if has_anchor else hrefs))
+        if self._is_trimmed:
+            self._keep(dict.fromkeys([href for href in hrefs if href[0] != "#"]))
         else:
             self._take_hrefs(hrefs)
         if self.has_next_link:
             self.next_href = self._first_next((rel, href) for _place, rel, href in sorted(nexts, key=_by_place))
         if nofollowed:
-            self.nofollow = frozenset(self._only_nofollowed(nofollowed, hrefs))
+            self.nofollow = frozenset(self._only_nofollowed(nofollowed, hrefs)).intersection(self.links)
 
     def _only_nofollowed(self, nofollowed: list[str], hrefs: list[str]) -> Iterator[str]:
         """Those addresses that are linked with nofollow every time: one that is once linked without may be followed."""

@@ -25,7 +25,7 @@ from comity.fetch.dialler import Dialler, ProxiedNames
 from comity.fetch.head import encode_headers, request_headers
 from comity.fetch.settings import FetchSettings
 from comity.fetch.transfer import Transfer, apply_proxy, apply_settings
-from comity.model.fetch import Ask, FailureKind, FetchFailure, FetchRequest, NotAllowed, OnSent, Response
+from comity.model.fetch import FailureKind, FetchFailure, FetchRequest, OnSent, Response, page_of_one_request
 from comity.rules.address_guard import decide_name, decide_port, parse_networks
 
 # What the canonical form of nearly every URL looks like; anything else is read again by the WHATWG rules.
@@ -145,9 +145,7 @@ class CurlFetcher:
             if self._waiting:
                 self._wake_next()
 
-    async def get_page(self, request: FetchRequest, ask: Ask) -> Response | FetchFailure | NotAllowed:
-        """Get a page, which takes one request."""
-        return await ask(request, self.get)
+    get_page = page_of_one_request
 
     def poll(self) -> None:
         """Send requests that have just started, and note answers that have come, without waiting for the event loop."""

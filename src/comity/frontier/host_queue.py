@@ -6,14 +6,16 @@ as there is more than fits, they wait in the database and are read when this run
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from heapq import heappop, heappush
 from typing import Final
 
 from comity.model.frontier import FrontierEntry, QueuedUrl
+from comity.rules.canonical import MetLinks
 
 AT_HAND_MOST: Final = 1000
 KEYS_MOST: Final = 100_000
+_NONE: Final[frozenset[int]] = frozenset()
 
 
 class HostQueue:
@@ -82,6 +84,16 @@ class HostQueue:
         if key in self._images and len(self._linked) < self._keys_most:
             self._linked.add(key)
         return True
+
+    def met_links(self, host: str, noted: Set[int] | None, *, is_too_deep: bool) -> MetLinks:
+        """The links of a host for which these methods decide nothing more, with those of others that are `noted`."""
+        if is_too_deep:
+            return MetLinks(host, self._keys, self._deep, _NONE, noted)
+        return MetLinks(host, self._keys, None, self._images, noted)
+
+    def noted_links(self, host: str, noted: Set[int] | None) -> MetLinks:
+        """The links of a host that `knows` or that are `noted`, with those of others that are."""
+        return MetLinks(host, self._keys, noted, _NONE, noted)
 
     def is_met_as_image(self, key: int) -> bool:
         """The same for an image."""

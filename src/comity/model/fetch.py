@@ -328,7 +328,7 @@ class Fetcher(Protocol):
     async def get_page(self, request: FetchRequest, ask: Ask) -> Response | FetchFailure | NotAllowed:
         """Get a page with as many requests as that takes. Every request must go through `ask`, the first for the page.
 
-        A fetcher that needs one request gives `ask(request, self.get)`. A redirect of the page is its answer.
+        A fetcher that needs one request has `page_of_one_request` here. A redirect of the page is its answer.
         """
         ...
 
@@ -343,6 +343,13 @@ class Fetcher(Protocol):
     def close(self) -> None:
         """End what is in flight as cancelled; may be called again."""
         ...
+
+
+async def page_of_one_request(
+    fetcher: Fetcher, request: FetchRequest, ask: Ask
+) -> Response | FetchFailure | NotAllowed:
+    """Get a page that takes one request: the `get_page` of such fetchers, by which the walk knows them."""
+    return await ask(request, fetcher.get)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,15 @@ Takes text from a person, a file or a page; returns `CanonicalHost` or `WebAddre
 queries in that encoding (WHATWG URL §4.4, "query state").
 
 Most links of most pages are plain: they need no parser. `_web_address.c` resolves them where there is a C compiler,
-regular expressions elsewhere; both give what the parser gives.
+regular expressions elsewhere; both give what the parser gives. Of most of these nothing is to be decided, since they
+were met before: they are left out there as well (`fresh_links`, `resolve_unmet`).
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence, Set
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -25,13 +26,14 @@ from comity.model.errors import BadAddress
 from comity.model.host import CanonicalHost
 from comity.rules.tracking import TrackingRules, clean_query
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 try:
     from comity.rules import _web_address as _in_c
 
-    _resolve_plain = _in_c.resolve if _in_c.FORMAT == _FORMAT else None  # compiled from an older source
+    # None if it was compiled from an older source.
+    _resolve_plain, _fresh = (_in_c.resolve, _in_c.fresh) if _in_c.FORMAT == _FORMAT else (None, None)
 except ImportError:  # installed where there was no C compiler
-    _resolve_plain = None
+    _resolve_plain = _fresh = None
 
 LONGEST_URL: Final = 8192
 _LONGEST_LABEL: Final = 63  # RFC 1035 §2.3.4
@@ -77,8 +79,11 @@ _HOSTS_REMEMBERED: Final = 8192
 # Origins in their canonical form, with their hosts: as they are, and collapsed to their registrable domains.
 _Places = dict[str, tuple[str, str]]
 _places: Final[tuple[_Places, _Places]] = ({}, {})
+_suffix_rules: Final[list[frozenset[str]]] = []  # one, once the list is loaded
 _ESCAPED: Final = frozenset({*range(0x21), *b"\"#'<>", *range(0x7F, 0x100)})  # the special-query percent-encode set
 _NOT_IN_REPERTOIRE: Final = "comity.query"
+# Addresses that mean the same on every page of an origin; `_web_address.c` has the same.
+WITHOUT_PATH: Final = ("/", "http://", "https://", "javascript:", "mailto:", "tel:", "data:")
 
 
 class WebAddress(NamedTuple):
@@ -89,6 +94,37 @@ class WebAddress(NamedTuple):
     host: str
     path: str
     key: int
+
+
+_Terms = tuple[
+    _Places,
+    tuple[frozenset[str], tuple[str, ...], frozenset[str]] | None,
+    frozenset[str] | None,
+    type[WebAddress],
+    Callable[[bytes], int],
+]
+
+
+class MetLinks(NamedTuple):
+    """Of which addresses nothing is to be decided any more, by their keys."""
+
+    host: str
+    known: Set[int]
+    """Those of the host that were met."""
+    too_deep: Set[int] | None
+    """Those that were met too deep, if that is enough."""
+    counted: Set[int]
+    """Of the known, those that are counted each time."""
+    noted: Set[int] | None
+    """Those of other hosts that are noted, if that is enough."""
+
+    def leave_out(self, address: WebAddress) -> bool:
+        """Whether nothing is to be decided about an address."""
+        if address.host != self.host:
+            return self.noted is not None and address.key in self.noted
+        if address.key in self.known:
+            return address.key not in self.counted
+        return self.too_deep is not None and address.key in self.too_deep
 
 
 def canonical_host(text: str, *, collapse: bool = False) -> CanonicalHost:
@@ -137,9 +173,8 @@ def resolve_link(
     With `tracking`, parameters that do not identify the page are dropped.
     """
     if _resolve_plain is not None and href.startswith(_WEB_PREFIXES):
-        places, drops = _places[collapse], tracking is not None
-        plain = _resolve_plain((href,), None, None, places, drops, WebAddress, xxh3_64_intdigest)[0]
-        if plain is not None:
+        plain = _resolve_plain((href,), None, *_terms(collapse, tracking), None)[0]
+        if not isinstance(plain, str):
             return plain
     return _resolve(href, base, collapse, tracking)
 
@@ -148,16 +183,58 @@ def resolve_links(
     hrefs: Sequence[str], base: str, *, collapse: bool = False, tracking: TrackingRules | None = None
 ) -> list[WebAddress | None]:
     """Resolve the links of a page, as `resolve_link` does, in one go."""
+    return [
+        _resolve(found, base, collapse, tracking) if isinstance(found, str) else found
+        for found in _plain_links(hrefs, base, collapse, tracking, None)
+    ]
+
+
+def fresh_links(hrefs: Sequence[str], met: set[str], without: Set[str] = frozenset()) -> list[str]:
+    """The links of a page that have to be resolved, without fragments.
+
+    Those that were met as they are written, from a page of the same origin, are left out; those that mean the same on
+    all of its pages are met now.
+    """
+    if _fresh is not None:
+        return _fresh(hrefs, met, without)
+    fresh: list[str] = []
+    for href in [href for href in hrefs if href not in met and href not in without]:
+        address, mark, _fragment = href.partition("#")
+        if mark and (not address or address in met):
+            continue  # another place on a page that was met
+        if address.startswith(WITHOUT_PATH):
+            met.add(address)
+        fresh.append(address)
+    return fresh
+
+
+def resolve_unmet(
+    hrefs: Sequence[str], base: str, met: MetLinks, *, collapse: bool = False, tracking: TrackingRules | None = None
+) -> list[WebAddress]:
+    """Resolve those links of a page for which something is to be decided."""
+    unmet = []
+    for found in _plain_links(hrefs, base, collapse, tracking, met):
+        if not isinstance(found, str):
+            unmet.append(found)
+        elif (address := _resolve(found, base, collapse, tracking)) is not None and not met.leave_out(address):
+            unmet.append(address)
+    return unmet
+
+
+def _plain_links(
+    hrefs: Sequence[str], base: str, collapse: bool, tracking: TrackingRules | None, met: MetLinks | None
+) -> Collection[WebAddress | str]:
+    """The addresses of plain links, and the others as they are written; those that were met are left out."""
     if _resolve_plain is None:
-        return [_resolve(href, base, collapse, tracking) for href in hrefs]
-    places = _places[collapse]
-    origin, folder = _plain_base(base)
-    place = places.get(origin) if origin is not None else None
-    found = _resolve_plain(hrefs, place, folder, places, tracking is not None, WebAddress, xxh3_64_intdigest)
-    for number, address in enumerate(found):
-        if address is None:
-            found[number] = _resolve(hrefs[number], base, collapse, tracking)
-    return found
+        return hrefs
+    return _resolve_plain(hrefs, base, *_terms(collapse, tracking), met)
+
+
+def _terms(collapse: bool, tracking: TrackingRules | None) -> _Terms:
+    """What is the same for all links of a crawl."""
+    names = tracking.names if tracking is not None else None
+    suffixes = _suffix_rules[0] if _suffix_rules and not collapse else None
+    return _places[collapse], names, suffixes, WebAddress, xxh3_64_intdigest
 
 
 def _resolve(href: str, base: str, collapse: bool, tracking: TrackingRules | None) -> WebAddress | None:
@@ -434,7 +511,12 @@ def has_known_suffix(name: str) -> bool:
 @lru_cache(maxsize=1)
 def _public_suffixes() -> PublicSuffixList:
     """The bundled public suffix list, loaded on first use."""
-    return PublicSuffixList()
+    loaded = PublicSuffixList()
+    # The rules as the list writes them, such as `co.uk` and `*.ck`; a later version of the package may hide them.
+    rules = getattr(loaded, "_publicsuffix", None)
+    if isinstance(rules, frozenset):
+        _suffix_rules.append(rules)
+    return loaded
 
 
 def query_in(href: str, encoding: str) -> str:

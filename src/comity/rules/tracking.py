@@ -68,6 +68,11 @@ class TrackingRules:
         object.__setattr__(self, "_beginnings", tuple(name[:-1] for name in names if len(name) > 1 and name[-1] == "*"))
         object.__setattr__(self, "_opaque", frozenset(name.strip().lower() for name in self.opaque_session_parameters))
 
+    @property
+    def names(self) -> tuple[frozenset[str], tuple[str, ...], frozenset[str]]:
+        """Names of parameters that fall away, beginnings of such names, and those that do by their value."""
+        return self._names, self._beginnings, self._opaque
+
 
 DEFAULT_TRACKING: Final = TrackingRules()
 

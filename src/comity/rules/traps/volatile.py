@@ -80,22 +80,23 @@ class _Signature(NamedTuple):
 class _View:
     """A page that came; its links are taken apart when first asked for."""
 
-    __slots__ = ("_links", "_reads", "body", "own", "read")
+    __slots__ = ("_reads", "_unread", "body", "own", "read")
 
     def __init__(self, target: str, read: _Read, body: bytes, links: Sequence[str]) -> None:
         self.own = hash(target)
         self.read = read
         self.body = body
-        self._links = links
-        self._reads: list[_Read] | None = None
+        self._unread = iter(links[:_LINKS_READ])
+        self._reads: list[_Read] = []
 
     @property
-    def links(self) -> list[_Read]:
-        """Its links that have parameters."""
-        if self._reads is None:
-            reads = (read_parameters(href) for href in self._links[:_LINKS_READ] if "?" in href or ";" in href)
-            self._reads = [read for read in reads if read is not None]
-        return self._reads
+    def links(self) -> Iterator[_Read]:
+        """Its links that have parameters; most often the first of them decides."""
+        yield from self._reads
+        for href in self._unread:
+            if ("?" in href or ";" in href) and (read := read_parameters(href)) is not None:
+                self._reads.append(read)
+                yield read
 
     def signature(self, names: Names) -> _Signature:
         """What it looks like without the parameters of these names, wherever they stand in an address."""

@@ -224,9 +224,9 @@ class TrapWatch:
         path, _mark, query = target.partition("?")
         cut = path.rfind("/") + 1
         place, kind = path[:cut], leaf_shape(path[cut:])
-        shape = self._folders.folder_at(place).shape
+        shape = (self._folders.known.get(place) or self._folders.folder_at(place)).shape
         if not query:
-            return self._patterns.plain(shape, kind), shape, place, hash(path)
+            return shape.patterns.get(kind) or self._patterns.plain(shape, kind), shape, place, hash(path)
         parts = read_query(query)
         return self._queried(shape, kind, path, parts), shape, place, hash(f"{path}?{parts.ordered}")
 

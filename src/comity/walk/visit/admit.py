@@ -8,7 +8,7 @@ host's memory of links are: what leaves as data is a few new entries, not every 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence, Set
 from typing import Final
 
 from comity.model.evidence import Evidence
@@ -27,7 +27,15 @@ from comity.rules.admission import (
     of_site_link,
     of_withheld_link,
 )
-from comity.rules.canonical import WebAddress, origin_of, resolve_link, resolve_links
+from comity.rules.canonical import (
+    WITHOUT_PATH,
+    MetLinks,
+    WebAddress,
+    fresh_links,
+    origin_of,
+    resolve_link,
+    resolve_unmet,
+)
 from comity.rules.traps.watch import PageWatch
 from comity.rules.url_patterns import LeftOut, url_rules
 from comity.walk.evidence import (
@@ -43,8 +51,7 @@ from comity.walk.evidence import (
 from comity.walk.session.leased_host import UNQUEUED_MOST, LeasedHost
 from comity.walk.visit.context import VisitContext
 
-# Addresses that mean the same on every page of an origin.
-_WITHOUT_PATH: Final = ("/", "http://", "https://", "javascript:", "mailto:", "tel:", "data:")
+_NONE: Final[frozenset[str]] = frozenset()
 _ORIGINS_REMEMBERED: Final = 4
 TRAPPED_MOST: Final = 100_000  # links of a host that are remembered as parts of endless spaces, where links are kept
 _BATCH: Final = 500
@@ -60,10 +67,12 @@ async def admit_links(
     found_on: int,
     context: VisitContext,
     found_by: FoundBy = FoundBy.LINK,
+    without: Set[str] = _NONE,
 ) -> tuple[list[FrontierEntry], list[Evidence]]:
     """Turn addresses written on the page `found_on`, at `depth - 1`, into entries for the frontier of its host.
 
-    Links deeper than is followed are remembered apart: one that is found nearer to a seed later is new.
+    Those in `without` are not followed. Links deeper than is followed are remembered apart: one that is
+    found nearer to a seed later is new.
     """
     entries: list[FrontierEntry] = []
     evidence: list[Evidence] = []
@@ -72,25 +81,22 @@ async def admit_links(
     if len(met) > host.links_remembered:
         met.clear()
     # An address that does not depend on the page's path and was met before is known; so are most links of most pages.
-    fresh: list[str] = []
-    for href in [href for href in hrefs if href not in met]:
-        address, mark, _fragment = href.partition("#")
-        if mark and (not address or address in met):
-            continue  # another place on a page that was met
-        if address.startswith(_WITHOUT_PATH):
-            met.add(address)
-        fresh.append(address)
+    fresh = fresh_links(hrefs, met, without)
     if not fresh:
         return entries, evidence
     is_known = host.work.is_met_too_deep if is_too_deep else host.work.is_met_as_link
     trap = page.judge if page is not None else None
     rules = context.rules_for(host)
     patterns = rules.judge if rules is not None else None
+    # What is noted of another host's address is noted once, unless links are counted for each page or queued there.
+    noted = host.unqueued if host.skipped is None and context.site is None else None
     for first in range(0, len(fresh), _BATCH):
         if first:
             await asyncio.sleep(0)  # a page of ten thousand links does not hold up the others
         terms = of_link(host.name, is_known, context.takedowns(), host.robots.get, trap, depth, patterns)
-        _admit(host, fresh[first : first + _BATCH], terms, base, (found_by, found_on), context, entries, evidence)
+        met_links = host.work.met_links(host.name, noted, is_too_deep=is_too_deep)
+        some, found = fresh[first : first + _BATCH], (found_by, found_on)
+        _admit(host, some, met_links, terms, base, found, context, entries, evidence)
     return entries, evidence
 
 
@@ -126,7 +132,7 @@ def admit_images(
 
 
 async def withhold_links(
-    host: LeasedHost, hrefs: Sequence[str], code: UnqueuedCode, *, base: str, found_on: int, context: VisitContext
+    host: LeasedHost, hrefs: Collection[str], code: UnqueuedCode, *, base: str, found_on: int, context: VisitContext
 ) -> None:
     """Note addresses that are written on a page and not followed; one that was met as a link is none of them."""
     withheld = _remembered(host.passed, base)
@@ -134,17 +140,20 @@ async def withhold_links(
     if len(host.unqueued) >= UNQUEUED_MOST:
         host.unsettled.unrecorded += len(new)
         return
+    if not new:
+        return
     if len(withheld) > host.links_remembered:
         withheld.clear()
-    withheld.update(href for href in new if href.startswith(_WITHOUT_PATH))
+    withheld.update(href for href in new if href.startswith(WITHOUT_PATH))
     collapse, tracking = context.scope.collapse_subdomains, context.tracking
     terms = of_withheld_link(host.name, host.work.knows)
     written = list(new)
+    met = host.work.noted_links(host.name, host.unqueued if host.skipped is None else None)
     for first in range(0, len(written), _BATCH):
         if first:
             await asyncio.sleep(0)
-        for address in resolve_links(written[first : first + _BATCH], base, collapse=collapse, tracking=tracking):
-            if address is None or (decision := admit(address, terms)) is KNOWN:
+        for address in resolve_unmet(written[first : first + _BATCH], base, met, collapse=collapse, tracking=tracking):
+            if (decision := admit(address, terms)) is KNOWN:
                 continue
             why = code if isinstance(decision, Admitted) else UnqueuedCode.OTHER_HOST
             host.note_unqueued(address.url, address.key, why, FoundBy.LINK, found_on)
@@ -204,6 +213,7 @@ def record_denial(
 def _admit(
     host: LeasedHost,
     hrefs: Sequence[str],
+    met: MetLinks,
     terms: Terms,
     base: str,
     found: tuple[FoundBy, int],
@@ -212,9 +222,7 @@ def _admit(
     evidence: list[Evidence],
 ) -> None:
     collapse, tracking, now, depth = context.scope.collapse_subdomains, context.tracking, context.clock(), terms.depth
-    for address in resolve_links(hrefs, base, collapse=collapse, tracking=tracking):
-        if address is None:
-            continue
+    for address in resolve_unmet(hrefs, base, met, collapse=collapse, tracking=tracking):
         decision = admit(address, terms)
         if isinstance(decision, Admitted):
             entries.append(FrontierEntry(address.url, address.key, depth, 0, None, *found))

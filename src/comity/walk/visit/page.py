@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _NOTHING = Extraction()
 _UNSAID: Final = ((), ())
+_NO_LINKS: Final[frozenset[str]] = frozenset()
 # Processor time: on a busy machine any page takes long by the clock.
 _HELD_UP_S = 0.05
 _HARD_PAGES_MOST = 20  # of one host in one run: each may take seconds of the child process
@@ -309,16 +310,18 @@ async def _links(
     if page.frames or page.refresh_href is not None:  # where a browser goes without a click
         hrefs = [*([page.refresh_href] if page.refresh_href is not None else []), *hrefs, *page.frames]
     base = _base(page.base_href, answer.final_url)
+    without: frozenset[str] = _NO_LINKS
     withheld = _why_withheld(directives, context)
     if withheld is not None:
         await withhold_links(host, hrefs, withheld, base=base, found_on=entry.key, context=context)
         hrefs = ()
     elif page.nofollow and scope.respect_nofollow:
-        marked = [href for href in hrefs if href in page.nofollow]
-        await withhold_links(host, marked, UnqueuedCode.NOFOLLOW_LINK, base=base, found_on=entry.key, context=context)
-        hrefs = [href for href in hrefs if href not in page.nofollow]
+        without, code = page.nofollow, UnqueuedCode.NOFOLLOW_LINK  # all of them are among its links
+        await withhold_links(host, without, code, base=base, found_on=entry.key, context=context)
     depth, found_on = entry.depth + 1, entry.key
-    entries, refused = await admit_links(host, hrefs, watch, base=base, depth=depth, found_on=found_on, context=context)
+    entries, refused = await admit_links(
+        host, hrefs, watch, base=base, depth=depth, found_on=found_on, context=context, without=without
+    )
     said = page.canonical_href
     own = _canonical_elsewhere(host, entry, said, base, answer, context) if said is not None else None
     if said is not None and own is not None:
