@@ -136,6 +136,20 @@ def test_a_known_answer_under_another_name_is_known_by_its_shape() -> None:
     assert (job.title, job.location_raw, job.found_by) == ("Zzz", "X", ExtractionMethod.APPLICANT_SYSTEM)
 
 
+@pytest.mark.parametrize(
+    ("links", "url"),
+    [
+        ({"self": "https://api.a.org/v1/jobs/1"}, "https://api.a.org/v1/jobs/1"),
+        ({"self": "https://api.a.org/v1/jobs/1", "alternate": {"href": "/jobs/1"}}, "https://a.org/jobs/1"),
+        ({"careersite-job-url": "/jobs/1-nurse", "self": "https://api.a.org/v1/jobs/1"}, "https://a.org/jobs/1-nurse"),
+    ],
+)
+def test_the_page_of_an_item_comes_before_its_own_json(links: dict[str, object], url: str) -> None:
+    value = {"data": [{"id": "1", "type": "jobs", "links": links, "attributes": {"title": "Nurse"}}]}
+    [job] = read(json.dumps(value), url="https://a.org/v1/jobs").jobs
+    assert job.apply_url == url
+
+
 def test_a_guarded_answer_is_read() -> None:
     assert len(read(')]}\',\n[{"title": "Nurse", "url": "/1", "location": "Oslo"}]').jobs) == 1
     assert len(read('callback([{"title": "Nurse", "url": "/1", "location": "Oslo"}]);').jobs) == 1

@@ -24,6 +24,7 @@ NOTHING = HostRecord(
     pages_before=0,
 )
 NO_NAME = HostError("dns_failure", None, "Could not resolve host")
+UNREADABLE = HostError("robots_unreachable", None, "robots.txt could not be fetched (bad_encoding)")
 NO_WAY = HostError("connect_failure", None, "Connection refused")
 FORBIDDEN = HostError("http_403", 403, "the server answered 403")
 BROKEN = HostError("http_500", 500, "the server answered 500")
@@ -48,6 +49,9 @@ def ending(**changes: object) -> tuple[HostStatus, BlockReason | None]:
         ({"last_error": NO_NAME, "robots_unreachable": True}, HostStatus.UNREACHABLE, BlockReason.DNS_FAILURE),
         ({"last_error": NO_WAY, "robots_unreachable": True}, HostStatus.UNREACHABLE, BlockReason.CONNECTION_FAILURE),
         ({"last_error": NO_WAY}, HostStatus.UNREACHABLE, BlockReason.CONNECTION_FAILURE),
+        ({"last_error": UNREADABLE, "robots_unreachable": True}, HostStatus.BLOCKED, BlockReason.ROBOTS_UNREACHABLE),
+        ({"last_error": UNREADABLE, "robots_unreachable": True, "errors_in_a_row": 10},
+         HostStatus.BLOCKED, BlockReason.ROBOTS_UNREACHABLE),
         ({"robots_unreachable": True, "refused_by_robots": 1}, HostStatus.BLOCKED, BlockReason.ROBOTS_UNREACHABLE),
         ({"refused_by_robots": 1}, HostStatus.BLOCKED, BlockReason.ROBOTS_DENIED),
         ({"last_error": FORBIDDEN}, HostStatus.BLOCKED, BlockReason.FORBIDDEN),

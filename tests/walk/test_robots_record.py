@@ -65,6 +65,10 @@ def test_by_setting_a_file_that_could_not_be_read_allows_everything(embedded_dat
     [
         (read_failure("dns_failure", FailureKind.DNS_FAILURE), "the host's name could not be resolved"),
         (read_failure("reset", FailureKind.RESET), "the host could not be reached (reset)"),
+        (
+            read_failure("bad_encoding", FailureKind.BAD_ENCODING),
+            "robots.txt could not be fetched (bad_encoding): everything disallowed until it is read again",
+        ),
         (read_status(503), "robots.txt answered 503: everything disallowed until it is read again"),
     ],
 )

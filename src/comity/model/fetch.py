@@ -247,6 +247,11 @@ class FailureKind(StrEnum):
         return self in _REFUSAL
 
     @property
+    def is_answered(self) -> bool:
+        """Whether the server responded, but with a header or a body that we do not read."""
+        return self in _ANSWERED
+
+    @property
     def is_ours(self) -> bool:
         """Whether it says nothing about the site: our proxy failed, or something that we send could not be read."""
         return self in _OURS
@@ -264,6 +269,15 @@ _NETWORK = frozenset(
         FailureKind.TOTAL_TIMEOUT,
         FailureKind.RESET,
         FailureKind.PROTOCOL_ERROR,
+    }
+)
+_ANSWERED = frozenset(
+    {
+        FailureKind.BAD_ENCODING,
+        FailureKind.TOO_LARGE,
+        FailureKind.DECOMPRESSION_BOMB,
+        FailureKind.HEADER_FLOOD,
+        FailureKind.WRONG_TYPE,
     }
 )
 _OURS = frozenset({FailureKind.PROXY_FAILURE, FailureKind.CREDENTIALS_MISSING})

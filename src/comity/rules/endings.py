@@ -130,7 +130,11 @@ def _hosts(count: int) -> str:
     return "host" if count == 1 else "hosts"
 
 
-_CAUSES = {"dns_failure": BlockReason.DNS_FAILURE, "address_refused": BlockReason.ADDRESS_REFUSED}
+_CAUSES = {
+    "dns_failure": BlockReason.DNS_FAILURE,
+    "address_refused": BlockReason.ADDRESS_REFUSED,
+    "robots_unreachable": BlockReason.ROBOTS_UNREACHABLE,
+}
 
 
 @dataclass(frozen=True, slots=True)

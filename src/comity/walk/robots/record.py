@@ -65,11 +65,12 @@ class RobotsInForce:
         if not self.is_unreachable:
             return None
         status, failure = self.reading.http_status, self.reading.failure
-        code = f"http_{status}" if status is not None else str(failure or "robots_unreachable")
+        is_answered = failure is None or failure.is_answered
+        code = f"http_{status}" if status is not None else str("robots_unreachable" if is_answered else failure)
         sentence = self.reading.reason
         if failure is FailureKind.DNS_FAILURE:
             sentence = "the host's name could not be resolved"
-        elif failure is not None and not self.lacks_tls:
+        elif not is_answered and not self.lacks_tls:
             sentence = f"the host could not be reached ({failure})"
         return HostError(code, status, sentence)
 

@@ -68,6 +68,8 @@ LIST_NAME: Final = re.compile(
 _TROUBLE_KEYS: Final = frozenset({"error", "errors", "errorcode", "errormessage", "fault", "exception"})
 _STATUS_KEYS: Final = frozenset({"status", "statuscode", "code", "httpstatus"})
 _NEXT_KEYS: Final = ("next", "nextpage", "nextpageurl", "nexturl", "nextlink", "odatanextlink", "nexthref")
+# Of an item's links, best first; the first is Teamtailor's.
+_ITEM_LINKS: Final = ("careersite-job-url", "html", "alternate", "self")
 _WRAPPERS: Final = ("links", "_links", "paging", "pagination", "meta", "page", "pager", "pageinfo")
 
 
@@ -249,10 +251,13 @@ def _job(
 
 
 def _own_link(item: dict[str, object]) -> str:
-    """The address of an item among its links: HAL's `_links.self.href`, JSON:API's `links.self`."""
+    """The address of an item among its links: HAL's `_links.self.href`, JSON:API's `links.self`.
+
+    A page for people comes before the item's own JSON.
+    """
     for name in ("_links", "links"):
         links = item.get(name)
-        said = next((links[key] for key in ("html", "self") if key in links), "") if isinstance(links, dict) else ""
+        said = next((links[key] for key in _ITEM_LINKS if key in links), "") if isinstance(links, dict) else ""
         said = said.get("href", "") if isinstance(said, dict) else said
         if isinstance(said, str) and said:
             return said
