@@ -2,7 +2,7 @@
 #
 # .venv is made once. Its stamp says what was installed, in which folder, from which lock; it is written last and
 # taken away first, so a stamp that still tells the truth means that nothing is to be done, and a .venv without
-# one was interrupted and is made anew.
+# one was interrupted and is made again.
 
 SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
@@ -76,7 +76,7 @@ test: dev ## Linters, types, import rules, and every test (choose some: ARGS="-k
 	echo "These tests failed beside others. Each is repeated three times by itself:"
 	cat "$$COMITY_TEST_FAILURES"
 	for turn in 1 2 3; do COMITY_TEST_FAILURES= .venv/bin/pytest @"$$COMITY_TEST_FAILURES"; done
-	echo "They pass by themselves, so they are unsteady: find out what they wait for, and mend that."
+	echo "They pass by themselves, so they are unsteady: find out what they wait for, and fix that."
 
 check: dev ## Linters, types and import rules only
 	@$(checks)
@@ -104,7 +104,7 @@ clean: ## Remove the environment and every cache; what was crawled stays
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 	find src -name '_*.so' -delete
 
-lock: ## Write both lock files anew; pins stay where they can (newest versions: UPGRADE=1)
+lock: ## Write both lock files again; pins stay where they can (newest versions: UPGRADE=1)
 	@$(functions)
 	python=$$(choose_python)
 	folder=$$(mktemp -d)
@@ -120,7 +120,7 @@ lock: ## Write both lock files anew; pins stay where they can (newest versions: 
 	compile --group build --output-file requirements.lock
 	compile --group dev --all-extras --constraint requirements.lock --output-file requirements-dev.lock
 	if grep -nE '://|file:|^ *-(-index|-extra|-find|i |f )' "$$folder"/requirements*.lock; then
-		echo 'An index address got into the locks (above); they are left as they were.' >&2
+		echo 'An index address got into the locks (above); they were not changed.' >&2
 		exit 1
 	fi
 	cp "$$folder/requirements.lock" "$$folder/requirements-dev.lock" .

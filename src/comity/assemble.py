@@ -363,7 +363,7 @@ class State:
     def puller(self, reader: ReadsRobots | None = None, *, makes_jobs: bool = False) -> Puller:
         """What hands out jobs to bots; `reader` reads robots.txt that is not in the cache.
 
-        A pull that finds nothing ends locks that ran out, so that their jobs need not wait for the sweeper (S3). With
+        A pull that finds nothing ends locks that ran out, so that their jobs need not wait for the sweeper. With
         `makes_jobs`, it makes jobs of due policies as well, for the same reason.
         """
         from comity.upkeep.expire_locks import refill
@@ -558,7 +558,7 @@ class State:
         return replace(profile, max_concurrency=settings.per_host, max_adaptive_delay_s=settings.max_delay_s)
 
     def _audit_profile(self) -> DoorProfile:
-        """The limits of audits (S2); a delay or a number of requests at once that was set replaces theirs."""
+        """The limits of audits; a delay or a number of requests at once that was set replaces theirs."""
         settings, profile = self.settings, DOOR_PROFILES[Door.AUDIT]
         profile = replace(profile, retry_limit=settings.retries, max_retry_backoff_s=settings.max_retry_backoff_seconds)
         if "delay_s" in settings.model_fields_set:

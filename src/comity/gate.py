@@ -92,7 +92,7 @@ class HostGate:
 
     @property
     def usual_latency_s(self) -> float | None:
-        """How long the host takes to answer when nothing is amiss; None until it is known."""
+        """How long the host takes to answer under normal conditions; None until it is known."""
         return self._state.pace.latency_baseline_s
 
     @property

@@ -26,7 +26,7 @@ from comity.model.page import Hop
 from comity.rules.audit.catalogue import CATALOGUE
 from comity.rules.audit.findings import find
 from comity.rules.audit.similarity import similarity_of
-from comity.rules.audit.site_rows import Answer, Found, Row
+from comity.rules.audit.site_rows import Found, SiteRow, UrlResult
 from comity.rules.audit.titles_and_text import FEWEST_WORDS, LONGEST_TITLE, SharedTexts, is_later_page, series_of
 from tests.audit.memory import (
     GOOD_HEADERS,
@@ -633,7 +633,7 @@ def test_nearly_equal_titles_are_duplicates_and_numbers_make_a_difference(one: s
     found = SharedTexts()
     faults = Found()
     for path, title in (("/a", one), ("/b", other)):
-        row = Row(f"{SITE}{path}", Answer.OK)
+        row = SiteRow(f"{SITE}{path}", UrlResult.OK)
         row.is_html = True
         found.take(PageFacts(titles=(title,), descriptions=(f"{title}. {path}",)), row)
     found.judge(faults)

@@ -29,7 +29,7 @@ from comity.bot import (
     runner,
 )
 from comity.bot.client import LONGEST_PAUSE_S, pause_before
-from comity.bot.jobs import Exchange, Pulled, pulled_from, submit_body
+from comity.bot.jobs import HttpExchange, Pulled, pulled_from, submit_body
 from comity.bot.runner import beat_every_s
 from tests.doors.web.queueing import Queue, queue_on
 from tests.doors.web.served import TOKEN_HASH, served, until
@@ -293,7 +293,7 @@ def test_requests_are_repeated_after_a_growing_pause() -> None:
 
 
 def test_locks_are_kept_three_times_in_the_shortest_of_them() -> None:
-    job = pulled_from(PULLED, Exchange(0.0, 0.1)).jobs[0]
+    job = pulled_from(PULLED, HttpExchange(0.0, 0.1)).jobs[0]
     assert beat_every_s([]) == 60.0
     assert beat_every_s([job, replace(job, timeout_s=90.0)]) == 30.0
 
@@ -325,7 +325,7 @@ def test_pauses_grow_and_are_bounded() -> None:
 
 def test_windows_are_reckoned_from_the_servers_clock() -> None:
     """The server stamped its answer between sending and receiving: neither bound may be passed."""
-    (found,) = pulled_from(PULLED, Exchange(sent_at=100.0, answered_at=100.4)).jobs
+    (found,) = pulled_from(PULLED, HttpExchange(sent_at=100.0, answered_at=100.4)).jobs
     assert found.opens_at == pytest.approx(105.4)
     assert found.closes_at == pytest.approx(105.999)
     found.mark_started(105.5)

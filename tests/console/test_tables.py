@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from comity.doors.web.console.tables import DEFAULT_LIMIT, MOST_SKIPPED, Column, Listing, Table, choice, search
+from comity.doors.web.console.tables import DEFAULT_LIMIT, MOST_SKIPPED, Column, Table, TablePage, choice, search
 from comity.model.host import HostStatus
 
 
@@ -105,7 +105,7 @@ def test_one_row_more_says_that_a_page_follows() -> None:
 def test_pages_by_key_go_both_ways() -> None:
     rows = [Row(f"{number:03}") for number in range(60)]
 
-    def page(text: str, shown: list[Row]) -> Listing:
+    def page(text: str, shown: list[Row]) -> TablePage:
         return BY_KEY.listing(BY_KEY.query_of(parse_qsl(text)), shown)
 
     first = page("", rows[:51])

@@ -38,7 +38,7 @@ class Noun(NamedTuple):
 
 
 NOUNS: Final = (
-    Noun("host in a list", hosts.HostSummary, ("domains list", "domains top"), ("GET /admin/hosts",)),
+    Noun("host in a list", hosts.ListedHost, ("domains list", "domains top"), ("GET /admin/hosts",)),
     Noun("host", hosts.HostView, ("domains info",), ("GET /admin/hosts/{host}",)),
     Noun(
         "policy", hosts.PolicyView, ("policy show", "policy set"), ("GET, POST /admin/domain_policies/{host}",),
@@ -52,7 +52,7 @@ NOUNS: Final = (
     Noun("claims", hosts.ClaimsView, ("domains claims",), ("GET /admin/claims",)),
     Noun("status", hosts.StatusView, ("status",), ("GET /admin/status",)),
     Noun(
-        "run", hosts.RunView, (), (),
+        "run", hosts.RecentRunView, (), (),
         "The field `runs` of a status is a list of these. The summary of a crawl (`summary` of `comity crawl --json`, "
         "a line of `comity work --json`) has the same fields and more.",
     ),

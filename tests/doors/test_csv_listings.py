@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from comity.doors.schemas.decisions import TakedownView
-from comity.doors.schemas.hosts import HostSummary
+from comity.doors.schemas.hosts import ListedHost
 from comity.doors.schemas.sources import SourceRunView, SourceView
 from comity.rules.csv_rows import unguarded
 from tests.doors.command_line import Answer, CommandLine
 
 LISTINGS: list[tuple[tuple[str, ...], Any]] = [
-    (("domains", "list"), HostSummary),
-    (("domains", "top"), HostSummary),
+    (("domains", "list"), ListedHost),
+    (("domains", "top"), ListedHost),
     (("takedown", "list"), TakedownView),
     (("sources", "list"), SourceView),
     (("sources", "logs"), SourceRunView),

@@ -15,7 +15,7 @@ from comity.doors.cli.main import app
 from comity.doors.schemas import commands, runs
 from comity.doors.schemas.base import Schema
 from comity.doors.schemas.decisions import SeedsAdded, TakedownAdded, TakedownRemoved, TakedownView, WhyView
-from comity.doors.schemas.hosts import ClaimsView, HostSummary, HostView, PolicyView, StatusView
+from comity.doors.schemas.hosts import ClaimsView, HostView, ListedHost, PolicyView, StatusView
 from comity.doors.schemas.sources import SearchResults, SourceRunView, SourcesStatusView, SourceView
 from comity.doors.web.application import ROUTERS
 from tests.doors.command_line import CommandLine
@@ -25,9 +25,9 @@ from tests.walk.site import Answer, Web, tree
 TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 GIVEN: list[tuple[tuple[str, ...], type[Schema]]] = [
     (("seeds", "add", "https://new.example/begin"), SeedsAdded),
-    (("domains", "list"), HostSummary),
+    (("domains", "list"), ListedHost),
     (("domains", "info", "a.example"), HostView),
-    (("domains", "top"), HostSummary),
+    (("domains", "top"), ListedHost),
     (("domains", "claims"), ClaimsView),
     (("policy", "set", "a.example", "--max-pages", "3"), PolicyView),
     (("policy", "show", "other.example"), PolicyView),

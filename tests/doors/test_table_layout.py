@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.doors.cli.output import Cell, Column, Line, folded, lay_out, width_of, wrapped
+from comity.doors.cli.output import Cell, Line, TextColumn, folded, lay_out, width_of, wrapped
 
 TEXTS = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "Zs")), max_size=90)
 
@@ -31,7 +31,7 @@ def test_folding_loses_nothing_but_spaces(text: str, width: int) -> None:
     st.sampled_from([40, 60, 80, 120]),
 )
 def test_no_line_of_a_table_is_wider_than_the_room(heads: list[tuple[str, bool]], data: Any, room: int) -> None:
-    columns = [Column(title.strip() or "X", is_number) for title, is_number in heads]
+    columns = [TextColumn(title.strip() or "X", is_number) for title, is_number in heads]
     values = [st.integers(0, 10**9).map(str) if column.is_number else TEXTS for column in columns]
     rows = data.draw(st.lists(st.tuples(st.tuples(*values), st.none() | TEXTS), min_size=1, max_size=4))
     plain = [([Cell(value) for value in cells], below) for cells, below in rows]
@@ -45,7 +45,7 @@ def test_no_line_of_a_table_is_wider_than_the_room(heads: list[tuple[str, bool]]
 
 
 def test_a_table_that_fits_is_left_as_it_is() -> None:
-    columns = [Column("NAME"), Column("PAGES", True)]
+    columns = [TextColumn("NAME"), TextColumn("PAGES", True)]
     rows = [([Cell("a.example"), Cell("12")], "a remark"), ([Cell("b.example"), Cell("3")], None)]
     table = ["NAME       PAGES", "────────────────", "a.example     12", "  └─ a remark", "b.example      3"]
     assert shown(lay_out(columns, rows, 60)) == table
@@ -53,7 +53,7 @@ def test_a_table_that_fits_is_left_as_it_is() -> None:
 
 
 def test_a_long_answer_is_folded_in_its_column() -> None:
-    columns = [Column("MAY"), Column("ASKED"), Column("ANSWER")]
+    columns = [TextColumn("MAY"), TextColumn("ASKED"), TextColumn("ANSWER")]
     rows = [([Cell("no"), Cell("robots"), Cell("Disallow: /private on line 2 of robots.txt, read an hour ago.")], None)]
     assert shown(lay_out(columns, rows, 40))[2:] == [
         "no   robots  Disallow: /private on line",
@@ -63,7 +63,7 @@ def test_a_long_answer_is_folded_in_its_column() -> None:
 
 
 def test_where_folding_is_not_enough_the_first_column_has_its_own_line_and_then_there_are_blocks() -> None:
-    columns = [Column("SOURCE"), Column("NEXT RUN"), Column("LAST RUN"), Column("JOBS", True)]
+    columns = [TextColumn("SOURCE"), TextColumn("NEXT RUN"), TextColumn("LAST RUN"), TextColumn("JOBS", True)]
     cells = [Cell("https://example.org/careers/all"), Cell("2026-02-05 14:30"), Cell("2026-02-05 14:30"), Cell("12")]
     assert shown(lay_out(columns, [(cells, None)], 60))[3:] == [
         "https://example.org/careers/all",

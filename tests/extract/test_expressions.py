@@ -12,7 +12,7 @@ from turbohtml import parse
 
 from comity.extract.expressions import columns_of, evaluate, extract_columns, is_unbounded
 from comity.extract.fetched_page import FetchedPage
-from comity.extract.page_data import STEPS_ON_THE_LOOP, Budget, OverBudget, PageData, assigned_values
+from comity.extract.page_data import STEPS_ON_THE_LOOP, OverBudget, PageData, StepBudget, assigned_values
 from tests.servers.waiting import least_of, processor_s
 from tests.sizes import sized
 
@@ -130,7 +130,7 @@ def test_what_cannot_be_converted_is_null_and_counted() -> None:
 @given(st.text("{}[](),:'\"`\\/*!01axe=$+-. \n", max_size=120))
 @settings(max_examples=sized(60, 20_000), deadline=None)
 def test_no_script_crashes_the_reader(script: str) -> None:
-    list(assigned_values([f"var a = {script}", f"a={script}"], "a", Budget(100_000)))
+    list(assigned_values([f"var a = {script}", f"a={script}"], "a", StepBudget(100_000)))
 
 
 @given(st.text("<>/abimgscriptpo=\"' {}:[],\\jsonldtype@graph", max_size=300))
@@ -221,6 +221,6 @@ def test_items_that_refer_to_each_other_do_not_keep_the_code_of_users_waiting() 
 
 def test_items_within_items_are_read_once() -> None:
     document = parse("<div itemscope itemtype=P><b itemprop=a>1</b>" * 4_000)
-    budget = Budget(STEPS_ON_THE_LOOP)
+    budget = StepBudget(STEPS_ON_THE_LOOP)
     assert len(PageData(document, budget).microdata) == 4_000
     assert budget.left > 0

@@ -16,7 +16,7 @@ from comity.database.connection import open_database
 from comity.database.queue.tables import grants
 from comity.database.tables import politeness_ledger
 from comity.database.types import from_seconds
-from comity.integrations.grants import GrantClient, ServerUnavailable
+from comity.integrations.grants import GrantClient, ServerSilent
 from comity.reports.politeness import verify_politeness
 from tests.integrations.mixed import Trial, serve
 from tests.servers.ports import free_port
@@ -76,7 +76,7 @@ def _work(url: str, number: int, given: set[str], reported: set[str]) -> None:
             given.update(str(each.grant_id) for each in answers)
             client.report([each.report(time.monotonic(), 200, 0.01, None) for each in answers] or [_NONE])
             reported.update(str(each.grant_id) for each in answers)
-    except ServerUnavailable:
+    except ServerSilent:
         client.close()
 
 

@@ -557,7 +557,7 @@ def test_an_interrupted_run_goes_on_and_counts_nothing_twice(state: State, monke
     assert backfilled(state).unchanged == len(expected)
 
 
-@pytest.mark.parametrize("options", [{"anew": True}, {"collapse": True}])
+@pytest.mark.parametrize("options", [{"restart": True}, {"collapse": True}])
 def test_what_was_read_under_other_terms_is_forgotten(
     state: State, monkeypatch: pytest.MonkeyPatch, options: dict[str, bool]
 ) -> None:

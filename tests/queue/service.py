@@ -10,11 +10,21 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+import zstandard
 from sqlalchemy import insert
 
 from comity.database import robots as robots_table
 from comity.database.queue.tables import crawl_policies
-from comity.model.queue import BotError, BotRefused, JobStatus, KeptLocks, Pulled, PulledJob, ReleasedJobs, Submission
+from comity.model.queue import (
+    BotError,
+    BotRefused,
+    JobStatus,
+    KeptLocks,
+    PulledJob,
+    PulledJobs,
+    ReleasedJobs,
+    Submission,
+)
 from comity.model.robots import RobotsUnreachable
 from comity.rules.queue.breaker import BreakerTerms
 from comity.upkeep.due_policies import make_due_jobs
@@ -30,6 +40,11 @@ BREAKER = BreakerTerms(bot_failures=4, site_failures=3)
 FORBIDDING = "User-agent: *\nDisallow: /private\nCrawl-delay: 5\n"
 
 
+def unpacked(page: bytes) -> str:
+    """A page as a bot submitted it, from its column."""
+    return zstandard.ZstdDecompressor().decompress(page, max_output_size=10_000).decode()
+
+
 class Service:
     """Pull, submit and locks, called as plain functions."""
 
@@ -43,7 +58,7 @@ class Service:
         self.submitter = Submitter(database, clock, self.threads, SubmitTerms(breaker=BREAKER))
         self.locks = Locks(database, clock, self.threads, breaker=BREAKER)
 
-    def pull(self, bot: str = "bot-1", most: int = 10, domain: str | None = None) -> Pulled:
+    def pull(self, bot: str = "bot-1", most: int = 10, domain: str | None = None) -> PulledJobs:
         return asyncio.run(self.puller.pull(bot, most, domain))
 
     def pull_one(self, bot: str = "bot-1", domain: str | None = None) -> PulledJob:

@@ -15,7 +15,6 @@ from sqlalchemy import insert, select, text, update
 
 from comity.assemble import State, open_state
 from comity.database.connection import Database
-from comity.database.queue.results import unpack_page
 from comity.database.queue.tables import crawl_job_moves, crawl_jobs, crawl_policies, crawl_results, late_submissions
 from comity.database.tables import domains, evidence, fetches, politeness_ledger
 from comity.model.errors import BadInput
@@ -25,6 +24,7 @@ from comity.reports.politeness import verify_politeness
 from comity.settings import read_settings
 from comity.walk.bots.own_work import JobDone, OwnWorker
 from comity.walk.session.leased_host import LeasedHost
+from tests.queue.service import unpacked
 from tests.walk.site import Answer, Asked, Site, Web, redirect
 
 LOOPBACK = "127.0.0.0/8"
@@ -128,7 +128,7 @@ def test_a_result_is_stored_and_the_policy_scheduled(own: Own, web: Web) -> None
     assert (result["bot_id"], result["policy_id"], str(result["price"])) == (OWN_BOT, policy_id, "19.9000")
     assert (result["currency"], result["title"], result["in_stock"]) == ("EUR", "Lamp", True)
     assert result["parsed_data"]["found_in"]["price"] == "json-ld"
-    assert unpack_page(result["raw_html"], 10_000) == shop()
+    assert unpacked(result["raw_html"]) == shop()
     policy = own.one(crawl_policies)
     assert near(policy["next_run_at"], now() + timedelta(hours=6))
     assert own.moves() == [("pending", "locked", "taken by a worker"), ("locked", "done", "submitted")]

@@ -13,7 +13,6 @@ from sqlalchemy import func, insert, select, update
 
 from comity.database import takedowns as takedowns_table
 from comity.database.ledger import ledger_notes
-from comity.database.queue.results import unpack_page
 from comity.database.queue.tables import (
     bots,
     crawl_job_moves,
@@ -28,7 +27,7 @@ from comity.model.queue import BotError, WebhookEvent
 from comity.operate.bots import get_bot
 from comity.upkeep.due_policies import make_due_jobs
 from tests.queue.queued import job_row, moves_of
-from tests.queue.service import Service
+from tests.queue.service import Service, unpacked
 
 RESULT = {
     "price": Decimal("99.90"),
@@ -73,7 +72,7 @@ def test_a_result_is_stored_and_its_policy_scheduled(service: Service) -> None:
     assert (result["price"], result["in_stock"], result["parsed_data"]) == (Decimal("99.9"), True, {"a": [1, "ü"]})
     assert result["raw_html_bytes"] == 2006
     assert len(result["raw_html"]) < 200
-    assert unpack_page(result["raw_html"], 10_000) == RESULT["raw_html"]
+    assert unpacked(result["raw_html"]) == RESULT["raw_html"]
     (policy,) = rows(service, crawl_policies)
     assert (policy["next_run_at"], policy["failure_count"]) == (ended + timedelta(hours=6), 0)
     assert policy["last_success_at"] == ended
@@ -207,7 +206,7 @@ def test_a_late_submit_is_refused_and_its_data_kept_once(service: Service) -> No
     kept = rows(service, late_submissions)
     assert [(row["bot_id"], row["content"]["title"]) for row in kept] == [("a", "Product"), ("a", "Other")]
     assert kept[0]["content"]["price"] == "99.90"
-    assert unpack_page(kept[0]["raw_html"], 10_000) == RESULT["raw_html"]
+    assert unpacked(kept[0]["raw_html"]) == RESULT["raw_html"]
     assert len(rows(service, crawl_results)) == 1
 
 

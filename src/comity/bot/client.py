@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 
 from comity.bot.errors import BotApiError, ServerUnavailable
 from comity.bot.jobs import (
-    Exchange,
     Failure,
     Heartbeat,
+    HttpExchange,
     Job,
     Pulled,
     Released,
@@ -129,7 +129,7 @@ class BotClient:
     def __exit__(self, *_error: object) -> None:
         self.close()
 
-    def _post(self, path: str, body: Mapping[str, Any]) -> tuple[dict[str, Any], Exchange]:
+    def _post(self, path: str, body: Mapping[str, Any]) -> tuple[dict[str, Any], HttpExchange]:
         content = encoded(body)
         problem: object = None
         for attempt in range(1, self._tries + 1):
@@ -151,7 +151,7 @@ class BotClient:
                 self._wait(pause_before(attempt, retry_after_s, random.random()))  # noqa: S311  # no secret
         raise ServerUnavailable(f"no answer from {self._host} after {self._tries} attempts: {problem}")
 
-    def _send(self, path: str, content: bytes) -> tuple[int, dict[str, str], bytes, Exchange]:
+    def _send(self, path: str, content: bytes) -> tuple[int, dict[str, str], bytes, HttpExchange]:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self._key is not None:
             headers[_KEY_HEADER] = self._key
@@ -163,7 +163,7 @@ class BotClient:
         if response.will_close or not response.isclosed():
             self._drop()
         found = {name.lower(): value for name, value in response.getheaders()}
-        return response.status, found, text, Exchange(sent_at, time.monotonic())
+        return response.status, found, text, HttpExchange(sent_at, time.monotonic())
 
     def _connection(self) -> HTTPConnection:
         connection: HTTPConnection | None = getattr(self._own, "connection", None)

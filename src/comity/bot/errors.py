@@ -1,7 +1,7 @@
 """What the client raises.
 
 BotClientError
-├── BotApiError         the server refused a request; `code` is one of S3's, or of docs/bots.md
+├── BotApiError         the server refused a request; `code` is one of docs/bots.md
 └── ServerUnavailable   the server did not answer, after all retries
 """
 

@@ -17,7 +17,7 @@ QUARANTINE: Final = "quarantine"
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class HttpExchange:
     """When a request was sent and its answer came, on the local monotonic clock."""
 
     sent_at: float
@@ -156,7 +156,7 @@ def submit_body(bot_id: str, job: Job | str, outcome: Result | Failure) -> dict[
     return body
 
 
-def pulled_from(data: Mapping[str, Any], exchange: Exchange) -> Pulled:
+def pulled_from(data: Mapping[str, Any], exchange: HttpExchange) -> Pulled:
     """Read the answer to a pull."""
     server_s = _time(data["server_time"]).timestamp()
     jobs = tuple(_job(each, server_s, exchange) for each in data["jobs"])
@@ -169,7 +169,7 @@ def pulled_from(data: Mapping[str, Any], exchange: Exchange) -> Pulled:
     )
 
 
-def _job(data: Mapping[str, Any], server_s: float, exchange: Exchange) -> Job:
+def _job(data: Mapping[str, Any], server_s: float, exchange: HttpExchange) -> Job:
     not_before, start_by = _time(data["not_before"]), _time(data["start_by"])
     return Job(
         job_id=data["job_id"],

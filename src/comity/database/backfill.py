@@ -125,7 +125,7 @@ spellings: Final = _KEPT.tables["backfill_spellings"]
 
 
 def begin(
-    connection: Connection, token: str, notes: Mapping[str, Any], *, anew: bool, temporary: bool
+    connection: Connection, token: str, notes: Mapping[str, Any], *, restart: bool, temporary: bool
 ) -> dict[str, Any] | None:
     """Take over an interrupted backfill and return its notes; or make the tables for a new one and return None.
 
@@ -135,7 +135,7 @@ def begin(
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
         found = connection.execute(select(run.c.notes)).scalar() if inspect(connection).has_table(run.name) else None
-        if found is not None and not anew and found.get("terms") == notes["terms"]:
+        if found is not None and not restart and found.get("terms") == notes["terms"]:
             connection.execute(update(run).values(token=token))
             return dict(found)
         _KEPT.drop_all(connection)

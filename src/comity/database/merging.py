@@ -120,7 +120,7 @@ def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, pare
 
 
 def _checkpoint_of(row: Row[Any]) -> str | None:
-    """The checkpoint of a host under its new name: a key in Redis stays, one that names the host is written anew."""
+    """The checkpoint of a host under its new name: a key in Redis stays, one that names the host is written again."""
     known = row.frontier_checkpoint_id
     return known if known is not None and known.startswith("redis:") else None
 
@@ -137,7 +137,7 @@ def _rename_loose_references(connection: Connection, old: str, new: str) -> None
         return
     connection.execute(update(fetches).where(fetches.c.domain == old).values(domain=new))
     connection.execute(update(provenance).where(provenance.c.source_domain == old).values(source_domain=new))
-    # What is in force is noted anew, in the chain of the host that goes on.
+    # What is in force is noted again, in the chain of the host that goes on.
     connection.execute(update(robots_cache).where(robots_cache.c.host == old).values(host=new, noted=None))
     _fold_policies(connection, old, new)
 

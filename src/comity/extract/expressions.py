@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from turbohtml import Document, Element
 
-from comity.extract.page_data import STEPS_IN_A_CHILD, STEPS_ON_THE_LOOP, Budget, OverBudget, PageData
+from comity.extract.page_data import STEPS_IN_A_CHILD, STEPS_ON_THE_LOOP, OverBudget, PageData, StepBudget
 from comity.model.expression import (
     Coalesce,
     CssSelection,
@@ -80,7 +80,7 @@ class Evaluator:
 
     def __init__(self, document: Document, *, steps: int = STEPS_IN_A_CHILD) -> None:
         self._document = document
-        self._budget = Budget(steps)
+        self._budget = StepBudget(steps)
         self._data = PageData(document, self._budget)
         self.found_something = False
 

@@ -14,7 +14,7 @@ from comity.extract.content_rendering import MAX_CHARACTERS
 from comity.extract.decode import MAX_BODY_BYTES, codec_of, decode, decode_body, parse_html
 from comity.extract.html import read_html
 from comity.extract.main_content import MainContent, is_html_type, page_base, read_main_content
-from comity.extract.page_data import Budget, OverBudget, PageData
+from comity.extract.page_data import OverBudget, PageData, StepBudget
 from comity.model.page import Extraction
 from comity.rules.canonical import resolve_link
 from comity.rules.content_type import media_type
@@ -130,7 +130,7 @@ class ParsedPage:
         """The page's microdata items, in the shape of JSON-LD; of a page that takes too long, the first of them."""
         found: list[Any] = []
         with suppress(OverBudget):
-            found.extend(PageData(self._document, Budget(_ITEM_STEPS)).read_microdata())
+            found.extend(PageData(self._document, StepBudget(_ITEM_STEPS)).read_microdata())
         return found
 
     @property
@@ -158,7 +158,7 @@ class ParsedPage:
 
     @cached_property
     def _data(self) -> PageData:
-        return PageData(self._document, Budget(_ANY_STEPS))
+        return PageData(self._document, StepBudget(_ANY_STEPS))
 
     def _typed(self) -> str | None:
         """The content type with the encoding that was found: a stored body is in UTF-8, whatever its header says."""

@@ -17,7 +17,7 @@ from turbohtml import Element
 from comity.extract.fetched_page import FetchedPage
 from comity.extract.html_tables import HtmlTable
 from comity.extract.lenient_json import read_lenient
-from comity.extract.page_data import Budget, assigned_values
+from comity.extract.page_data import StepBudget, assigned_values
 from comity.extract.structured_items import types_of
 
 MOST_ELEMENTS: Final = 10_000
@@ -197,7 +197,7 @@ def as_json(value: object) -> str:
 def variables(html: str) -> dict[str, Any]:
     """The variables of a page's scripts whose values are literals."""
     scripts = [script.text for script in _page(html).select("script:not([type*=json i])")]
-    budget = Budget(_STEPS)
+    budget = StepBudget(_STEPS)
     names = dict.fromkeys(found[1] or found[2] for script in scripts for found in _VARIABLE.finditer(script))
     found: dict[str, Any] = {}
     for name in list(names)[:MOST_VARIABLES]:

@@ -17,7 +17,7 @@ from typing import Any, Final
 from comity.extract.decode import MAX_BODY_BYTES
 from comity.model.page import HtmlPage, PageLimit
 from comity.offload.child import keep_freed_memory
-from comity.offload.pool import ChildPool, Failed, Failure
+from comity.offload.pool import ChildPool, FailedWork, WorkFailure
 
 _FORMAT: Final = 1
 _open_at_once_in_c: Callable[[bytes, bool], float] | None
@@ -76,7 +76,7 @@ SECONDS_FOR_ANY_PAGE: Final = 2.0
 SECONDS_PER_MEGABYTE: Final = 2.0
 _MOST_CHILDREN: Final = 2  # they keep up with one event loop, whatever it fetches
 
-Hardship = Failure
+Hardship = WorkFailure
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,7 @@ class HtmlPool:
             arguments |= {"with_links": with_links, "with_facts": with_facts, "said": said, "url": url}
         seconds = min(self._max_seconds, self._least_seconds + SECONDS_PER_MEGABYTE * len(body) / (1 << 20))
         answer = await self._pool.call(marshal.dumps(arguments), body[: MAX_BODY_BYTES + 1], seconds)
-        if isinstance(answer, Failed):
+        if isinstance(answer, FailedWork):
             return TooHard(answer.code, _reason(answer, seconds))
         return _page(answer)
 
@@ -223,10 +223,10 @@ def _page(pieces: list[bytes]) -> HtmlPage:
     return HtmlPage(links=links, nofollow=frozenset(nofollow), **rest)
 
 
-def _reason(failed: Failed, seconds: float) -> str:
-    if failed.code is Failure.TOO_SLOW:
+def _reason(failed: FailedWork, seconds: float) -> str:
+    if failed.code is WorkFailure.TOO_SLOW:
         return f"The page could not be read within {seconds:g} seconds."
-    if failed.code is Failure.TOO_MUCH_MEMORY:
+    if failed.code is WorkFailure.TOO_MUCH_MEMORY:
         return "The page needs more memory than the limit."
     return f"The process that read the page failed: {failed.detail}."
 

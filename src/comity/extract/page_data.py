@@ -52,7 +52,7 @@ STEPS_IN_A_CHILD: Final = 2_000_000
 class PageData:
     """The data of one page."""
 
-    def __init__(self, document: Document, budget: Budget) -> None:
+    def __init__(self, document: Document, budget: StepBudget) -> None:
         self._document = document
         self._budget = budget
 
@@ -232,7 +232,7 @@ class PageData:
 class _Nodes:
     """The nodes within some data, by type and by `@id`; the outermost first."""
 
-    def __init__(self, top: list[object], budget: Budget) -> None:
+    def __init__(self, top: list[object], budget: StepBudget) -> None:
         self._types: dict[str, list[dict[str, object]]] = {}
         self.by_id: dict[str, dict[str, object]] = {}
         waiting = deque(top)
@@ -256,7 +256,7 @@ class _Nodes:
         return next((nodes for kind, nodes in self._types.items() if kind.casefold() == folded), [])
 
 
-def assigned_values(scripts: Sequence[str], variable: str, budget: Budget) -> Iterator[object]:
+def assigned_values(scripts: Sequence[str], variable: str, budget: StepBudget) -> Iterator[object]:
     """What is assigned to a variable, or to a property such as `App.config`, in the order of the page.
 
     Takes the texts of scripts and a name. Nothing is executed.
@@ -285,7 +285,7 @@ class _Literal:
     What is no literal within it, such as a call, is null. Time is linear in what is read, and counted.
     """
 
-    def __init__(self, text: str, at: int, budget: Budget) -> None:
+    def __init__(self, text: str, at: int, budget: StepBudget) -> None:
         self._text = text
         self._at = at
         self._budget = budget
@@ -431,7 +431,7 @@ class OverBudget(Exception):
     """A page takes more steps than it may."""
 
 
-class Budget:
+class StepBudget:
     """Steps that are left.
 
     How much work one page may take. A step is a few microseconds at most.

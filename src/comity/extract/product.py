@@ -18,7 +18,7 @@ from turbohtml import Document
 
 from comity.extract.decode import MAX_BODY_BYTES, parse_html
 from comity.extract.expressions import Evaluator
-from comity.extract.page_data import STEPS_IN_A_CHILD, Budget, OverBudget, PageData
+from comity.extract.page_data import STEPS_IN_A_CHILD, OverBudget, PageData, StepBudget
 from comity.model.expression import Expression, ExpressionProblem
 from comity.rules.expressions.parse import describe, looks_like_expression, parse_expression
 from comity.rules.expressions.values import text_of
@@ -99,7 +99,7 @@ def _fixed(name: str, said: object) -> Any:
 def read_product(body: bytes, content_type: str | None, url: str, config: ProductConfig | None = None) -> Product:
     """The product of a page; nothing but what is known of it."""
     document = parse_html(body[:MAX_BODY_BYTES], content_type)
-    data = PageData(document, Budget(STEPS_IN_A_CHILD))
+    data = PageData(document, StepBudget(STEPS_IN_A_CHILD))
     found = [_configured(document, config)] if config is not None else []
     try:
         found.append(product_of_nodes(data.jsonld, FoundIn.JSON_LD, url))

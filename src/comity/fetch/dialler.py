@@ -29,7 +29,7 @@ _LookUp = Callable[[str], Awaitable[list[str]]]
 
 
 class Dialler:
-    """Opens the sockets of one transfer. `url`, `refused` and `dialled` are set anew for each request."""
+    """Opens the sockets of one transfer. `url`, `refused` and `dialled` are set for each request."""
 
     __slots__ = (
         "_address",

@@ -105,7 +105,7 @@ class Transfer:
         self._redialled = False
         self.waiter: Any = None
         self.on_sent: Callable[[], None] | None = None
-        # Set anew by each request:
+        # Set by each request:
         self.request = _NO_REQUEST
         self.limits: FetchLimits = _NO_REQUEST.limits
         self.started_at = self.started = self.sent = self._headed = 0.0
@@ -353,7 +353,7 @@ class Transfer:
     def _on_ready_to_send(self, remote: str, _local: str, remote_port: int, local_port: int) -> int:
         dialler = self._dialler
         if dialler.dead and dialler.is_dead(Ends(remote, remote_port, local_port)):
-            self.stale = True  # nothing has been sent: the fetcher begins anew
+            self.stale = True  # nothing has been sent: the fetcher starts again
             return _ABORT
         if self.sent:
             # libcurl would ask again when a kept connection dies under a request; only the gate may decide that.

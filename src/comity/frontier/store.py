@@ -240,7 +240,7 @@ class FrontierStore(FrontierReads, Protocol):
         ...
 
     def is_blank(self) -> bool:
-        """Whether a store beside the database has nothing of what it should have; its hosts will be made anew."""
+        """Whether a store beside the database has nothing of what it should have; its hosts will be rebuilt."""
         ...
 
     def reading(self) -> AbstractContextManager[FrontierReads]:
@@ -258,7 +258,7 @@ class FrontierStore(FrontierReads, Protocol):
         ...
 
     def take_rebuilt(self) -> Collection[UUID]:
-        """Hosts whose frontier was lost and made anew since this was last asked.
+        """Hosts whose frontier was lost and rebuilt since this was last asked.
 
         Links that were met are met again from there on: what was remembered of them does not hold.
         """

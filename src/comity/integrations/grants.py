@@ -30,15 +30,15 @@ MARGIN_S: Final = 0.2
 """A request that would start so close to the end of its window is not made: it takes a moment to reach the host."""
 
 
-class ServerUnavailable(Exception):
+class ServerSilent(Exception):
     """The Comity server cannot be reached, or cannot answer now; ask again later."""
 
 
-class HostBusy(Exception):
+class NoGrantInTime(Exception):
     """No grant came in time: the host is in use, blocked, or its robots.txt is being read."""
 
 
-class Refused(Exception):
+class ServerRefused(Exception):
     """The Comity server refuses the request: its key, its client id or its body is wrong."""
 
 
@@ -135,7 +135,7 @@ class GrantClient:
             self._connection = None
 
     def _call(self, action: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """One request; a connection that the server has closed meanwhile is made anew, once."""
+        """One request; a connection that the server has closed meanwhile is opened again, once."""
         content = json.dumps(self._client | dict(body)).encode()
         for is_again in (False, True):
             is_fresh = self._connection is None
@@ -145,15 +145,15 @@ class GrantClient:
             except (OSError, http.client.HTTPException) as error:
                 self.close()
                 if is_fresh or is_again:
-                    raise ServerUnavailable(f"the Comity server does not answer: {error}") from error
+                    raise ServerSilent(f"the Comity server does not answer: {error}") from error
         if status == 429 or status >= 500:
-            raise ServerUnavailable(f"the Comity server answers {status}")
+            raise ServerSilent(f"the Comity server answers {status}")
         try:
             answer = json.loads(text)
         except ValueError:
-            raise Refused(f"this is not a Comity server: it answers {status} without JSON") from None
+            raise ServerRefused(f"this is not a Comity server: it answers {status} without JSON") from None
         if status != 200:
-            raise Refused(str(answer.get("message", f"the Comity server answers {status}")))
+            raise ServerRefused(str(answer.get("message", f"the Comity server answers {status}")))
         data: dict[str, Any] = answer["data"]
         return data
 
@@ -211,7 +211,7 @@ class Grants:
         self._thread: Thread | None = None
 
     def ask(self, url: str, wait_s: float) -> Future[Grant]:
-        """Ask for a URL; the future gets a grant or a denial, `HostBusy` after so long, or `Refused`."""
+        """Ask for a URL; the future gets a grant or a denial, `NoGrantInTime` after so long, or `ServerRefused`."""
         future: Future[Grant] = Future()
         entry = _Waiting(host_of(url), url, time.monotonic() + wait_s, future)
         with self._changed:
@@ -252,7 +252,7 @@ class Grants:
                     continue
             try:
                 grants = self._client.exchange(batch)
-            except Refused as error:
+            except ServerRefused as error:
                 self._refuse(error)
             except Exception:
                 with self._changed:
@@ -270,7 +270,7 @@ class Grants:
             queue = self._waiting[host]
             for late in [entry for entry in queue if entry.until <= now or entry.future.cancelled()]:
                 queue.remove(late)
-                _settle(late.future, HostBusy(f"Comity gave no grant for {late.url} in time: its host is busy"))
+                _settle(late.future, NoGrantInTime(f"Comity gave no grant for {late.url} in time: its host is busy"))
             if not queue:
                 del self._waiting[host]
                 continue
@@ -314,7 +314,7 @@ class Grants:
         self.failures += 1
         return min(LEAST_WAIT_S * 2.0 ** min(self._failures, 10), MOST_WAIT_S)
 
-    def _refuse(self, error: Refused) -> None:
+    def _refuse(self, error: ServerRefused) -> None:
         with self._changed:
             futures = [entry.future for queue in self._waiting.values() for entry in queue]
             self._waiting.clear()

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import httpx
 
-from comity.integrations.grants import Grant, GrantClient, Grants, HostBusy, Refused
+from comity.integrations.grants import Grant, GrantClient, Grants, NoGrantInTime, ServerRefused
 
 WAIT_S: Final = 600.0
 """How long a request waits for a grant before `GrantTimeout`."""
@@ -73,9 +73,9 @@ class ComityTransport(_Reporting, httpx.BaseTransport):
         while True:
             try:
                 grant = self._grants.ask(str(request.url), self._wait_s).result()
-            except HostBusy as error:
+            except NoGrantInTime as error:
                 raise GrantTimeout(str(error), request=request) from error
-            except Refused as error:
+            except ServerRefused as error:
                 raise GrantDenied(str(error), request=request) from error
             time.sleep(max(0.0, grant.opens_at - time.monotonic()))
             if self._usable(grant, request):
@@ -107,9 +107,9 @@ class AsyncComityTransport(_Reporting, httpx.AsyncBaseTransport):
         while True:
             try:
                 grant = await asyncio.wrap_future(self._grants.ask(str(request.url), self._wait_s))
-            except HostBusy as error:
+            except NoGrantInTime as error:
                 raise GrantTimeout(str(error), request=request) from error
-            except Refused as error:
+            except ServerRefused as error:
                 raise GrantDenied(str(error), request=request) from error
             await self._opened(grant)
             if self._usable(grant, request):

@@ -21,7 +21,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 
-from comity.integrations.grants import Grant, GrantClient, Grants, HostBusy, Refused
+from comity.integrations.grants import Grant, GrantClient, Grants, NoGrantInTime, ServerRefused
 
 HELD_FOR_S: Final = 30.0  # then a request goes back to the scheduler, so that others have its place
 MOST_RETURNS: Final = 100
@@ -54,9 +54,9 @@ class ComityMiddleware:
         while True:
             try:
                 grant = await self._granted(request.url, give_up_at - time.monotonic())
-            except HostBusy as busy:
+            except NoGrantInTime as busy:
                 return self._returned(request, busy)
-            except Refused as error:
+            except ServerRefused as error:
                 self._stats.inc_value("comity/refused")
                 raise IgnoreRequest(str(error)) from error
             if grant.is_denied:
@@ -106,7 +106,7 @@ class ComityMiddleware:
             latency_s = request.meta.get("download_latency")
             self._grants.end(grant, grant.report(time.monotonic(), status, latency_s, retry_after))
 
-    def _returned(self, request: Any, busy: HostBusy) -> Any:
+    def _returned(self, request: Any, busy: NoGrantInTime) -> Any:
         returns = request.meta.get("comity_returns", 0) + 1
         self._stats.inc_value("comity/returned")
         if returns > MOST_RETURNS:

@@ -157,7 +157,7 @@ class SitemapFile(NamedTuple):
 
 
 class RobotsDecision(NamedTuple):
-    """One stored decision by robots.txt (S2): the evidence of type robots_allowed or blocked_by_robots."""
+    """One stored decision by robots.txt: the evidence of type robots_allowed or blocked_by_robots."""
 
     url: str
     allowed: bool
@@ -169,7 +169,7 @@ class RobotsDecision(NamedTuple):
 
 
 class Warned(NamedTuple):
-    """A budget that came near its end, or an error of the audit itself (S2): its code and its sentence."""
+    """A budget that came near its end, or an error of the audit itself: its code and its sentence."""
 
     code: str
     sentence: str
@@ -209,7 +209,7 @@ class AuditInfo:
 
 
 class AuditData(Protocol):
-    """A stored audit, as the rules and the report read it. Each call reads anew, in a stable order."""
+    """A stored audit, as the rules and the report read it. Each call reads the files again, in a stable order."""
 
     @property
     def info(self) -> AuditInfo:

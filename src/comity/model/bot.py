@@ -30,7 +30,7 @@ class BotStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Bot:
+class BotRecord:
     """A bot as the state knows it. Its key is not here: only a hash of it is stored."""
 
     bot_id: str

@@ -76,7 +76,7 @@ class DoorProfile:
 DOOR_PROFILES: Final[Mapping[Door, DoorProfile]] = MappingProxyType(
     {
         Door.SOURCES: DoorProfile(interval_s=3.0, random_delay_s=None, max_concurrency=1, retry_limit=2),
-        # S2: every decision has its evidence.
+        # Every decision of an audit has its evidence.
         Door.AUDIT: DoorProfile(
             interval_s=None, random_delay_s=(0.2, 0.5), max_concurrency=2, slot_timeout_s=10.0, denials_kept=1_000_000
         ),

@@ -81,7 +81,7 @@ class ReportAnswer(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Granted:
+class GrantAnswers:
     """The answers to one request, as they were at `now`, by the clock that the times are of."""
 
     now: float

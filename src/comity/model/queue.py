@@ -32,7 +32,7 @@ class JobStatus(StrEnum):
 
 
 class BotError(StrEnum):
-    """The codes that a bot's request is answered with when it is refused (S3; the last one is Comity's own)."""
+    """The codes that a bot's request is answered with when it is refused (docs/bots.md)."""
 
     VALIDATION_ERROR = "validation_error"
     JOB_NOT_FOUND = "job_not_found"
@@ -106,7 +106,7 @@ class PulledJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Pulled:
+class PulledJobs:
     """The answer to a pull: the jobs, and how many more were looked at and passed over, by reason."""
 
     jobs: tuple[PulledJob, ...]
@@ -136,7 +136,7 @@ class Submission:
 
 
 class BotRefused(Exception):
-    """A bot's request that is refused, with one of S3's codes."""
+    """A bot's request that is refused, with one of these codes."""
 
     def __init__(self, code: BotError, message: str, details: dict[str, Any] | None = None) -> None:
         super().__init__(message)

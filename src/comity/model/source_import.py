@@ -36,7 +36,7 @@ class SourceRow:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceList:
+class ParsedSourceList:
     """A list of sources as read."""
 
     rows: tuple[SourceRow, ...]

@@ -78,10 +78,10 @@ class ChildPool:
         """The child processes there are."""
         return [child.process.pid for child in self._children]
 
-    async def call(self, arguments: bytes, body: bytes, seconds: float) -> list[bytes] | Failed:
+    async def call(self, arguments: bytes, body: bytes, seconds: float) -> list[bytes] | FailedWork:
         """Have one piece of work done; its time begins when the child does."""
         if self._closed:
-            return Failed(Failure.CRASHED, "the pool is closed")
+            return FailedWork(WorkFailure.CRASHED, "the pool is closed")
         request = Request(arguments, body, seconds, asyncio.get_running_loop().create_future())
         self.held_bytes += len(body)
         try:
@@ -106,7 +106,7 @@ class ChildPool:
         if self._starting is not None:
             await asyncio.wait([self._starting])
         for child in list(self._children):
-            self._end(child, Failed(Failure.CRASHED, "the pool is closed"))
+            self._end(child, FailedWork(WorkFailure.CRASHED, "the pool is closed"))
         self._give_up("the pool is closed")
         if self._endings:
             await asyncio.wait(self._endings)
@@ -136,7 +136,7 @@ class ChildPool:
         elif problem:
             self._hand_out()  # which tries again
         elif self._closed:
-            self._end(child, Failed(Failure.CRASHED, "the pool is closed"))
+            self._end(child, FailedWork(WorkFailure.CRASHED, "the pool is closed"))
         else:
             self._hand_out()
             if child in self._children and not child.outstanding:
@@ -174,7 +174,7 @@ class ChildPool:
                     raise ChildProcessError
         except BaseException:
             if child in self._children:
-                self._end(child, Failed(Failure.CRASHED, "it did not start"))
+                self._end(child, FailedWork(WorkFailure.CRASHED, "it did not start"))
             raise
         return child
 
@@ -189,7 +189,7 @@ class ChildPool:
             child.idle_after(self._idle_seconds)
         return goes_on
 
-    def failed(self, child: ChildHandle, failure: Failure, detail: str) -> None:
+    def failed(self, child: ChildHandle, failure: WorkFailure, detail: str) -> None:
         """A child took too long, died or made no sense: its first request fails, the others go to the next child."""
         if child not in self._children:
             return
@@ -200,10 +200,12 @@ class ChildPool:
                 self._give_up("processes end before they respond")
         else:
             first = child.outstanding.popleft()
-            if failure is Failure.CRASHED:
-                ending.add_done_callback(lambda task: first.end(Failed(failure, f"status {_status(task)}, {detail}")))
+            if failure is WorkFailure.CRASHED:
+                ending.add_done_callback(
+                    lambda task: first.end(FailedWork(failure, f"status {_status(task)}, {detail}"))
+                )
             else:
-                first.end(Failed(failure, detail))
+                first.end(FailedWork(failure, detail))
         self._hand_out()
 
     def ended_idle(self, child: ChildHandle) -> None:
@@ -211,7 +213,7 @@ class ChildPool:
         if child in self._children and not child.outstanding:
             self._end(child, None)
 
-    def _end(self, child: ChildHandle, failed: Failed | None, *, keeps_first: bool = False) -> asyncio.Task[int]:
+    def _end(self, child: ChildHandle, failed: FailedWork | None, *, keeps_first: bool = False) -> asyncio.Task[int]:
         """Kill a child; its requests fail, or wait for another child."""
         if child in self._children:
             self._children.remove(child)
@@ -237,14 +239,14 @@ class ChildPool:
 
     def _give_up(self, detail: str) -> None:
         while self._waiting:
-            self._waiting.popleft().end(Failed(Failure.CRASHED, detail))
+            self._waiting.popleft().end(FailedWork(WorkFailure.CRASHED, detail))
 
 
 def _status(task: asyncio.Task[int]) -> int | None:
     return None if task.cancelled() or task.exception() is not None else task.result()
 
 
-class Failure(StrEnum):
+class WorkFailure(StrEnum):
     """Why work was not done."""
 
     TOO_SLOW = "too_slow"
@@ -253,10 +255,10 @@ class Failure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class FailedWork:
     """Work that was given up, with details for people."""
 
-    code: Failure
+    code: WorkFailure
     detail: str
 
 
@@ -266,7 +268,7 @@ class Owner(Protocol):
     def answered(self, child: ChildHandle, *, resident_bytes: int, is_spent: bool) -> bool:
         """A request was answered; returns whether the child continues."""
 
-    def failed(self, child: ChildHandle, failure: Failure, detail: str) -> None:
+    def failed(self, child: ChildHandle, failure: WorkFailure, detail: str) -> None:
         """The child took too long, died or made no sense."""
 
     def ended_idle(self, child: ChildHandle) -> None:
@@ -279,7 +281,7 @@ class Request:
     __slots__ = ("arguments", "body", "future", "pieces", "seconds", "slot")
 
     def __init__(
-        self, arguments: bytes, body: bytes, seconds: float, future: asyncio.Future[list[bytes] | Failed]
+        self, arguments: bytes, body: bytes, seconds: float, future: asyncio.Future[list[bytes] | FailedWork]
     ) -> None:
         self.arguments = arguments
         self.body = body
@@ -288,7 +290,7 @@ class Request:
         self.pieces: list[bytes] = []
         self.slot = -1
 
-    def end(self, answer: list[bytes] | Failed) -> None:
+    def end(self, answer: list[bytes] | FailedWork) -> None:
         """Answer it, unless it is not wanted any more."""
         if not self.future.done():
             self.future.set_result(answer)
@@ -329,7 +331,7 @@ class ChildHandle:
     def take(self, request: Request) -> None:
         """Send a request; the body is copied into memory that the child sees."""
         if len(request.body) > self._slot_bytes:
-            request.end(Failed(Failure.TOO_MUCH_MEMORY, "its body does not fit into the shared memory"))
+            request.end(FailedWork(WorkFailure.TOO_MUCH_MEMORY, "its body does not fit into the shared memory"))
             return
         if self._idle is not None:
             self._idle.cancel()
@@ -346,10 +348,10 @@ class ChildHandle:
             # The socket takes all requests that a child can have at a time; one that does not listen is broken.
             sent = self._control.send(head + request.arguments)
         except OSError as error:
-            self._loop.call_soon(self._owner.failed, self, Failure.CRASHED, type(error).__name__)
+            self._loop.call_soon(self._owner.failed, self, WorkFailure.CRASHED, type(error).__name__)
             return
         if sent < len(head) + len(request.arguments):
-            self._loop.call_soon(self._owner.failed, self, Failure.CRASHED, "it accepts no more requests")
+            self._loop.call_soon(self._owner.failed, self, WorkFailure.CRASHED, "it accepts no more requests")
 
     def idle_after(self, seconds: float) -> None:
         """End the child unless it gets work within some seconds."""
@@ -392,7 +394,7 @@ class ChildHandle:
             self._deadline = min(self._loop.time() + max(left, 0.01), self._gives_up_at)
             self._timer = self._loop.call_at(self._deadline, self._on_timer)
             return
-        self._owner.failed(self, Failure.TOO_SLOW, f"it took more than {seconds:g} seconds")
+        self._owner.failed(self, WorkFailure.TOO_SLOW, f"it took more than {seconds:g} seconds")
 
     def _used_seconds(self) -> float:
         """Processor time of the child so far; where the system does not tell, the time by the clock."""
@@ -408,10 +410,10 @@ class ChildHandle:
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
-            self._owner.failed(self, Failure.CRASHED, type(error).__name__)
+            self._owner.failed(self, WorkFailure.CRASHED, type(error).__name__)
             return
         if not chunk:
-            self._owner.failed(self, Failure.CRASHED, "it closed its connection")
+            self._owner.failed(self, WorkFailure.CRASHED, "it closed its connection")
             return
         received = self._received
         received += chunk
@@ -419,7 +421,7 @@ class ChildHandle:
         while len(received) - start >= FRAME.size:
             kind, length = FRAME.unpack_from(received, start)
             if length > MAX_FRAME_BYTES:
-                self._owner.failed(self, Failure.CRASHED, "its response is too long")
+                self._owner.failed(self, WorkFailure.CRASHED, "its response is too long")
                 return
             end = start + FRAME.size + length
             if len(received) < end:
@@ -438,7 +440,7 @@ class ChildHandle:
             self.ready.set_result(True)
             return True
         if not self.outstanding or kind not in (PART, DONE, OUT_OF_MEMORY):
-            self._owner.failed(self, Failure.CRASHED, "its response is malformed")
+            self._owner.failed(self, WorkFailure.CRASHED, "its response is malformed")
             return False
         request = self.outstanding[0]
         if kind == PART:
@@ -450,7 +452,7 @@ class ChildHandle:
             self._start_clock(self.outstanding[0])
         resident_bytes = 0
         if kind == OUT_OF_MEMORY:
-            request.end(Failed(Failure.TOO_MUCH_MEMORY, "it needs more memory than the limit"))
+            request.end(FailedWork(WorkFailure.TOO_MUCH_MEMORY, "it needs more memory than the limit"))
         else:
             (resident_bytes,) = RESIDENT.unpack_from(payload)
             request.pieces.append(payload[RESIDENT.size :])

@@ -46,22 +46,22 @@ def backfill(
     *,
     collapse: bool = False,
     dry_run: bool = False,
-    anew: bool = False,
+    restart: bool = False,
     weights: PriorityWeights | None = None,
     refresh_after: timedelta = REFRESH_AFTER,
     bars: Bars | None = None,
 ) -> BackfillReport:
     """Fill the table of hosts and return the validation report.
 
-    A dry run writes nothing. With `anew`, what an interrupted backfill had read is forgotten. `bars` makes a bar for a
-    title and a total, and is called with how much is done.
+    A dry run writes nothing. `restart` forgets what an interrupted backfill had read. `bars` makes a bar for a title
+    and a total, and is called with how much is done.
     """
     show = bars or (lambda _title, _total: _show_nothing)
     if not dry_run:
-        return _Backfill(database, clock, collapse, weights, refresh_after, show, dry_run=False).run(anew)
+        return _Backfill(database, clock, collapse, weights, refresh_after, show, dry_run=False).run(restart)
     with database.read() as connection:
         dry_run_only = _DryRun(connection, database.now)
-        return _Backfill(dry_run_only, clock, collapse, weights, refresh_after, show, dry_run=True).run(anew)
+        return _Backfill(dry_run_only, clock, collapse, weights, refresh_after, show, dry_run=True).run(restart)
 
 
 class _DryRun:
@@ -118,10 +118,10 @@ class _Backfill:
             "before": None,
         }
 
-    def run(self, anew: bool) -> BackfillReport:
+    def run(self, restart: bool) -> BackfillReport:
         """Read, compare, write, check."""
         with self._database.write() as connection:
-            found = backfill_rows.begin(connection, self._token, self._notes, anew=anew, temporary=self._dry_run)
+            found = backfill_rows.begin(connection, self._token, self._notes, restart=restart, temporary=self._dry_run)
         try:
             self._notes = found or self._notes
             steps = {"fetches": self._read_fetches, "spellings": self._read_spellings, "images": self._count_images}

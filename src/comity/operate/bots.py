@@ -25,7 +25,7 @@ from comity.model.bot import (
     MOST_IN_HAND,
     MOST_PER_MINUTE,
     MOST_QUARANTINE_MINUTES,
-    Bot,
+    BotRecord,
     BotStatus,
     check_bot_id,
 )
@@ -77,7 +77,7 @@ def add_bot(
     note: str | None = None,
     max_jobs_in_hand: int | None = None,
     max_jobs_per_minute: int | None = None,
-) -> tuple[Bot, str]:
+) -> tuple[BotRecord, str]:
     """Add a bot; returns it with its key, which cannot be shown again."""
     check_bot_id(bot_id)
     limits = check_limits(max_jobs_in_hand=max_jobs_in_hand, max_jobs_per_minute=max_jobs_per_minute)
@@ -93,18 +93,18 @@ def add_bot(
         return bot_from(bots_table.get(connection, bot_id)), key
 
 
-def renew_key(database: Database, bot_id: str) -> tuple[Bot, str]:
+def renew_key(database: Database, bot_id: str) -> tuple[BotRecord, str]:
     """Give a bot a new key; the old one stops working. A revoked bot is active again."""
     key = KEY_PREFIX + secrets.token_urlsafe(_KEY_BYTES)
     return _change(database, bot_id, key_hash=key_hash(key), status=str(BotStatus.ACTIVE), quarantined_until=None), key
 
 
-def revoke_bot(database: Database, bot_id: str) -> Bot:
+def revoke_bot(database: Database, bot_id: str) -> BotRecord:
     """Revoke a bot's key for good. Jobs that it holds come back when their locks run out."""
     return _change(database, bot_id, status=str(BotStatus.REVOKED), quarantined_until=None)
 
 
-def resume_bot(database: Database, bot_id: str) -> Bot:
+def resume_bot(database: Database, bot_id: str) -> BotRecord:
     """End the quarantine of a bot, and forget its failures."""
     with database.write() as connection:
         known = bots_table.get(connection, bot_id)
@@ -113,7 +113,7 @@ def resume_bot(database: Database, bot_id: str) -> Bot:
     return _change(database, bot_id, status=str(BotStatus.ACTIVE), consecutive_failures=0, quarantined_until=None)
 
 
-def quarantine_bot(database: Database, clock: Clock, bot_id: str, minutes: int) -> Bot:
+def quarantine_bot(database: Database, clock: Clock, bot_id: str, minutes: int) -> BotRecord:
     """Keep a bot from pulling for some minutes; it may still submit what it holds."""
     if not 1 <= minutes <= MOST_QUARANTINE_MINUTES:
         raise BadInput("minutes", f"must be between 1 and {MOST_QUARANTINE_MINUTES:,}")
@@ -128,7 +128,7 @@ def quarantine_bot(database: Database, clock: Clock, bot_id: str, minutes: int) 
         return bot_from(bots_table.get(connection, bot_id))
 
 
-def limit_bot(database: Database, bot_id: str, *, note: str | None = None, **limits: int | None) -> Bot:
+def limit_bot(database: Database, bot_id: str, *, note: str | None = None, **limits: int | None) -> BotRecord:
     """Change the limits or the note of a bot; 0 removes a limit, an empty note removes the note."""
     changes: dict[str, Any] = dict(check_limits(**{name: value for name, value in limits.items() if value is not None}))
     if note is not None:
@@ -138,7 +138,7 @@ def limit_bot(database: Database, bot_id: str, *, note: str | None = None, **lim
     return _change(database, bot_id, **changes)
 
 
-def get_bot(database: Database, bot_id: str) -> Bot:
+def get_bot(database: Database, bot_id: str) -> BotRecord:
     """One bot; raises `NotFound`."""
     with database.read() as connection:
         row = bots_table.get(connection, bot_id)
@@ -154,7 +154,7 @@ def list_bots(
     after: str | None = None,
     limit: int | None = None,
     sort: str = "bot_id",
-) -> list[Bot]:
+) -> list[BotRecord]:
     """Bots in the order of their ids, or of another column (- in front reverses); `after` is the last one before."""
     name, is_reversed = sort.removeprefix("-"), sort.startswith("-")
     if name not in BOT_SORTS:
@@ -210,7 +210,7 @@ def limit_reached(database: Database, clock: Clock, bot_id: str) -> PullLimit | 
     return may.limit
 
 
-def _change(database: Database, bot_id: str, **values: Any) -> Bot:
+def _change(database: Database, bot_id: str, **values: Any) -> BotRecord:
     with database.write() as connection:
         if not bots_table.change(connection, bot_id, values):
             raise _unknown(bot_id)

@@ -15,7 +15,7 @@ from comity.database.sources import rows as sources_table
 from comity.database.sources.rows import source_from
 from comity.model.errors import BadInput
 from comity.model.source import Source, SourceStatus
-from comity.model.source_import import ImportedRow, ImportResult, SourceImport, SourceList, SourceRow
+from comity.model.source_import import ImportedRow, ImportResult, ParsedSourceList, SourceImport, SourceRow
 from comity.operate.sources import change_source, check_columns, columns_of_new_source, insert_source
 from comity.rules.canonical import resolve_link
 from comity.rules.takedown import Takedowns
@@ -39,7 +39,7 @@ class _Undo(Exception):
 
 
 def import_sources(
-    database: Database, clock: Clock, listed: SourceList, terms: ImportTerms | None = None
+    database: Database, clock: Clock, listed: ParsedSourceList, terms: ImportTerms | None = None
 ) -> SourceImport:
     """Add the sources of a list. With a refused row nothing is written, unless bad rows are to be skipped."""
     terms = terms or ImportTerms()

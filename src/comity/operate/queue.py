@@ -21,7 +21,7 @@ from comity.database.connection import Database
 from comity.database.queue import operator
 from comity.model.errors import AlreadyThere, BadInput, NotFound, Remedy, RemedyCode
 from comity.model.queue import JobStatus
-from comity.model.source_import import ImportResult, SourceList, SourceRow
+from comity.model.source_import import ImportResult, ParsedSourceList, SourceRow
 from comity.operate.takedown import require_not_taken_down
 from comity.rules.canonical import WebAddress, canonical_host, resolve_link, web_address
 from comity.rules.job_transitions import is_legal
@@ -108,7 +108,7 @@ class PolicyAction(StrEnum):
 
 
 class JobAction(StrEnum):
-    """A bulk action on jobs (S3)."""
+    """A bulk action on jobs."""
 
     MARK_PENDING = "mark_pending"
     MARK_EXPIRED = "mark_expired"
@@ -117,7 +117,7 @@ class JobAction(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class BulkItem:
+class ActionResult:
     """The result for one item; `reason` says why it was not changed."""
 
     id: UUID
@@ -126,11 +126,11 @@ class BulkItem:
 
 
 @dataclass(frozen=True, slots=True)
-class BulkReport:
+class ActionReport:
     """What a bulk action changed."""
 
     action: str
-    items: tuple[BulkItem, ...]
+    items: tuple[ActionResult, ...]
 
     @property
     def changed(self) -> int:
@@ -150,12 +150,12 @@ def act_on_policies(
     policy_ids: Sequence[UUID],
     *,
     priority: int | None = None,
-) -> BulkReport:
+) -> ActionReport:
     """Enable, disable, run or delete policies or set their priority, all in one transaction."""
     ids = _bounded(policy_ids)
     act = _POLICY_ACTIONS.get(action) or partial(_set_priority, _checked_priority(priority))
     with database.write() as connection:
-        return BulkReport(str(action), tuple(_act_on_policy(connection, each, act, clock.now()) for each in ids))
+        return ActionReport(str(action), tuple(_act_on_policy(connection, each, act, clock.now()) for each in ids))
 
 
 def act_on_jobs(
@@ -166,7 +166,7 @@ def act_on_jobs(
     reason: str | None = None,
     *,
     priority: int | None = None,
-) -> BulkReport:
+) -> ActionReport:
     """Move jobs to another status or set their priority, all in one transaction.
 
     A job that may not make the move stays as it is.
@@ -175,7 +175,7 @@ def act_on_jobs(
     if action is JobAction.SET_PRIORITY:
         return _set_job_priorities(database, ids, _checked_priority(priority), now)
     after = JobStatus.EXPIRED if action is JobAction.MARK_EXPIRED else JobStatus.PENDING
-    items: dict[UUID, BulkItem] = {}
+    items: dict[UUID, ActionResult] = {}
     unlocked: set[UUID] = set()
     waiting: set[UUID] = set()
     with database.write() as connection:
@@ -187,18 +187,18 @@ def act_on_jobs(
                 values = _moved(row, after, reason or _REASONS[action], now)
                 if not operator.move_job(connection, job_id, row.status, values):
                     problem = "its status changed meanwhile"
-            items[job_id] = BulkItem(job_id, problem is None, problem)
+            items[job_id] = ActionResult(job_id, problem is None, problem)
             if row is not None and problem is None:
                 waiting.add(row.domain_id)
                 if row.status == JobStatus.LOCKED:
                     unlocked.add(row.domain_id)
         operator.after_moves(connection, unlocked, waiting, now)
-    return BulkReport(str(action), tuple(items[each] for each in ids))
+    return ActionReport(str(action), tuple(items[each] for each in ids))
 
 
-def _set_job_priorities(database: Database, ids: Sequence[UUID], priority: int, now: datetime) -> BulkReport:
+def _set_job_priorities(database: Database, ids: Sequence[UUID], priority: int, now: datetime) -> ActionReport:
     """A job that is finished keeps its priority: it is part of what happened."""
-    items: list[BulkItem] = []
+    items: list[ActionResult] = []
     with database.write() as connection:
         rows = operator.jobs_for_change(connection, ids)
         for job_id in ids:
@@ -208,9 +208,9 @@ def _set_job_priorities(database: Database, ids: Sequence[UUID], priority: int, 
                 problem = f"it is {row.status}"
             elif row is not None and row.priority == priority:
                 problem = f"its priority is {priority} already"
-            items.append(BulkItem(job_id, problem is None, problem))
+            items.append(ActionResult(job_id, problem is None, problem))
         operator.set_job_priority(connection, [item.id for item in items if item.changed], priority, now)
-    return BulkReport(str(JobAction.SET_PRIORITY), tuple(items))
+    return ActionReport(str(JobAction.SET_PRIORITY), tuple(items))
 
 
 def _checked_priority(priority: int | None) -> int:
@@ -259,10 +259,12 @@ def _moved(row: Any, after: JobStatus, reason: str, now: datetime) -> dict[str, 
     return values
 
 
-def _act_on_policy(connection: Connection, policy_id: UUID, act: Callable[..., str | None], now: datetime) -> BulkItem:
+def _act_on_policy(
+    connection: Connection, policy_id: UUID, act: Callable[..., str | None], now: datetime
+) -> ActionResult:
     row = operator.get_policy(connection, policy_id)
     problem = "there is no such policy" if row is None else act(connection, row, now)
-    return BulkItem(policy_id, problem is None, problem)
+    return ActionResult(policy_id, problem is None, problem)
 
 
 def _enable(connection: Connection, row: Any, now: datetime) -> str | None:
@@ -320,7 +322,7 @@ class PolicyImportTerms:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyImportRow:
+class PolicyImportResult:
     """The result for one row of a list; `field` and `reason` say why it was refused, or what differs."""
 
     row: int
@@ -336,7 +338,7 @@ class PolicyImportRow:
 class PolicyImport:
     """The report of an imported list of policies."""
 
-    rows: tuple[PolicyImportRow, ...]
+    rows: tuple[PolicyImportResult, ...]
     is_written: bool
     is_dry_run: bool
     ignored_columns: tuple[str, ...]
@@ -348,7 +350,7 @@ class PolicyImport:
         return {str(result): found.count(result) for result in ImportResult if result in found}
 
     @property
-    def refused(self) -> tuple[PolicyImportRow, ...]:
+    def refused(self) -> tuple[PolicyImportResult, ...]:
         """The rows that were refused."""
         return tuple(row for row in self.rows if row.result is ImportResult.REFUSED)
 
@@ -358,12 +360,12 @@ class _Undo(Exception):
 
 
 def import_policies(
-    database: Database, clock: Clock, listed: SourceList, terms: PolicyImportTerms | None = None
+    database: Database, clock: Clock, listed: ParsedSourceList, terms: PolicyImportTerms | None = None
 ) -> PolicyImport:
     """Add the policies of a list in one transaction: all, or none if a row is refused, unless bad rows are skipped."""
     terms = terms or PolicyImportTerms()
     checked = [_checked(row, terms.collapse) for row in listed.rows]
-    rows: list[PolicyImportRow] = []
+    rows: list[PolicyImportResult] = []
     is_written = True
     try:
         with database.write() as connection:
@@ -396,17 +398,17 @@ def _checked(row: SourceRow, collapse: bool) -> tuple[SourceRow, dict[str, Any]]
 
 def _import(
     connection: Connection, now: datetime, checked: list[tuple[SourceRow, dict[str, Any]]], terms: PolicyImportTerms
-) -> list[PolicyImportRow]:
+) -> list[PolicyImportResult]:
     takedowns = Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
     urls = list(dict.fromkeys(values["url"] for _, values in checked if values))
     known = operator.policies_with(connection, urls)
     hosts = {url: canonical_host(url, collapse=terms.collapse) for url in urls}
     ids = operator.host_ids(connection, set(hosts.values()))
     first: dict[str, tuple[int, dict[str, Any]]] = {}
-    found: list[PolicyImportRow] = []
+    found: list[PolicyImportResult] = []
     for row, values in checked:
         url = values.get("url") or str(row.values.get("url", ""))[:300]
-        report = PolicyImportRow(row.number, row.line, url, ImportResult.REFUSED)
+        report = PolicyImportResult(row.number, row.line, url, ImportResult.REFUSED)
         if row.problem is not None:
             found.append(replace(report, field=row.problem[0], reason=row.problem[1]))
         elif (entry := _covering(takedowns, url)) is not None:
@@ -422,12 +424,12 @@ def _import(
 
 def _put(
     connection: Connection,
-    report: PolicyImportRow,
+    report: PolicyImportResult,
     values: dict[str, Any],
     known: Any,
     terms: PolicyImportTerms,
     now: datetime,
-) -> PolicyImportRow:
+) -> PolicyImportResult:
     """Add, change or leave one policy."""
     if known is None:
         row = operator.add_policy(connection, values, now)
@@ -446,8 +448,8 @@ def _put(
 
 
 def _repeated(
-    report: PolicyImportRow, values: Mapping[str, Any], number: int, before: Mapping[str, Any]
-) -> PolicyImportRow:
+    report: PolicyImportResult, values: Mapping[str, Any], number: int, before: Mapping[str, Any]
+) -> PolicyImportResult:
     if values == before:
         return replace(report, result=ImportResult.ALREADY_THERE, reason=f"same as row {number:,}")
     differing = [name for name in {**before, **values} if before.get(name) != values.get(name)]

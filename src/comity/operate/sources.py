@@ -50,7 +50,7 @@ _OTHER_LETTERS: Final = {"UK": "GB", "EL": "GR"}
 _WITHOUT_ZONE: Final = frozenset({"XK", "BV", "HM"})
 _RESETS_PAGES: Final = frozenset({"careers_url", "source_type", "parser_hint", "org_name", "org_type", "country"})
 _WHEN: Final = ("time_window", "time_zone", "country")
-# A source that was deleted and is added again begins anew.
+# A source that was deleted and is added again starts from the beginning.
 _ANEW: Final = {
     "org_name": None,
     "org_type": None,
@@ -202,7 +202,7 @@ def delete_source(database: Database, clock: Clock, source_id: UUID) -> Source:
 
 
 @dataclass(frozen=True, slots=True)
-class BulkItem:
+class SourceActionResult:
     """The result of a bulk action for one source."""
 
     id: UUID
@@ -210,16 +210,16 @@ class BulkItem:
     reason: str | None = None
 
 
-def act_on_sources(database: Database, clock: Clock, action: str, ids: Iterable[UUID]) -> list[BulkItem]:
+def act_on_sources(database: Database, clock: Clock, action: str, ids: Iterable[UUID]) -> list[SourceActionResult]:
     """Do the same with several sources, each by itself; one that cannot be changed does not hold up the others."""
     act = {"pause": pause_source, "resume": resume_source, "approve": approve_source, "delete": delete_source}[action]
-    done: list[BulkItem] = []
+    done: list[SourceActionResult] = []
     for source_id in dict.fromkeys(ids):
         try:
             act(database, clock, source_id)
-            done.append(BulkItem(source_id, True))
+            done.append(SourceActionResult(source_id, True))
         except (BadInput, NotFound) as error:
-            done.append(BulkItem(source_id, False, str(error)))
+            done.append(SourceActionResult(source_id, False, str(error)))
     return done
 
 

@@ -14,15 +14,15 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database import host_lists, hosts, policies, robots, status_queries
+from comity.database import host_lists, hosts, policies, status_queries
 from comity.database.connection import Database
 from comity.database.host_lists import HOST_SORTS, HostOrder, Window
 from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
-from comity.database.types import from_seconds, to_seconds
+from comity.database.types import from_seconds
 from comity.model.errors import BadInput, NotFound, Remedy, RemedyCode
 from comity.model.host import HostPolicy, HostStatus
-from comity.model.ledger import LedgerLine
 from comity.reports.hosts import HostLine, StoredEvidence, line_of, stored_evidence
+from comity.reports.politeness import ledger_line
 from comity.reports.status import ErrorLine, errors_by_kind
 from comity.rules.page_cursor import read_cursor, write_cursor
 from comity.rules.politeness.audit import timeline
@@ -123,7 +123,6 @@ class HostOverview:
     columns: dict[str, Any]
     policy: HostPolicy | None
     errors: tuple[ErrorLine, ...]
-    robots_origins: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,12 +195,10 @@ def host_overview(database: Database, host: str) -> HostOverview:
         row = _known(connection, host)
         policy = policies.get(connection, host)
         errors = status_queries.last_errors_of(connection, host, _FETCHES_LOOKED_AT)
-        origins = tuple(entry.origin for entry in robots.of_hosts(connection, [host]))
     return HostOverview(
         dict(row._mapping),
         policies.policy_from(policy) if policy is not None else None,
         errors_by_kind(errors, _MAX_ERRORS),
-        origins,
     )
 
 
@@ -250,7 +247,7 @@ def host_requests(
         known = [*rows]
         if oldest_first and place is not None:
             known += host_lists.requests(connection, row.id, place + 1, 1)
-    timed = {each.line.number: each for each in timeline(_ledger_line(each) for each in known)}
+    timed = {each.line.number: each for each in timeline(ledger_line(each) for each in known)}
     found = [_request(each, timed[each.sequence]) for each in rows[:limit] if purpose in (None, each.purpose)]
     following = write_cursor(order, rows[limit - 1].sequence) if len(rows) > limit else None
     return ListPage(tuple(found), following, following is None or len(found) == limit)
@@ -259,23 +256,6 @@ def host_requests(
 def _order(name: str, oldest_first: bool) -> str:
     """The name of an order in cursors: a place in one order is none in the other."""
     return f"{name}, oldest first" if oldest_first else name
-
-
-def _ledger_line(row: Any) -> LedgerLine:
-    return LedgerLine(
-        number=row.sequence,
-        url=row.url,
-        lease_token=row.lease_token,
-        started_at=row.started_at.timestamp(),
-        ended_at=row.ended_at.timestamp(),
-        delay_s=row.delay_s,
-        max_concurrency=row.max_concurrency,
-        rule=row.rule,
-        blocked_until=to_seconds(row.blocked_until),
-        purpose=row.purpose,
-        status=row.status,
-        retry_after_s=row.retry_after_s,
-    )
 
 
 def _request(row: Any, timed: Any) -> HostRequest:

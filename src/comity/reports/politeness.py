@@ -307,26 +307,30 @@ def _batches(connection: Connection, fetch: Any, host_id: UUID) -> Iterator[Any]
         after = (rows[-1].sequence, rows[-1].id)
 
 
+def ledger_line(row: Any) -> LedgerLine:
+    """A row of the ledger, for the rules."""
+    return LedgerLine(
+        number=row.sequence,
+        url=row.url,
+        lease_token=row.lease_token,
+        started_at=row.started_at.timestamp(),
+        ended_at=row.ended_at.timestamp(),
+        delay_s=row.delay_s,
+        max_concurrency=row.max_concurrency,
+        rule=row.rule,
+        blocked_until=to_seconds(row.blocked_until),
+        purpose=row.purpose,
+        status=row.status,
+        retry_after_s=row.retry_after_s,
+        robots_version=row.robots_version,
+        rule_line=row.rule_line,
+        policy_interval_ms=row.policy_interval_ms,
+        policy_max_concurrency=row.policy_max_concurrency,
+    )
+
+
 def _lines(connection: Connection, host_id: UUID) -> Iterator[LedgerLine]:
-    for row in ledger.requests_by_start(connection, host_id, _BATCH):
-        yield LedgerLine(
-            number=row.sequence,
-            url=row.url,
-            lease_token=row.lease_token,
-            started_at=row.started_at.timestamp(),
-            ended_at=row.ended_at.timestamp(),
-            delay_s=row.delay_s,
-            max_concurrency=row.max_concurrency,
-            rule=row.rule,
-            blocked_until=to_seconds(row.blocked_until),
-            purpose=row.purpose,
-            status=row.status,
-            retry_after_s=row.retry_after_s,
-            robots_version=row.robots_version,
-            rule_line=row.rule_line,
-            policy_interval_ms=row.policy_interval_ms,
-            policy_max_concurrency=row.policy_max_concurrency,
-        )
+    return map(ledger_line, ledger.requests_by_start(connection, host_id, _BATCH))
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ class JobMove:
 
 
 @dataclass(frozen=True, slots=True)
-class CrawlResult:
+class SubmittedResult:
     """What a bot submitted for a job, without the HTML."""
 
     id: UUID
@@ -178,7 +178,7 @@ class BotFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Throughput:
+class JobThroughput:
     """Finished jobs within some hours."""
 
     hours: int
@@ -195,7 +195,7 @@ class QueueStats:
     policies: dict[str, int]
     oldest_pending_at: datetime | None
     oldest_pending_seconds: float | None
-    throughput: tuple[Throughput, ...]
+    throughput: tuple[JobThroughput, ...]
     hosts: tuple[HostFigures, ...]
     bots: tuple[BotFigures, ...]
 
@@ -225,7 +225,7 @@ Find = Callable[..., FoundRows]
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[Item]):
+class ItemPage(Generic[Item]):
     """Some items of a list, and where the next page begins; None at the end."""
 
     items: tuple[Item, ...]
@@ -245,7 +245,7 @@ class ListOf(Generic[Item]):
 
     def page(
         self, database: Database, *, sort: str = "", limit: int = 50, cursor: str | None = None, **wanted: Any
-    ) -> Page[Item]:
+    ) -> ItemPage[Item]:
         """One page. `sort` names a column, with - in front for the largest first."""
         name, descending = self.order(sort)
         keys = keys_of(self.table, self.sorts, name)
@@ -254,9 +254,9 @@ class ListOf(Generic[Item]):
             rows = self.find(connection, PageOf(name, descending, limit + 1, after), **wanted)
         items = tuple(_noun(self.noun, row) for row in rows[:limit])
         last = rows[limit - 1] if len(rows) > limit else rows.last
-        return Page(items, None if last is None else write_cursor(sort or self.default, *_key(last, keys)))
+        return ItemPage(items, None if last is None else write_cursor(sort or self.default, *_key(last, keys)))
 
-    def safe_page(self, database: Database, *, cursor: str | None = None, **wanted: Any) -> Page[Item]:
+    def safe_page(self, database: Database, *, cursor: str | None = None, **wanted: Any) -> ItemPage[Item]:
         """One page; the first if the cursor belongs to another order, as it does when someone sorts a later page."""
         try:
             return self.page(database, cursor=cursor, **wanted)
@@ -312,7 +312,7 @@ _STATUSES: Final[Mapping[type, tuple[str, ...]]] = {
 _PRICES: Final = frozenset({"price", "last_price"})
 POLICIES: Final = ListOf("policies", listing.policies, crawl_policies, listing.POLICY_SORTS, "next_run_at", CrawlPolicy)
 JOBS: Final = ListOf("jobs", listing.jobs, crawl_jobs, listing.JOB_SORTS, "-created_at", CrawlJob)
-RESULTS: Final = ListOf("results", listing.results, crawl_results, listing.RESULT_SORTS, "-created_at", CrawlResult)
+RESULTS: Final = ListOf("results", listing.results, crawl_results, listing.RESULT_SORTS, "-created_at", SubmittedResult)
 LATE: Final = ListOf(
     "late submissions", listing.late, late_submissions, listing.LATE_SORTS, "-received_at", LateSubmission
 )
@@ -342,20 +342,20 @@ def find_job(database: Database, job_id: UUID) -> CrawlJob:
     return _noun(CrawlJob, row)
 
 
-def find_result(database: Database, named: UUID) -> CrawlResult:
+def find_result(database: Database, named: UUID) -> SubmittedResult:
     """One result, by its id or the id of its job; `NotFound` if there is none."""
     with database.read() as connection:
         row = listing.result(connection, result_id=named) or listing.result(connection, job_id=named)
     if row is None:
         raise NotFound(f"there is no result {named}", remedy=Remedy(RemedyCode.LIST_RESULTS))
-    return _noun(CrawlResult, row)
+    return _noun(SubmittedResult, row)
 
 
-def result_of_job(database: Database, job_id: UUID) -> CrawlResult | None:
+def result_of_job(database: Database, job_id: UUID) -> SubmittedResult | None:
     """The result of a job, if it is done."""
     with database.read() as connection:
         row = listing.result(connection, job_id=job_id)
-    return None if row is None else _noun(CrawlResult, row)
+    return None if row is None else _noun(SubmittedResult, row)
 
 
 def find_late(database: Database, late_id: UUID) -> LateSubmission:
@@ -404,7 +404,7 @@ def queue_stats(database: Database, clock: Clock) -> QueueStats:
         policies=policies,
         oldest_pending_at=oldest,
         oldest_pending_seconds=age_s(oldest, now),
-        throughput=tuple(Throughput(hours, *counts) for hours, counts in done.items()),
+        throughput=tuple(JobThroughput(hours, *counts) for hours, counts in done.items()),
         hosts=tuple(_noun(HostFigures, row) for row in hosts),
         bots=tuple(_noun(BotFigures, row) for row in bots),
     )

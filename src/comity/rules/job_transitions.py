@@ -1,4 +1,4 @@
-"""Lifecycle of a job, as one table (S3). Everything that knows legal moves reads it here.
+"""Lifecycle of a job, as one table. Everything that knows legal moves reads it here.
 
 The database's trigger and the diagram in the documentation are generated from `MOVES`.
 """

@@ -211,7 +211,7 @@ def explain_next_run(source: Source, last: PlannedRun | None, now: datetime) -> 
     """Explain the next run; `last` is the latest log entry of the source, if it has run.
 
     The schedule explains itself in the log when it plans a run. What an operator does afterwards (add, resume, edit)
-    moves the time without a log entry, so a time that is not the planned one is the operator's (S0, spec 6.3).
+    moves the time without a log entry, so a time that is not the planned one is the operator's.
     """
     if source.status is not SourceStatus.ACTIVE:
         said = f" ({source.last_crawl_message})" if source.last_crawl_message else ""
@@ -269,7 +269,7 @@ def opening_at_or_after(window: TimeWindow, at: datetime, zone: tzinfo) -> datet
         wait = _wait(window, instant.astimezone(zone))
         if not wait:
             return instant
-        # While the offset stays, the wall clock runs evenly; where it jumps, we look at the clock anew.
+        # While the offset stays, the wall clock runs evenly; where it jumps, we look at the clock again.
         jump = _first_offset_change(zone, instant, instant + wait)
         if jump is None:
             return instant + wait

@@ -21,8 +21,8 @@ from comity.model.source_import import (
     LONGEST_ROW,
     MOST_FILE_BYTES,
     MOST_ROWS,
+    ParsedSourceList,
     SourceFormat,
-    SourceList,
     SourceRow,
 )
 from comity.rules.suggestions import nearest
@@ -73,7 +73,7 @@ class ListReader:
     def _by_name(self) -> dict[str, str]:
         return {name: column for column, others in self.columns.items() for name in (column, *others)}
 
-    def read(self, content: bytes, kind: SourceFormat) -> SourceList:
+    def read(self, content: bytes, kind: SourceFormat) -> ParsedSourceList:
         """Read a list; raises `BadInput` if it has no rows, no column for the key, or is too large."""
         if len(content) > MOST_FILE_BYTES:
             raise BadInput(f"the list is larger than {MOST_FILE_BYTES // 1_000_000} MB; split it")
@@ -88,18 +88,18 @@ class ListReader:
             raise BadInput("the list has no rows")
         return found
 
-    def rows_of_objects(self, items: Iterable[Any]) -> SourceList:
+    def rows_of_objects(self, items: Iterable[Any]) -> ParsedSourceList:
         """Read rows that are objects already, such as the items of a JSON list."""
         return self._with_objects((None, item) for item in items)
 
-    def _read_table(self, text: str, delimiters: Sequence[str]) -> SourceList:
+    def _read_table(self, text: str, delimiters: Sequence[str]) -> ParsedSourceList:
         """CSV with a header; quoted values may contain line breaks (RFC 4180 §2)."""
         for delimiter in delimiters:
             records = _records(text, delimiter)
             _, header = next(records, (1, []))
             if self.key in {self._by_name.get(_name(cell)) for cell in header}:
                 columns, ignored = self._columns(header)
-                return SourceList(_bounded(self._table_rows(records, columns)), ignored)
+                return ParsedSourceList(_bounded(self._table_rows(records, columns)), ignored)
         raise BadInput(
             "the first line must name the columns, and one of them must be "
             f"{self.key_in_words}: it is {text.partition(chr(10))[0].strip()[:80]!r}"
@@ -132,9 +132,9 @@ class ListReader:
             raise BadInput(f"the list must be a JSON array of objects, each with {self.key_in_words}")
         return document
 
-    def _with_objects(self, items: Iterable[tuple[int | None, Any]]) -> SourceList:
+    def _with_objects(self, items: Iterable[tuple[int | None, Any]]) -> ParsedSourceList:
         ignored: dict[str, None] = {}
-        return SourceList(_bounded(self._object_rows(items, ignored)), tuple(ignored))
+        return ParsedSourceList(_bounded(self._object_rows(items, ignored)), tuple(ignored))
 
     def _object_rows(self, items: Iterable[tuple[int | None, Any]], ignored: dict[str, None]) -> Iterator[SourceRow]:
         known: dict[tuple[str, ...], Sequence[tuple[str, str | None]]] = {}

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from comity.run.remedies import Failure, describe_failure
+from comity.run.remedies import CommandFailure, describe_failure
 from comity.run.runtime import event_loop_runner, tune_gc
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class ChildProcess:
 
     def __init__(self, number: int, on_message: Callable[[dict[str, Any]], None]) -> None:
         self.number = number
-        self.failure: Failure | None = None
+        self.failure: CommandFailure | None = None
         self._on_message = on_message
         self._process: asyncio.subprocess.Process
         self._stderr = b""
@@ -96,7 +96,7 @@ class ChildProcess:
                 break
             message = json.loads(line)
             if "failed" in message:
-                self.failure = Failure(**message["failed"])
+                self.failure = CommandFailure(**message["failed"])
             else:
                 self._on_message(message)
         await errors

@@ -122,7 +122,7 @@ def worded(value: Value) -> Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class CommandFailure:
     """A failed command: a stable code, one sentence, and the exit code."""
 
     code: str
@@ -135,27 +135,29 @@ class Failure:
 class ChildFailed(ComityError):
     """A child process failed; the failure is reported as if it had happened here."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: CommandFailure) -> None:
         super().__init__(failure.message)
         self.failure = failure
 
 
-def describe_failure(error: BaseException) -> Failure:
+def describe_failure(error: BaseException) -> CommandFailure:
     """Turn any exception into a failure."""
     if isinstance(error, ChildFailed):
         return error.failure
     if isinstance(error, ComityError):
-        return Failure(error.code, in_full(error), error.exit_code)
+        return CommandFailure(error.code, in_full(error), error.exit_code)
     if isinstance(error, OSError):
-        return Failure("system_error", _system_sentence(error))
+        return CommandFailure("system_error", _system_sentence(error))
     wants_traceback = bool(os.environ.get("COMITY_TRACEBACK"))
     details = "".join(traceback.format_exception(error)).rstrip("\n") if wants_traceback else ""
     from_driver = getattr(error, "orig", None)  # SQLAlchemy wraps the error of the driver
     if from_driver is not None:
-        return Failure(StateUnavailable.code, f"the state cannot be used: {_first_line(from_driver)}", details=details)
+        return CommandFailure(
+            StateUnavailable.code, f"the state cannot be used: {_first_line(from_driver)}", details=details
+        )
     advice = "" if wants_traceback else "; COMITY_TRACEBACK=1 shows where"
     message = f"unexpected {type(error).__name__}: {_first_line(error)}{advice}"
-    return Failure("unexpected", message, details=details)
+    return CommandFailure("unexpected", message, details=details)
 
 
 def _system_sentence(error: OSError) -> str:

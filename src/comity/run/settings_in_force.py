@@ -26,7 +26,7 @@ _GROUPS: Final = {
     "max_pages": "Budgets",
     "keep_links": "Details of pages, and audits",
     "lease_minutes": "Leases",
-    "metrics": "Watching",
+    "metrics": "Monitoring",
     "source_delay_s": "Sources",
     "queue_delay_s": "Bots and other crawlers",
     "disable_scheduler": "Sources",

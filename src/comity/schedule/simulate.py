@@ -53,7 +53,7 @@ class SimulationPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class SimulatedSchedule:
     """One schedule at the budget."""
 
     schedule: Schedule
@@ -77,9 +77,9 @@ class Comparison:
     """All schedules on one world at one budget."""
 
     plan: SimulationPlan
-    results: tuple[Result, ...]
+    results: tuple[SimulatedSchedule, ...]
 
-    def of(self, schedule: Schedule) -> Result:
+    def of(self, schedule: Schedule) -> SimulatedSchedule:
         """The result of one schedule."""
         return next(result for result in self.results if result.schedule is schedule)
 
@@ -126,7 +126,7 @@ def _compare(plan: SimulationPlan, world: World, on_schedule: Callable[[], None]
     return Comparison(plan, tuple(results))
 
 
-def _at_budget(schedule: Schedule, contest: Contest) -> Result:
+def _at_budget(schedule: Schedule, contest: Contest) -> SimulatedSchedule:
     budget = contest.visits_per_day * contest.world.days
     stretch, too_fast, too_slow = 1.0, 0.0, inf  # the last two: stretches with too many visits and with too few
     best: tuple[float, float, _Visits] | None = None
@@ -143,7 +143,7 @@ def _at_budget(schedule: Schedule, contest: Contest) -> Result:
             too_slow = min(too_slow, stretch)
         stretch = _next_stretch(stretch * used, too_fast, too_slow)
     assert best is not None
-    return Result(schedule, measure(contest.world, best[2]), best[1], budget)
+    return SimulatedSchedule(schedule, measure(contest.world, best[2]), best[1], budget)
 
 
 def _next_stretch(wanted: float, too_fast: float, too_slow: float) -> float:

@@ -37,7 +37,7 @@ _COLUMNS: Final[Mapping[str, str]] = {
     "final_url": "VARCHAR",
     "redirect_count": "INTEGER",
 }
-"""S4's columns, with two that its users expect besides."""
+"""The columns of a table that CRAWL creates, with two that users of the crawler extension expect."""
 COLUMNS: Final = tuple(_COLUMNS)
 _ONLY_IN_PARTS: Final = frozenset(RESERVED_NAMES).difference(COLUMNS)
 # Text of pages in DuckDB's own choice of compression takes eight times the processor time of zstd, and three times the

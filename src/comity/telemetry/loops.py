@@ -22,6 +22,13 @@ def log_fault(name: str, error: Exception) -> None:
     LOG.error("the %s failed and starts again: unexpected %s", name, type(error).__name__, exc_info=error)
 
 
+async def pause(stopping: asyncio.Event, seconds: float) -> None:
+    """Wait for so long, or until a stop is requested."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await stopping.wait()
+
+
 class Loops:
     """The loops of one process, by their names. `on_fault` is called with the name of a loop that fails, and why."""
 
@@ -53,9 +60,7 @@ class Loops:
             if time() - started_at >= LONGEST_PAUSE_S:
                 pause_s = self._first_pause_s
             try:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(pause_s):
-                        await over.wait()
+                await pause(over, pause_s)
             finally:
                 self.failing.pop(name, None)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)

@@ -148,7 +148,7 @@ class OutboxDrain:
                 result += self._give({posting_id: own})
             except SearchRefused as error:
                 result += self._postpone(own, error)
-            except SearchUnavailable as error:  # gone meanwhile: the rest would only wait for it in vain
+            except SearchUnavailable as error:  # gone meanwhile: the rest would only wait for nothing
                 return result + self._postpone([row for rows in left.values() for row in rows], error)
             del left[posting_id]
         return result

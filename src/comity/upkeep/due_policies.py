@@ -1,4 +1,4 @@
-"""Make jobs of the policies that are due: never two open jobs of one policy, in short transactions (S3, spec 7.4)."""
+"""Make jobs of the policies that are due: never two open jobs of one policy, in short transactions."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from comity.database.sources import rows as sources_table
 from comity.model.errors import ComityError, HostBusy, StateUnavailable
 from comity.model.source import NotRun, SourceReport, SourceSkipped
 from comity.rules.canonical import resolve_link
+from comity.telemetry.loops import pause
 
 STOP_WITHIN_S: Final = 30.0  # runs under way may end by themselves; what does not is due again
 _MOST_PENDING: Final = 200
@@ -105,11 +106,7 @@ class DueSources:
                 await self.run_due(None)
             except StateUnavailable as error:  # the next look may find it again
                 on_trouble(str(error))
-            try:
-                async with asyncio.timeout(self._terms.every_s):
-                    await self._stopping.wait()
-            except TimeoutError:
-                continue
+            await pause(self._stopping, self._terms.every_s)
 
     async def run_due(self, most: int | None) -> PassReport:
         """Run what is due now: all sources, or a limited number of them."""

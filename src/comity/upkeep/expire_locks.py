@@ -16,6 +16,7 @@ from comity.database.connection import Database
 from comity.database.queue import jobs
 from comity.model.errors import StateUnavailable
 from comity.rules.queue.priority import aged_priority
+from comity.telemetry.loops import pause
 from comity.upkeep.due_policies import make_due_jobs
 from comity.walk.bots.locks import Locks
 from comity.walk.bots.threads import time_of
@@ -77,11 +78,7 @@ class QueueSweeper:
                 await asyncio.to_thread(self.sweep)
             except StateUnavailable as error:  # the next pass may find it again
                 on_trouble(str(error))
-            try:
-                async with asyncio.timeout(self._every_s):
-                    await stopping.wait()
-            except TimeoutError:
-                continue
+            await pause(stopping, self._every_s)
 
     def sweep(self) -> Swept:
         """Make one pass; a state without policies and jobs costs one query."""

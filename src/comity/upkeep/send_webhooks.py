@@ -26,6 +26,7 @@ from comity.model.errors import StateUnavailable
 from comity.model.fetch import FailureKind, Fetcher, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.webhook import DeliveryStatus, DueDelivery
 from comity.rules.queue.webhook import body_of, is_delivered, next_attempt_after_s, secret_in_force, signature
+from comity.telemetry.loops import pause
 from comity.walk.bots.threads import time_of
 
 AT_ONCE: Final = 16
@@ -96,11 +97,7 @@ class WebhookSender:
                     on_trouble(_DISABLED)
             except StateUnavailable as error:  # the next pass may find it again
                 on_trouble(str(error))
-            try:
-                async with asyncio.timeout(self._every_s):
-                    await stopping.wait()
-            except TimeoutError:
-                continue
+            await pause(stopping, self._every_s)
 
     async def send_due(self, stopping: asyncio.Event | None = None, *, batches: int = _MOST_BATCHES) -> Sent:
         """Make the calls that are due, in a limited number of batches; a state without any costs one query."""

@@ -44,7 +44,7 @@ class LeftOutTerms:
 
 
 @dataclass(slots=True)
-class Returned:
+class QueuedAgain:
     """What was queued again: URLs of the host, and links to other hosts of its site."""
 
     queued: int = 0
@@ -53,9 +53,9 @@ class Returned:
 
 def queue_left_out(
     change: FrontierChange, host_id: UUID, host: str, own: PatternRules | None, terms: LeftOutTerms
-) -> Returned:
+) -> QueuedAgain:
     """Check every URL that was left out on a host against the patterns in force; queue those that pass."""
-    rules, returned, last = url_rules(terms.patterns, own), Returned(), None
+    rules, returned, last = url_rules(terms.patterns, own), QueuedAgain(), None
     while rows := left_out.page(change.connection, host_id, last, _PAGE):
         last = rows[-1].url_key
         passed = [(row, address) for row in rows if (address := _passes(row, rules, terms)) is not None]

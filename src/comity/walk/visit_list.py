@@ -152,7 +152,7 @@ def is_open(database: Database, visits: VisitList) -> bool:
 
 
 def end_list(database: Database, clock: Clock, visits: VisitList) -> None:
-    """Nothing of the list is left to do: the next piece of work of this name starts afresh."""
+    """Nothing of the list is left to do: the next piece of work of this name starts from the beginning."""
     with database.write() as connection:
         lists.end(connection, visits.list_id, clock.now())
 
@@ -164,7 +164,7 @@ def forget_list(database: Database, visits: VisitList) -> None:
 
 
 def forget_robots(database: Database, host: str) -> None:
-    """Have robots.txt of a host read afresh, however old the copy is."""
+    """Have robots.txt of a host read again, however old the copy is."""
     with database.write() as connection:
         robots.forget(connection, host)
 

@@ -16,7 +16,7 @@ from comity.rules.queue.breaker import BreakerTerms, bot_after, site_after
 from comity.rules.queue.priority import LEAST, MOST, MOST_AGE, aged_priority, first_priority
 from comity.rules.queue.product import plain_price
 from comity.rules.queue.retry import LONGEST_BACKOFF_S, JobGivenUp, JobRetry, after_failure, backoff_s
-from comity.rules.queue.submission import Answer, FormerLock, JobView, judge, submission_digest
+from comity.rules.queue.submission import FormerLock, SubmitDecision, SubmittedJob, judge, submission_digest
 
 NOW = 1_770_000_000.0
 JOB = UUID(int=7)
@@ -110,12 +110,12 @@ def test_an_allowance_keeps_every_limit(
     assert (found.jobs < min(wanted, 100)) == (found.retry_after_s is not None)  # it says when there will be more
 
 
-def view(status: JobStatus, locked_by: str | None = None, **columns: Any) -> JobView:
+def view(status: JobStatus, locked_by: str | None = None, **columns: Any) -> SubmittedJob:
     lock = (
         {"locked_at": NOW - 100, "lock_ends_at": NOW + 500} if locked_by else {"locked_at": None, "lock_ends_at": None}
     )
     values = {"lock_ttl_s": 600, "submitted_by": None, "submission_digest": None} | lock | columns
-    return JobView(JOB, status, locked_by, **values)
+    return SubmittedJob(JOB, status, locked_by, **values)
 
 
 LOCKED, DONE, PENDING, EXPIRED = JobStatus.LOCKED, JobStatus.DONE, JobStatus.PENDING, JobStatus.EXPIRED
@@ -126,22 +126,22 @@ FORMER = FormerLock(NOW - 700)
 @pytest.mark.parametrize(
     ("job", "former", "answer", "code"),
     [
-        (view(LOCKED, "a"), None, Answer.ACCEPT, None),
-        (view(LOCKED, "a", **BEFORE), None, Answer.ACCEPT, None),  # its retry came to the same
-        (view(LOCKED, "a", lock_ends_at=NOW), None, Answer.LATE, BotError.LOCK_EXPIRED),
-        (view(LOCKED, "b"), None, Answer.REFUSE, BotError.NOT_ASSIGNED),
-        (view(LOCKED, "b"), FORMER, Answer.LATE, BotError.LOCK_EXPIRED),
-        (view(LOCKED, "b", **BEFORE), FORMER, Answer.REPEAT, None),
-        (view(EXPIRED), FORMER, Answer.LATE, BotError.LOCK_EXPIRED),
-        (view(EXPIRED), None, Answer.REFUSE, BotError.JOB_NOT_LOCKED),
-        (view(PENDING), None, Answer.REFUSE, BotError.JOB_NOT_LOCKED),
-        (view(DONE, **BEFORE), None, Answer.REPEAT, None),
-        (view(DONE, submitted_by="a", submission_digest="e"), None, Answer.REFUSE, BotError.JOB_NOT_LOCKED),
-        (view(DONE, submitted_by="b", submission_digest="d"), None, Answer.REFUSE, BotError.JOB_NOT_LOCKED),
+        (view(LOCKED, "a"), None, SubmitDecision.ACCEPT, None),
+        (view(LOCKED, "a", **BEFORE), None, SubmitDecision.ACCEPT, None),  # its retry came to the same
+        (view(LOCKED, "a", lock_ends_at=NOW), None, SubmitDecision.LATE, BotError.LOCK_EXPIRED),
+        (view(LOCKED, "b"), None, SubmitDecision.REFUSE, BotError.NOT_ASSIGNED),
+        (view(LOCKED, "b"), FORMER, SubmitDecision.LATE, BotError.LOCK_EXPIRED),
+        (view(LOCKED, "b", **BEFORE), FORMER, SubmitDecision.REPEAT, None),
+        (view(EXPIRED), FORMER, SubmitDecision.LATE, BotError.LOCK_EXPIRED),
+        (view(EXPIRED), None, SubmitDecision.REFUSE, BotError.JOB_NOT_LOCKED),
+        (view(PENDING), None, SubmitDecision.REFUSE, BotError.JOB_NOT_LOCKED),
+        (view(DONE, **BEFORE), None, SubmitDecision.REPEAT, None),
+        (view(DONE, submitted_by="a", submission_digest="e"), None, SubmitDecision.REFUSE, BotError.JOB_NOT_LOCKED),
+        (view(DONE, submitted_by="b", submission_digest="d"), None, SubmitDecision.REFUSE, BotError.JOB_NOT_LOCKED),
     ],
 )
 def test_the_answers_to_a_submit(
-    job: JobView, former: FormerLock | None, answer: Answer, code: BotError | None
+    job: SubmittedJob, former: FormerLock | None, answer: SubmitDecision, code: BotError | None
 ) -> None:
     judged = judge(job, "a", "d", NOW, former)
     assert (judged.answer, judged.code) == (answer, code)

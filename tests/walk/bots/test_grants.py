@@ -20,7 +20,7 @@ from comity.database.queue import reservations
 from comity.database.queue.tables import bots, grants
 from comity.database.tables import evidence, politeness_ledger
 from comity.database.types import from_seconds
-from comity.model.grants import Granted, GrantReason, GrantReport, Permission, ReportResult
+from comity.model.grants import GrantAnswers, GrantReason, GrantReport, Permission, ReportResult
 from comity.model.queue import QUEUE_PROFILE
 from comity.model.robots import RobotsUnreachable
 from comity.reports.politeness import verify_politeness
@@ -81,13 +81,13 @@ class Crawlers:
             with self.state.database.write() as connection:
                 robots_table.put(connection, values | changes)
 
-    def ask(self, *urls: str, client: str = "acme", **options: Any) -> Granted:
+    def ask(self, *urls: str, client: str = "acme", **options: Any) -> GrantAnswers:
         return asyncio.run(self.granter.grant(client, urls, **options))
 
-    def report(self, *reports: GrantReport, client: str = "acme") -> Granted:
+    def report(self, *reports: GrantReport, client: str = "acme") -> GrantAnswers:
         return asyncio.run(self.granter.report(client, reports))
 
-    def release(self, *grant_ids: Any, client: str = "acme") -> Granted:
+    def release(self, *grant_ids: Any, client: str = "acme") -> GrantAnswers:
         return asyncio.run(self.granter.release(client, grant_ids))
 
     def rows(self, table: Any) -> list[Any]:

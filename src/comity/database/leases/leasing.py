@@ -289,7 +289,7 @@ def _progress_text(dialect: str) -> str:
             (column.total_error_count, column.total_error_count + _whole("errors")),
             (depth, deepest),
             (column.consecutive_error_count, func.coalesce(_whole("in_a_row"), column.consecutive_error_count)),
-            # A frontier that was made anew has more to settle than was counted.
+            # A frontier that was rebuilt has more to settle than was counted.
             (column.frontier_size, largest(literal_column("0"), column.frontier_size + _whole("queued"))),
             (column.frontier_checkpoint_id, func.coalesce(_checkpoint(), column.frontier_checkpoint_id)),
             (column.frontier_updated_at, bindparam("frontier_moment")),

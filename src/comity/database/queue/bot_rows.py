@@ -100,7 +100,7 @@ def pull_values(encode: Encoding, count: PullCount) -> tuple[Any, ...]:
     return (encode.time(count.now), count.jobs, minute, count.pulled_this_minute, count.bot_id)
 
 
-def standing(connection: Connection, bot_id: str) -> tuple[int, int] | None:
+def failures_of(connection: Connection, bot_id: str) -> tuple[int, int] | None:
     """A bot's failures in a row, and how often it was quarantined; keeps its row until the transaction ends."""
     lock = " FOR NO KEY UPDATE" if connection.dialect.name == "postgresql" else ""
     statement = f"SELECT consecutive_failures, times_quarantined FROM bots WHERE bot_id = ?{lock}"  # noqa: S608

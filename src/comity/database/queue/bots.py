@@ -12,7 +12,7 @@ from comity.database.bulk import placed, rows_of
 from comity.database.dialects import insert_into
 from comity.database.queue.tables import bots, crawl_jobs
 from comity.database.types import instant
-from comity.model.bot import Bot, BotStatus
+from comity.model.bot import BotRecord, BotStatus
 
 
 def _in_hand() -> ColumnElement[int]:
@@ -75,9 +75,9 @@ def change(connection: Connection, bot_id: str, values: Mapping[str, Any]) -> bo
     return connection.execute(statement).rowcount > 0
 
 
-def bot_from(row: Any) -> Bot:
+def bot_from(row: Any) -> BotRecord:
     """A row as a noun."""
-    return Bot(
+    return BotRecord(
         bot_id=row.bot_id,
         status=BotStatus(row.status),
         has_key=row.key_hash is not None,

@@ -1,4 +1,4 @@
-"""Reservations: the leases of hosts that bots and other crawlers hold (spec 7.5, decision 11).
+"""Reservations: the leases of hosts that bots and other crawlers hold.
 
 While a client has slots of a host, it holds that host's lease under its own name: `bot:<bot_id>` or `grant:<client>`.
 So no worker claims the host meanwhile, no other client gets slots of it, and a client that dies leaves an unclean end

@@ -46,14 +46,6 @@ class PackedPage:
         self.compressed = None if body is None else zstandard.ZstdCompressor(level=_LEVEL).compress(body)
 
 
-def unpack_page(compressed: bytes | None, most_bytes: int) -> str | None:
-    """A stored page as text; at most so many bytes of it."""
-    if compressed is None:
-        return None
-    body = zstandard.ZstdDecompressor().decompress(compressed, max_output_size=most_bytes)
-    return body.decode("utf-8", "replace")
-
-
 def add(
     connection: Connection,
     result_id: UUID,

@@ -1,4 +1,4 @@
-"""The tables of the crawl service: policies, jobs, results, bots, grants and webhooks (S3).
+"""The tables of the crawl service: policies, jobs, results, bots, grants and webhooks.
 
 Apart from `database.tables`, so that a crawl does not load them; `database.all_tables` has both. `domains` has the
 rest: while a bot or another crawler has slots of a host, it holds that host's lease, so that a host is either leased
@@ -98,7 +98,7 @@ crawl_jobs: Final = Table(
     metadata,
     row_id(),
     Column("policy_id", Uuid(), ForeignKey("crawl_policies.id", ondelete="CASCADE")),
-    # S3 has no such column, so hand-written SQL may leave it out: then the next look at due policies fills it in.
+    # Hand-written SQL may leave it out: then the next look at due policies fills it in.
     Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="CASCADE")),
     Column("url", String(2048), nullable=False),
     Column("status", String(20), nullable=False, server_default=text("'pending'")),

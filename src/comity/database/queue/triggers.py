@@ -37,7 +37,7 @@ def _is_attributed(differs: str) -> str:
 
 
 def _of_lock_alone(differs: str, equals: str) -> str:
-    """Whether a statement changed a lock by S3's columns, without its end, which then follows from them.
+    """Whether a statement changed a lock by its start or its length, without its end, which then follows from them.
 
     The code writes the end itself. SQLite also gets the time of the lock in the one format that the code compares.
     """
@@ -256,7 +256,7 @@ END
 
 
 def _sqlite_id(table: str) -> str:
-    """An id of hand-written SQL may have hyphens or capitals; here ids are 32 hexadecimal digits (S3: `id UUID`)."""
+    """An id of hand-written SQL may have hyphens or capitals; here ids are 32 hexadecimal digits."""
     plain = "lower(replace(NEW.id, '-', ''))"
     return f"""
 CREATE TRIGGER {table}_id_trigger AFTER INSERT ON {table}

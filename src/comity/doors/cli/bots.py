@@ -10,9 +10,9 @@ from comity.doors.cli.help_text import command, group
 from comity.doors.cli.options import JsonOption, StateOption, name_options_in_errors, read_invocation
 from comity.doors.cli.output import (
     Cell,
-    Column,
     CsvOption,
-    Row,
+    TextColumn,
+    TextRow,
     check_one_format,
     column_names,
     note,
@@ -27,7 +27,7 @@ from comity.doors.cli.output import (
 
 if TYPE_CHECKING:
     from comity.doors.cli.options import Invocation
-    from comity.model.bot import Bot
+    from comity.model.bot import BotRecord
 
 app = group(
     """Bots: programs of yours or of others that pull jobs from this state over HTTP and submit results.
@@ -197,13 +197,13 @@ def _naming() -> Any:
     return name_options_in_errors(dict.fromkeys(_NAMES, True), _NAMES)
 
 
-def _document(bot: Bot) -> dict[str, Any]:
+def _document(bot: BotRecord) -> dict[str, Any]:
     from comity.doors.schemas.queue import BotView
 
     return BotView.model_validate(bot).document()
 
 
-def _show_key(invocation: Invocation, bot: Bot, key: str, became: str) -> None:
+def _show_key(invocation: Invocation, bot: BotRecord, key: str, became: str) -> None:
     if invocation.as_json:
         write_json(_document(bot) | {"key": key})
         return
@@ -212,7 +212,7 @@ def _show_key(invocation: Invocation, bot: Bot, key: str, became: str) -> None:
     note("the key is not stored and cannot be shown again; the bot sends it in the X-API-Key header")
 
 
-def _show(invocation: Invocation, bot: Bot, became: str | None) -> None:
+def _show(invocation: Invocation, bot: BotRecord, became: str | None) -> None:
     if invocation.as_json:
         write_json(_document(bot))
         return
@@ -239,18 +239,18 @@ def _limit(number: int | None) -> str:
     return "any number" if number is None else f"{number:,}"
 
 
-def _write_bots(bots: list[Bot]) -> None:
+def _write_bots(bots: list[BotRecord]) -> None:
     columns = (
-        Column("BOT"),
-        Column("STATUS"),
-        Column("IN HAND", is_number=True),
-        Column("PULLED", is_number=True),
-        Column("DONE", is_number=True),
-        Column("FAILED", is_number=True),
-        Column("LAST SEEN"),
+        TextColumn("BOT"),
+        TextColumn("STATUS"),
+        TextColumn("IN HAND", is_number=True),
+        TextColumn("PULLED", is_number=True),
+        TextColumn("DONE", is_number=True),
+        TextColumn("FAILED", is_number=True),
+        TextColumn("LAST SEEN"),
     )
     rows = [
-        Row(
+        TextRow(
             (
                 bot.bot_id,
                 Cell(str(bot.status), _STYLES[bot.status]),

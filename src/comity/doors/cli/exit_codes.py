@@ -17,7 +17,7 @@ import typer
 from comity.doors.cli.help_text import PlainHelpGroup
 from comity.doors.cli.output import visible
 from comity.model.errors import BadInput
-from comity.run.remedies import Failure, describe_failure
+from comity.run.remedies import CommandFailure, describe_failure
 from comity.run.signals import INTERRUPTED
 
 OUTPUT_CLOSED: Final = 141
@@ -67,7 +67,7 @@ def exit_code_of(error: BaseException, *, as_json: bool) -> int:
     return failure.exit_code
 
 
-def report_failure(failure: Failure, *, as_json: bool) -> None:
+def report_failure(failure: CommandFailure, *, as_json: bool) -> None:
     """Write what went wrong on stderr: one line, and the traceback if it was asked for."""
     _write_error(failure.code, failure.message, as_json)
     if failure.details:

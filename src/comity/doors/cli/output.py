@@ -90,12 +90,12 @@ def write_as_is(text: str) -> None:
     _write([[_cell(text)]], wraps=False)
 
 
-def write_table(columns: Sequence[Column], rows: Sequence[Row]) -> None:
+def write_table(columns: Sequence[TextColumn], rows: Sequence[TextRow]) -> None:
     """Write a table: a head, a rule, and a line for each row with its remark below it."""
     _write(table_lines(columns, rows))
 
 
-def table_lines(columns: Sequence[Column], rows: Sequence[Row]) -> list[list[Cell]]:
+def table_lines(columns: Sequence[TextColumn], rows: Sequence[TextRow]) -> list[list[Cell]]:
     """A table as lines, for a screen with more than one table."""
     plain = [([_cell(value) for value in row.cells], visible(row.below) if row.below else row.below) for row in rows]
     return lay_out(columns, plain, line_width())
@@ -195,7 +195,7 @@ class Cell(NamedTuple):
     style: str = ""
 
 
-class Column(NamedTuple):
+class TextColumn(NamedTuple):
     """The head of a column."""
 
     title: str
@@ -203,7 +203,7 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TextRow:
     """One line of a table, with a remark that hangs below it."""
 
     cells: Sequence[str | Cell]
@@ -247,7 +247,7 @@ def _break_at(text: str, width: int) -> int:
     return next((at for at in range(fits, late, -1) if text[at - 1] in _BREAKS_AFTER), fits)
 
 
-def lay_out(columns: Sequence[Column], rows: Sequence[_PlainRow], room: int | None) -> list[Line]:
+def lay_out(columns: Sequence[TextColumn], rows: Sequence[_PlainRow], room: int | None) -> list[Line]:
     """The lines of a table; without a room, each row is one line.
 
     Nothing is cut off, and no line is wider than the room. Tried in this order: as it is; with long texts folded in
@@ -272,7 +272,7 @@ def _total(widths: Sequence[int]) -> int:
     return sum(widths) + len(_GAP) * (len(widths) - 1)
 
 
-def _shrunk(columns: Sequence[Column], widths: Sequence[int], room: int, *, first: int) -> list[int] | None:
+def _shrunk(columns: Sequence[TextColumn], widths: Sequence[int], room: int, *, first: int) -> list[int] | None:
     """Widths that fit, the widest texts giving way first; None if none of them may be so narrow."""
     found = [min(width, room) for width in widths]
     least = [
@@ -288,7 +288,7 @@ def _shrunk(columns: Sequence[Column], widths: Sequence[int], room: int, *, firs
 
 
 def _as_table(
-    columns: Sequence[Column], rows: Sequence[_PlainRow], widths: Sequence[int], room: int | None
+    columns: Sequence[TextColumn], rows: Sequence[_PlainRow], widths: Sequence[int], room: int | None
 ) -> list[Line]:
     heads = [Cell(column.title, "bold") for column in columns]
     lines = [_aligned(heads, columns, widths), [Cell("─" * _total(widths), "dim")]]
@@ -304,7 +304,7 @@ def _as_table(
 
 
 def _below_the_first(
-    columns: Sequence[Column], rows: Sequence[_PlainRow], widths: Sequence[int], room: int
+    columns: Sequence[TextColumn], rows: Sequence[_PlainRow], widths: Sequence[int], room: int
 ) -> list[Line]:
     heads = [Cell(column.title, "bold") for column in columns[1:]]
     lines = [[Cell(columns[0].title, "bold")], [Cell(_INDENT), *_aligned(heads, columns[1:], widths)]]
@@ -316,7 +316,7 @@ def _below_the_first(
     return lines
 
 
-def _as_blocks(columns: Sequence[Column], rows: Sequence[_PlainRow], room: int) -> list[Line]:
+def _as_blocks(columns: Sequence[TextColumn], rows: Sequence[_PlainRow], room: int) -> list[Line]:
     names = [folded(column.title, room // 3)[0] for column in columns]
     width = max(map(width_of, names), default=0)
     lines: list[Line] = []
@@ -371,7 +371,7 @@ def _remark(text: str | None, room: int | None) -> Iterator[Line]:
         yield [Cell(_REMARK if number == 0 else " " * len(_REMARK), "dim"), Cell(piece, "dim")]
 
 
-def _spread(cells: Sequence[Cell], columns: Sequence[Column], widths: Sequence[int]) -> Iterator[Line]:
+def _spread(cells: Sequence[Cell], columns: Sequence[TextColumn], widths: Sequence[int]) -> Iterator[Line]:
     """One row on as many lines as its longest cell needs."""
     pieces = [folded(cell.text, max(1, width)) for cell, width in zip(cells, widths, strict=True)]
     for number in range(max(map(len, pieces))):
@@ -382,7 +382,7 @@ def _spread(cells: Sequence[Cell], columns: Sequence[Column], widths: Sequence[i
         yield _aligned(here, columns, widths)
 
 
-def _aligned(cells: Sequence[Cell], columns: Sequence[Column], widths: Sequence[int]) -> Line:
+def _aligned(cells: Sequence[Cell], columns: Sequence[TextColumn], widths: Sequence[int]) -> Line:
     """One line of cells; nothing is left blank at its end."""
     line: Line = []
     for index, (cell, column, width) in enumerate(zip(cells, columns, widths, strict=True)):

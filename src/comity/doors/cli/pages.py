@@ -20,9 +20,9 @@ from comity.doors.cli.help_text import command, group
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_number, read_invocation
 from comity.doors.cli.output import (
     Cell,
-    Column,
     CsvOption,
-    Row,
+    TextColumn,
+    TextRow,
     check_one_format,
     is_terminal,
     note,
@@ -164,11 +164,11 @@ def list_pages(
         write_csv(_LISTED, documents)
     elif rows:
         columns = (
-            Column("URL"),
-            Column("STATUS", is_number=True),
-            Column("TYPE"),
-            Column("WHEN (UTC)"),
-            Column("TITLE"),
+            TextColumn("URL"),
+            TextColumn("STATUS", is_number=True),
+            TextColumn("TYPE"),
+            TextColumn("WHEN (UTC)"),
+            TextColumn("TITLE"),
         )
         write_table(columns, [_listed(*row) for row in rows])
     elif sources.is_empty:
@@ -285,9 +285,10 @@ def _is_taken_down(takedowns: Takedowns, url: str) -> bool:
 def _write_answer(names: list[str], rows: Iterator[tuple[str | None, ...]]) -> None:
     first = list(islice(rows, _MOST_ROWS))
     columns = [
-        Column(name, bool(first) and all(_is_number(row[index]) for row in first)) for index, name in enumerate(names)
+        TextColumn(name, bool(first) and all(_is_number(row[index]) for row in first))
+        for index, name in enumerate(names)
     ]
-    write_table(columns, [Row([_cell(value) for value in row]) for row in first])
+    write_table(columns, [TextRow([_cell(value) for value in row]) for row in first])
     if next(rows, None) is not None:
         note(f"Only the first {_MOST_ROWS:,} rows are shown; --into-format csv prints all.")
 
@@ -302,10 +303,12 @@ def _cell(value: str | None) -> Cell:
     return Cell(value if len(value) <= _LONGEST_CELL else value[:_LONGEST_CELL] + "…")
 
 
-def _listed(url: str, status: int | None, kind: str | None, at: datetime, title: str | None, error: str | None) -> Row:
+def _listed(
+    url: str, status: int | None, kind: str | None, at: datetime, title: str | None, error: str | None
+) -> TextRow:
     media = (kind or "-").partition(";")[0]
     last = Cell(error, "red") if error else _cell(title or "-")
-    return Row([url, str(status) if status is not None else "-", media, render_time(at), last])
+    return TextRow([url, str(status) if status is not None else "-", media, render_time(at), last])
 
 
 def _write_body(invocation: Invocation, found: tuple[Any, ...], *, raw: bool) -> None:
@@ -381,12 +384,12 @@ def _parts(
         return
     listed = sorted(found.parts, key=_newest_first, reverse=True)[:limit]
     columns = (
-        Column("PART"),
-        Column("ROWS", is_number=True),
-        Column("BYTES", is_number=True),
-        Column("FIRST (UTC)"),
-        Column("LAST (UTC)"),
-        Column("FOUND"),
+        TextColumn("PART"),
+        TextColumn("ROWS", is_number=True),
+        TextColumn("BYTES", is_number=True),
+        TextColumn("FIRST (UTC)"),
+        TextColumn("LAST (UTC)"),
+        TextColumn("FOUND"),
     )
     write_table(columns, [_row(part) for part in listed])
     if len(listed) < len(found.parts):
@@ -434,7 +437,7 @@ def _newest_first(part: PartFound) -> tuple[str, str]:
     return ((part.note.last_crawl_time or "") if part.note else "", part.name)
 
 
-def _row(part: PartFound) -> Row:
+def _row(part: PartFound) -> TextRow:
     rows, first, last = "-", "-", "-"
     if part.note is not None:
         rows, first, last = (
@@ -443,7 +446,7 @@ def _row(part: PartFound) -> Row:
             _minute(part.note.last_crawl_time),
         )
     condition = Cell(part.condition.value, _COLORS.get(part.condition, "yellow"))
-    return Row([part.name, rows, f"{part.size:,}", first, last, condition])
+    return TextRow([part.name, rows, f"{part.size:,}", first, last, condition])
 
 
 def _minute(time: str | None) -> str:

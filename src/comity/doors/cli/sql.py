@@ -19,9 +19,9 @@ from comity.doors.cli.help_text import command
 from comity.doors.cli.options import EVERYWHERE, JsonOption, read_invocation
 from comity.doors.cli.output import (
     Cell,
-    Column,
     ProgressBars,
-    Row,
+    TextColumn,
+    TextRow,
     check_one_format,
     note,
     write_as_is,
@@ -256,7 +256,7 @@ def _plain(value: Any) -> Any:
 
 
 def _write_rows(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    write_table([Column(name) for name in names], [Row([_cell(value) for value in row]) for row in rows])
+    write_table([TextColumn(name) for name in names], [TextRow([_cell(value) for value in row]) for row in rows])
 
 
 def _cell(value: object) -> str:

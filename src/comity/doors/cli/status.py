@@ -17,8 +17,8 @@ from comity.doors.cli.help_text import command
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, read_invocation
 from comity.doors.cli.output import (
     Cell,
-    Column,
-    Row,
+    TextColumn,
+    TextRow,
     is_terminal,
     render_time,
     table_lines,
@@ -40,12 +40,12 @@ WorkerState = Callable[["WorkerLine"], str]
 _STYLES: Final = {"working": "green", "silent": "yellow", "ran out": "red", "gone": "red"}
 _MOST_WORKERS: Final = 20
 _WORKER_COLUMNS: Final = (
-    Column("WORKER"),
-    Column("PROCESS", True),
-    Column("STATE"),
-    Column("HOSTS", True),
-    Column("PAGES", True),
-    Column("LAST SEEN", True),
+    TextColumn("WORKER"),
+    TextColumn("PROCESS", True),
+    TextColumn("STATE"),
+    TextColumn("HOSTS", True),
+    TextColumn("PAGES", True),
+    TextColumn("LAST SEEN", True),
 )
 
 
@@ -223,7 +223,7 @@ def _workers(status: Status, state_of: WorkerState) -> Lines:
     for line in status.workers[:_MOST_WORKERS]:
         state = state_of(line)
         rows.append(
-            Row(
+            TextRow(
                 (
                     line.machine,
                     "-" if line.process is None else str(line.process),
@@ -244,20 +244,20 @@ def _hosts(status: Status) -> Lines:
     if not status.figures.hosts:
         return [[Cell("No hosts yet."), Cell("  Add some: comity seeds add example.com", "dim")]]
     rows = [
-        Row((status_cell(line.status), f"{line.hosts:,}", f"{line.waiting:,}" if line.waiting else "-"))
+        TextRow((status_cell(line.status), f"{line.hosts:,}", f"{line.waiting:,}" if line.waiting else "-"))
         for line in status.figures.hosts
     ]
-    return table_lines((Column("STATUS"), Column("HOSTS", True), Column("WAITING", True)), rows)
+    return table_lines((TextColumn("STATUS"), TextColumn("HOSTS", True), TextColumn("WAITING", True)), rows)
 
 
 def _throughput(status: Status) -> Lines:
     outcomes = sorted({*status.minute.outcomes, *status.hour.outcomes})
     if not outcomes:
         return []
-    columns = (Column("FETCHES"), Column("LAST MINUTE", True), Column("LAST HOUR", True))
-    rows = [Row((name, *(_of(part, part.outcomes.get(name, 0)) for part in _both(status)))) for name in outcomes]
+    columns = (TextColumn("FETCHES"), TextColumn("LAST MINUTE", True), TextColumn("LAST HOUR", True))
+    rows = [TextRow((name, *(_of(part, part.outcomes.get(name, 0)) for part in _both(status)))) for name in outcomes]
     rows.append(
-        Row(("received", *(_about(part.is_exact) + render_bytes(part.bytes_received) for part in _both(status))))
+        TextRow(("received", *(_about(part.is_exact) + render_bytes(part.bytes_received) for part in _both(status))))
     )
     return table_lines(columns, rows)
 
@@ -272,27 +272,31 @@ def _of(part: Throughput, number: int) -> str:
 
 def _errors(status: Status) -> Lines:
     rows = [
-        Row(
+        TextRow(
             (Cell(visible(line.code), "yellow"), f"{line.count:,}", line.host, render_age(line.at, status.at)),
             "at " + ", ".join(map(visible, line.urls)) if line.urls else None,
         )
         for line in status.errors
     ]
-    columns = (Column("ERROR"), Column("RECENT", True), Column("LAST ON"), Column("", True))
+    columns = (TextColumn("ERROR"), TextColumn("RECENT", True), TextColumn("LAST ON"), TextColumn("", True))
     return table_lines(columns, rows) if rows else []
 
 
 def _due(status: Status) -> Lines:
     rows = [
-        Row((line.host, status_cell(line.status), line.reason or "-", render_age(line.at, status.at)))
+        TextRow((line.host, status_cell(line.status), line.reason or "-", render_age(line.at, status.at)))
         for line in status.due
     ]
-    return table_lines((Column("DUE NEXT"), Column("STATUS"), Column("REASON"), Column("", True)), rows) if rows else []
+    return (
+        table_lines((TextColumn("DUE NEXT"), TextColumn("STATUS"), TextColumn("REASON"), TextColumn("", True)), rows)
+        if rows
+        else []
+    )
 
 
 def _runs(status: Status) -> Lines:
     rows = [
-        Row(
+        TextRow(
             (
                 render_time(line.started_at),
                 Cell(line.status, "red" if line.status == "failed" else ""),
@@ -303,7 +307,13 @@ def _runs(status: Status) -> Lines:
         )
         for line in status.runs
     ]
-    columns = (Column("RUN"), Column("STATUS"), Column("PAGES", True), Column("ERRORS", True), Column("END REASON"))
+    columns = (
+        TextColumn("RUN"),
+        TextColumn("STATUS"),
+        TextColumn("PAGES", True),
+        TextColumn("ERRORS", True),
+        TextColumn("END REASON"),
+    )
     return table_lines(columns, rows) if rows else []
 
 

@@ -10,9 +10,9 @@ from comity.doors.cli.help_text import command, group
 from comity.doors.cli.options import JsonOption, StateOption, checked_text, read_invocation
 from comity.doors.cli.output import (
     Cell,
-    Column,
     CsvOption,
-    Row,
+    TextColumn,
+    TextRow,
     check_one_format,
     column_names,
     render_time,
@@ -114,8 +114,8 @@ def list_entries(
         else:
             write_json(documents)
     elif stored:
-        rows = [Row((entry.entry, render_time(entry.created_at), entry.reason or "-")) for entry in stored]
-        write_table((Column("ENTRY"), Column("SINCE"), Column("REASON")), rows)
+        rows = [TextRow((entry.entry, render_time(entry.created_at), entry.reason or "-")) for entry in stored]
+        write_table((TextColumn("ENTRY"), TextColumn("SINCE"), TextColumn("REASON")), rows)
     else:
         write_line("Nothing is taken down.", Cell("  Add an entry: comity takedown add example.com", "dim"))
 

@@ -9,7 +9,7 @@ import typer
 
 from comity.doors.cli.help_text import command, group
 from comity.doors.cli.options import JsonOption, StateOption, read_invocation
-from comity.doors.cli.output import Cell, Column, Row, render_time, write_json, write_line, write_table
+from comity.doors.cli.output import Cell, TextColumn, TextRow, render_time, write_json, write_line, write_table
 
 if TYPE_CHECKING:
     from comity.doors.cli.options import Invocation
@@ -70,9 +70,9 @@ def list_all(context: typer.Context, state: StateOption = None, as_json: JsonOpt
     if invocation.as_json:
         write_json([_document(each) for each in found])
     elif found:
-        columns = (Column("USER"), Column("ROLE"), Column("LAST LOGIN"), Column("ADDED"))
+        columns = (TextColumn("USER"), TextColumn("ROLE"), TextColumn("LAST LOGIN"), TextColumn("ADDED"))
         rows = [
-            Row((each.name, str(each.role), render_time(each.last_login_at, "never"), render_time(each.created_at)))
+            TextRow((each.name, str(each.role), render_time(each.last_login_at, "never"), render_time(each.created_at)))
             for each in found
         ]
         write_table(columns, rows)

@@ -11,7 +11,7 @@ import typer
 
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, read_invocation
-from comity.doors.cli.output import Cell, Column, Row, write_json, write_line, write_table
+from comity.doors.cli.output import Cell, TextColumn, TextRow, write_json, write_line, write_table
 from comity.model.errors import BadInput, ComityError
 from comity.model.wording import counted
 
@@ -83,10 +83,10 @@ def _print_audit(
         return
     if violations:
         rows = [
-            Row([where, str(violation.breach), violation.url or "-"], violation.sentence)
+            TextRow([where, str(violation.breach), violation.url or "-"], violation.sentence)
             for where, violation in violations[:_LONGEST_LIST]
         ]
-        write_table([Column("HOST"), Column("BREACH"), Column("URL")], rows)
+        write_table([TextColumn("HOST"), TextColumn("BREACH"), TextColumn("URL")], rows)
         if len(violations) > _LONGEST_LIST:
             write_line(Cell(f"… and {len(violations) - _LONGEST_LIST:,} more; --json lists them", "dim"))
         write_line(Cell(f"{counted(len(violations), 'violation')} in {counted(requests, 'request')}.", "red"))

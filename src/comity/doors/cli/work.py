@@ -45,7 +45,7 @@ from comity.doors.cli.options import (
 from comity.model.errors import BadInput, ComityError
 
 if TYPE_CHECKING:
-    from comity.run.remedies import Failure
+    from comity.run.remedies import CommandFailure
     from comity.run.work.worker import WorkLimits
 
 _MOST_PROCESSES: Final = 64
@@ -169,7 +169,7 @@ def _run(invocation: Invocation, limits: WorkLimits, *, json_lines: bool) -> int
     log = log_for(settings, as_json=as_json)
     logs_failures = log.as_json and not as_json
 
-    def on_failure(failure: Failure) -> None:
+    def on_failure(failure: CommandFailure) -> None:
         if logs_failures:
             log.emit(events.WORKER_FAILED, failure.message, error=failure.code)
         else:

@@ -1,4 +1,4 @@
-"""The answers to bots, in S3's envelope: `success` and `data`. Times are to the second, as S3 writes them.
+"""The answers to bots, in their envelope: `success` and `data`. Times are to the second.
 
 `not_before`, `start_by` and `server_time` have milliseconds: the window of a job is about a second long.
 """
@@ -15,7 +15,7 @@ from pydantic import Field
 from comity.doors.schemas import iso_time
 from comity.doors.schemas.base import Schema
 from comity.doors.schemas.exact_json import second_time
-from comity.model.queue import JobStatus, KeptLocks, Pulled, PulledJob, PullLimit, ReleasedJobs, SkipReason
+from comity.model.queue import JobStatus, KeptLocks, PulledJob, PulledJobs, PullLimit, ReleasedJobs, SkipReason
 
 
 class PulledJobView(Schema):
@@ -115,8 +115,8 @@ class ReleaseAnswer(Schema):
     data: ReleaseData
 
 
-def pull_data(pulled: Pulled, now: datetime, limited_by: PullLimit | None = None) -> dict[str, Any]:
-    """A pull as S3 answers it, and what is beyond S3. `now` is the time of this machine."""
+def pull_data(pulled: PulledJobs, now: datetime, limited_by: PullLimit | None = None) -> dict[str, Any]:
+    """The answer to a pull. `now` is the time of this machine."""
     if pulled.jobs:  # the clock that the slots refer to: on a shared state, that of the database
         first = pulled.jobs[0]
         now = first.locked_until - timedelta(seconds=first.lock_ttl_s)

@@ -53,7 +53,7 @@ def _refuse(name: str) -> Any:
 
 
 def exact_json(value: Any, *, indent: int | None = None, ensure_ascii: bool = False, seconds: bool = False) -> str:
-    """Write JSON: decimals as numbers, times in ISO 8601 with a Z, to the millisecond or (as S3 does) to the second."""
+    """Write JSON: decimals as numbers, times in ISO 8601 with a Z, to the millisecond or to the second."""
 
     def other(each: Any) -> Any:
         if isinstance(each, Decimal):
@@ -72,7 +72,7 @@ def exact_json(value: Any, *, indent: int | None = None, ensure_ascii: bool = Fa
 
 
 def second_time(value: datetime) -> str:
-    """A time to the second: `2025-01-07T07:20:00Z` (S3)."""
+    """A time to the second: `2025-01-07T07:20:00Z`."""
     return value.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from comity.doors.schemas.base import Schema
 from comity.model.gate import DelaySource
-from comity.model.grants import GrantAnswer, Granted, GrantReason, Permission, ReportAnswer, ReportResult
+from comity.model.grants import GrantAnswer, GrantAnswers, GrantReason, Permission, ReportAnswer, ReportResult
 
 
 class GrantView(Schema):
@@ -58,7 +58,7 @@ class GrantDocument(Schema):
     data: GrantData
 
 
-def grant_json(granted: Granted) -> bytes:
+def grant_json(granted: GrantAnswers) -> bytes:
     """The document as JSON, built without models: a busy crawler asks for thousands of grants a second."""
     data = {
         "server_time": _time(granted.now),

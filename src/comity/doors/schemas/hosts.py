@@ -55,7 +55,7 @@ def policy_view(policy: HostPolicy | None, host: str) -> PolicyView:
     )
 
 
-class HostSummary(Schema):
+class ListedHost(Schema):
     """One host in a list: some of the fields of a host, under the same names."""
 
     domain: str
@@ -76,7 +76,7 @@ class HostSummary(Schema):
 class HostList(Schema):
     """One page of the hosts."""
 
-    hosts: list[HostSummary]
+    hosts: list[ListedHost]
     limit: int
     next: str | None = Field(description="The value of `after` for the next page; null: this is the last one.")
     is_whole: bool = Field(
@@ -160,9 +160,9 @@ class HostView(Schema):
     errors: list[ErrorSummary] = Field(description="Errors of recent visits, by kind.")
 
 
-def host_summary(line: HostLine) -> HostSummary:
+def host_summary(line: HostLine) -> ListedHost:
     """One host in a list, under the names of the columns."""
-    return HostSummary(
+    return ListedHost(
         domain=line.host,
         status=line.status,
         pages_crawled=line.pages_crawled,
@@ -298,7 +298,7 @@ class UrlCount(Schema):
     is_exact: bool = Field(description="false: an estimate.")
 
 
-class ThroughputView(Schema):
+class FetchThroughputView(Schema):
     """Fetches within a period of time."""
 
     seconds: int
@@ -311,8 +311,8 @@ class ThroughputView(Schema):
 class ThroughputWindows(Schema):
     """Throughput of the last minute and the last hour."""
 
-    minute: ThroughputView
-    hour: ThroughputView
+    minute: FetchThroughputView
+    hour: FetchThroughputView
 
 
 class DueHostView(Schema):
@@ -324,7 +324,7 @@ class DueHostView(Schema):
     at: Instant
 
 
-class RunView(Schema):
+class RecentRunView(Schema):
     """A crawl run."""
 
     model_config = ConfigDict(extra="allow")
@@ -352,7 +352,7 @@ class StatusView(Schema):
     throughput: ThroughputWindows
     due_next: list[DueHostView]
     errors: list[ErrorSummary]
-    runs: list[RunView]
+    runs: list[RecentRunView]
 
 
 def worker_state(line: WorkerLine) -> str:

@@ -274,7 +274,7 @@ class BotFiguresView(Schema):
     last_seen_at: Instant | None
 
 
-class ThroughputView(Schema):
+class JobThroughputView(Schema):
     """Finished jobs within some hours."""
 
     hours: int
@@ -309,6 +309,6 @@ class QueueStatsView(Schema):
     policies: dict[str, int] = Field(description="total, enabled, due and failing.")
     oldest_pending_at: Instant | None
     oldest_pending_seconds: float | None
-    throughput: list[ThroughputView]
+    throughput: list[JobThroughputView]
     hosts: list[HostFiguresView] = Field(description="The hosts with the most open jobs.")
     bots: list[BotFiguresView]

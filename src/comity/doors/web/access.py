@@ -1,7 +1,7 @@
 """Access: whether a request belongs to the audience of its route. Decided from the head alone, before the body is read.
 
 Public routes are for all. Admin routes are for this machine only, and only in dev, unless a login is configured; then
-they need a session or a token (spec 9.2), and every request that is not safe needs an operator. Bot routes need an API
+they need a session or a token, and every request that is not safe needs an operator. Bot routes need an API
 key. A page of another site must not be able to use the browser's session or its network position (CSRF, DNS rebinding).
 """
 

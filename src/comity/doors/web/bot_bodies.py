@@ -303,7 +303,7 @@ def _checked(kind: type[Body], text: bytes) -> Body:
 
 
 def refused(error: ValidationError) -> BotRefused:
-    """What pydantic found wrong, as S3 says it."""
+    """What pydantic found wrong, in the words of the bot API."""
     errors = error.errors(include_url=False, include_input=False)
     details = {
         each.where or str(wrong.get("ctx", {}).get("field", "body")): each.message

@@ -1,7 +1,8 @@
-"""Error responses: every error leaves as {error, message, details} with a status; on bot routes in the envelope of S3,
-which has `success: false` besides and an object of details.
+"""Error responses: every error leaves as {error, message, details} with a status.
 
-Outside dev, errors on our side (no database, an internal fault) are masked (spec 9.2).
+On bot routes it has the envelope of the bot API: `success: false` besides, and an object of details.
+
+Outside dev, errors on our side (no database, an internal fault) are masked.
 """
 
 from __future__ import annotations
@@ -152,7 +153,7 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 class BotErrorResponse(BaseModel):
-    """The body of every error response on a bot route (S3)."""
+    """The body of every error response on a bot route."""
 
     model_config = ConfigDict(
         json_schema_extra={

@@ -1,6 +1,6 @@
 """Figures of whole tables that programs ask for: each is counted once for all routes that show it (`Kept`).
 
-In a small state every answer is counted anew. In a large one that takes long, so that it is done when the server
+In a small state every answer is counted again. In a large one that takes long, so that it is done when the server
 starts, and then for a fortieth of the time.
 """
 

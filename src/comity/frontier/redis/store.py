@@ -373,7 +373,7 @@ class RedisFrontier:
         return confirmed
 
     def take_rebuilt(self) -> set[UUID]:
-        """Hosts whose frontier was made anew since this was last asked, by whomever."""
+        """Hosts whose frontier was rebuilt since this was last asked, by any process."""
         return self._replication.take_rebuilt()
 
     @_alone

@@ -102,7 +102,7 @@ def replace_tables(tables: Path, made: Path) -> None:
 
 
 def decisions(database: Database, audit: AuditRuns) -> Iterator[dict[str, Any]]:
-    """The decisions by robots.txt, by URL (S2)."""
+    """The decisions by robots.txt, by URL."""
     with database.read() as connection:
         host_ids = [row.id for row in audits.hosts_of(connection, audit.list_id)]
     after = ""

@@ -1,7 +1,7 @@
 """A stored audit, read from its folder alone: `StoredAudit` is the `AuditData` that rules and reports work on.
 
-Each call reads anew, a few rows at a time, so an audit of ten thousand pages takes little memory. `find_audit` finds
-the audit that a user means.
+Each call reads the files again, a few rows at a time, so an audit of ten thousand pages takes little memory.
+`find_audit` finds the audit that a user means.
 """
 
 from __future__ import annotations

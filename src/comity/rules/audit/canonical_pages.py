@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from comity.model.audit import Alternate, AuditedPage, FindingCode
-from comity.rules.audit.site_rows import Answer, Found, Row, Site
+from comity.rules.audit.site_rows import Found, Site, SiteRow, UrlResult
 
 _X_DEFAULT: Final = "x-default"
 _SHOWN: Final = 3
@@ -49,7 +49,7 @@ def judge_canonicals(page: AuditedPage, subject: str, found: Found) -> None:
 def judge_canonical_targets(site: Site, found: Found) -> None:
     """Report pages whose canonical address does not lead to a page that stands for itself."""
     for row in site.visited():
-        if row.canonical is None or row.answer is not Answer.OK or row.redirects or row.has_noindex:
+        if row.canonical is None or row.answer is not UrlResult.OK or row.redirects or row.has_noindex:
             continue
         target = site.find(row.canonical)
         code = canonical_fault(row, target)
@@ -57,11 +57,11 @@ def judge_canonical_targets(site: Site, found: Found) -> None:
             found.add(code, row.url, _detail(target))
 
 
-def canonical_fault(row: Row, target: Row | None) -> FindingCode | None:
+def canonical_fault(row: SiteRow, target: SiteRow | None) -> FindingCode | None:
     """What is wrong with the page that stands for another; None where it is right or was not visited."""
-    if target is None or target is row or target.answer in (Answer.UNKNOWN, Answer.BLOCKED):
+    if target is None or target is row or target.answer in (UrlResult.UNKNOWN, UrlResult.BLOCKED):
         return None
-    if target.has_failed or target.answer is Answer.LOOP:
+    if target.has_failed or target.answer is UrlResult.LOOP:
         return FindingCode.CANONICAL_TO_ERROR
     if target.redirects:
         return FindingCode.CANONICAL_TO_REDIRECT
@@ -70,7 +70,7 @@ def canonical_fault(row: Row, target: Row | None) -> FindingCode | None:
     return FindingCode.CANONICAL_CHAIN if target.canonical is not None else None
 
 
-def _detail(target: Row) -> str:
+def _detail(target: SiteRow) -> str:
     if target.has_failed:
         return f"{target.url}: {target.failure}"
     if target.redirects:
@@ -102,7 +102,7 @@ class Translations:
         self._by_url: dict[str, tuple[Alternate, ...]] = {}
         self._invalid: set[str] = set()  # pages with codes that are none
 
-    def take(self, alternates: Sequence[Alternate], row: Row, found: Found) -> None:
+    def take(self, alternates: Sequence[Alternate], row: SiteRow, found: Found) -> None:
         """Keep what a page names, or its entry in a sitemap, and report codes that are none."""
         if not alternates:
             return
@@ -124,15 +124,15 @@ class Translations:
                 target = site.find(alternate.url)
                 if target is None or target is row or target.final_url == url:
                     continue
-                if target.has_failed or target.answer is Answer.LOOP:
+                if target.has_failed or target.answer is UrlResult.LOOP:
                     broken[f"{alternate.language}: {alternate.url} ({target.failure})"] = None
-                elif target.answer is Answer.OK and not self._names(target, row):
+                elif target.answer is UrlResult.OK and not self._names(target, row):
                     one_way[f"{alternate.language}: {alternate.url}"] = None
             if broken:
                 found.add(FindingCode.HREFLANG_TO_ERROR, url, _SEPARATOR.join(list(broken)[:_SHOWN]))
             if one_way:
                 found.add(FindingCode.HREFLANG_NO_RETURN, url, _SEPARATOR.join(list(one_way)[:_SHOWN]))
 
-    def _names(self, target: Row, row: Row) -> bool:
+    def _names(self, target: SiteRow, row: SiteRow) -> bool:
         back = self._by_url.get(target.final_url) or self._by_url.get(target.url, ())
         return any(each.url.partition("#")[0] == row.url for each in back)

@@ -22,7 +22,7 @@ from comity.rules.audit.responses import (
     note_links,
 )
 from comity.rules.audit.robots_file import judge_robots, parsed_files
-from comity.rules.audit.site_rows import Answer, Found, Row, Site
+from comity.rules.audit.site_rows import Found, Site, SiteRow, UrlResult
 from comity.rules.audit.sitemap_entries import judge_entries, judge_links_and_entries, judge_sitemaps, note_listed
 from comity.rules.audit.structured import judge_structured_data
 from comity.rules.audit.titles_and_text import SharedTexts, is_soft_404, judge_text
@@ -63,11 +63,11 @@ def find(data: AuditData) -> tuple[Finding, ...]:
 
 
 def _judge_page(
-    page: AuditedPage, row: Row, site: Site, shared: SharedTexts, translations: Translations, found: Found
+    page: AuditedPage, row: SiteRow, site: Site, shared: SharedTexts, translations: Translations, found: Found
 ) -> None:
     """Judge the content of a page, once, under the address that it was read at."""
     subject = row.final_url
-    if subject in site.judged or not site.has(subject) or row.answer is not Answer.OK or page.facts is None:
+    if subject in site.judged or not site.has(subject) or row.answer is not UrlResult.OK or page.facts is None:
         return
     site.judged.add(subject)
     target = site.rows.get(subject, row)
@@ -87,11 +87,11 @@ def _judge_page(
     translations.take(page.facts.alternates, target, found)
 
 
-def _judge_hidden_noindex(row: Row, parsed: Mapping[str, RobotsFile], found: Found) -> None:
+def _judge_hidden_noindex(row: SiteRow, parsed: Mapping[str, RobotsFile], found: Found) -> None:
     """Report a page that asks not to be indexed where search engines cannot read it."""
     if not row.has_noindex or row.redirects:
         return
-    hidden = "robots.txt" if row.answer is Answer.BLOCKED else _hidden_by(row.url, parsed)
+    hidden = "robots.txt" if row.answer is UrlResult.BLOCKED else _hidden_by(row.url, parsed)
     if hidden is not None:
         found.add(FindingCode.NOINDEX_BLOCKED_BY_ROBOTS, row.url, hidden)
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from comity.model.audit import AuditedLink, AuditedPage, FindingCode
 from comity.model.fetch import FailureKind
-from comity.rules.audit.site_rows import MAX_SOURCES, Answer, Found, Row, Site
+from comity.rules.audit.site_rows import MAX_SOURCES, Found, Site, SiteRow, UrlResult
 
 # "two or more hops": a visitor's browser makes three requests for one page.
 CHAIN_REDIRECTS: Final = 2
@@ -53,13 +53,13 @@ def judge_answers(site: Site, found: Found) -> None:
     start = site.start
     for row in site.visited():
         sources = row.sources or ()
-        if row.answer is Answer.LOOP:
+        if row.answer is UrlResult.LOOP:
             found.add(FindingCode.REDIRECT_LOOP, row.url, "the redirects never end", sources)
-        elif row.answer is Answer.NO_ANSWER:
+        elif row.answer is UrlResult.NO_ANSWER:
             found.add(FindingCode.UNREACHABLE, row.url, row.failure, sources)
-        elif row.answer is Answer.SERVER_ERROR:
+        elif row.answer is UrlResult.SERVER_ERROR:
             found.add(FindingCode.SERVER_ERROR, row.url, row.failure, sources)
-        elif row.answer is Answer.CLIENT_ERROR and (row is start or row.is_listed):
+        elif row.answer is UrlResult.CLIENT_ERROR and (row is start or row.is_listed):
             where = "the start page" if row is start else "in the sitemap"
             found.add(FindingCode.BROKEN_PAGE, row.url, f"{row.failure}, {where}", sources)
         elif row.is_redirect and row.redirects >= CHAIN_REDIRECTS:
@@ -67,7 +67,7 @@ def judge_answers(site: Site, found: Found) -> None:
             found.add(FindingCode.REDIRECT_CHAIN, row.url, detail, sources)
 
 
-def judge_redirect(page: AuditedPage, row: Row, site: Site, found: Found) -> None:
+def judge_redirect(page: AuditedPage, row: SiteRow, site: Site, found: Found) -> None:
     """Report a redirect that says it is temporary, where nothing speaks for that."""
     if not row.is_redirect:
         return
@@ -77,7 +77,7 @@ def judge_redirect(page: AuditedPage, row: Row, site: Site, found: Found) -> Non
     found.add(FindingCode.TEMPORARY_REDIRECT, row.url, f"{hop.status} to {row.final_url}")
 
 
-def depends_on_visitor(row: Row) -> bool:
+def depends_on_visitor(row: SiteRow) -> bool:
     """Whether a temporary redirect goes to a login or the like, or from the start page to a language."""
     if row.first_status not in TEMPORARY:
         return False
@@ -108,14 +108,14 @@ def note_links(site: Site, links: Iterable[AuditedLink], found: Found) -> None:
             sources = by_http.setdefault(url, []) if len(by_http) < _MAX_HTTP_LINKS else by_http.get(url)
             if sources is not None and len(sources) < MAX_SOURCES and page not in sources:
                 sources.append(page)
-        if row is None or row.url == page or (row.is_linked and row.answer is Answer.OK and not row.redirects):
+        if row is None or row.url == page or (row.is_linked and row.answer is UrlResult.OK and not row.redirects):
             continue
         row.is_linked = True
-        if row.answer is Answer.OK and row.redirects:
+        if row.answer is UrlResult.OK and row.redirects:
             target = rows.get(row.final_url)
             if target is not None and target.url != page:
                 target.is_linked = True
-        if row.answer is not Answer.OK or row.redirects:
+        if row.answer is not UrlResult.OK or row.redirects:
             row.add_source(page)
     for row in list(rows.values()):
         # A link to a copy that names its original leads search engines to the original: shops link products so.
@@ -125,14 +125,14 @@ def note_links(site: Site, links: Iterable[AuditedLink], found: Found) -> None:
         found.add(FindingCode.HTTP_LINK, url, "the page is there by https", sources)
 
 
-def _by_https(site: Site, url: str, row: Row | None) -> Row | None:
+def _by_https(site: Site, url: str, row: SiteRow | None) -> SiteRow | None:
     """The page by https that is behind an address by http."""
     if not site.has(url):
         return None
     if row is not None and row.is_redirect and row.final_url.startswith("https:"):
         return site.find(row.final_url) if site.has(row.final_url) else None
     twin = site.find("https://" + url[len(_HTTP) :])
-    return twin if twin is not None and twin.answer is Answer.OK else None
+    return twin if twin is not None and twin.answer is UrlResult.OK else None
 
 
 def judge_links(site: Site, found: Found) -> None:
@@ -154,7 +154,7 @@ def judge_links(site: Site, found: Found) -> None:
             )
 
 
-def _is_detour(site: Site, row: Row) -> bool:
+def _is_detour(site: Site, row: SiteRow) -> bool:
     """Whether a link should name the end of a redirect.
 
     It should not where the redirect leaves the site or depends on the visitor. Where only the scheme differs, the link

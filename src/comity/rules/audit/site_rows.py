@@ -43,7 +43,7 @@ _NO_ANSWER: Final = frozenset(
 )
 
 
-class Answer(Enum):
+class UrlResult(Enum):
     """What became of a URL."""
 
     OK = auto()
@@ -57,10 +57,10 @@ class Answer(Enum):
     """Not visited, or left for a reason that is not the site's fault."""
 
 
-FAILED: Final = frozenset({Answer.CLIENT_ERROR, Answer.SERVER_ERROR, Answer.NO_ANSWER})
+FAILED: Final = frozenset({UrlResult.CLIENT_ERROR, UrlResult.SERVER_ERROR, UrlResult.NO_ANSWER})
 
 
-class Row:
+class SiteRow:
     """What is kept of a URL."""
 
     __slots__ = (
@@ -81,7 +81,7 @@ class Row:
         "url",
     )
 
-    def __init__(self, url: str, answer: Answer = Answer.UNKNOWN) -> None:
+    def __init__(self, url: str, answer: UrlResult = UrlResult.UNKNOWN) -> None:
         self.url = url
         self.answer = answer
         self.status: int | None = None
@@ -108,14 +108,14 @@ class Row:
     @property
     def is_redirect(self) -> bool:
         """Whether it leads to a page elsewhere."""
-        return self.redirects > 0 and self.answer is Answer.OK
+        return self.redirects > 0 and self.answer is UrlResult.OK
 
     @property
     def is_indexable(self) -> bool:
         """Whether search engines are to index this very address."""
         return (
             self.is_html
-            and self.answer is Answer.OK
+            and self.answer is UrlResult.OK
             and not self.redirects
             and not self.has_noindex
             and not self.is_soft_404
@@ -125,7 +125,7 @@ class Row:
     @property
     def failure(self) -> str:
         """Why it gives no page, in a word."""
-        if self.status is not None and self.answer in (Answer.CLIENT_ERROR, Answer.SERVER_ERROR):
+        if self.status is not None and self.answer in (UrlResult.CLIENT_ERROR, UrlResult.SERVER_ERROR):
             return str(self.status)
         return self.code.replace("_", " ") or "no answer"
 
@@ -162,18 +162,18 @@ class Site:
 
     def __init__(self, info: AuditInfo) -> None:
         self.info = info
-        self.rows: dict[str, Row] = {}
+        self.rows: dict[str, SiteRow] = {}
         self._hosts = {host_of(info.site)}
         self.is_secure = info.site.startswith("https:")
         self.judged: set[str] = set()
         """Addresses of the pages whose content was judged: a page reached by a redirect is judged once."""
 
     @property
-    def start(self) -> Row | None:
+    def start(self) -> SiteRow | None:
         """The row of the start page."""
         return self.rows.get(self.info.site) or self.rows.get(self.info.site + "/")
 
-    def take(self, page: AuditedPage) -> Row:
+    def take(self, page: AuditedPage) -> SiteRow:
         """Keep a row of a page."""
         row = _row_of(page)
         known = self.rows.get(page.url)
@@ -194,11 +194,11 @@ class Site:
         """Whether an address belongs to the site."""
         return host_of(url) in self._hosts
 
-    def find(self, url: str) -> Row | None:
+    def find(self, url: str) -> SiteRow | None:
         """The row of an address, with or without its fragment."""
         return self.rows.get(url) or (self.rows.get(url.partition("#")[0]) if "#" in url else None)
 
-    def visited(self) -> Iterable[Row]:
+    def visited(self) -> Iterable[SiteRow]:
         """Every row, in the order of the audit."""
         return self.rows.values()
 
@@ -218,8 +218,8 @@ def says_noindex(facts: PageFacts | None, headers: Iterable[tuple[str, str]]) ->
     return bool(meta or fields) and read_directives(meta, fields, _SEARCH_AGENT).noindex
 
 
-def _row_of(page: AuditedPage, *, is_target: bool = False) -> Row:
-    row = Row(page.final_url or page.url if is_target else page.url)
+def _row_of(page: AuditedPage, *, is_target: bool = False) -> SiteRow:
+    row = SiteRow(page.final_url or page.url if is_target else page.url)
     row.status = page.status
     row.code = (page.error or "").partition(":")[0].strip()
     row.depth = page.depth
@@ -243,26 +243,26 @@ def _redirects(page: AuditedPage) -> int:
     return int(page.final_url is not None and page.final_url != page.url and page.status is not None)
 
 
-def _answer(page: AuditedPage, code: str) -> Answer:
+def _answer(page: AuditedPage, code: str) -> UrlResult:
     """What an answer means. 429 limits the rate of requests to the whole host, and says nothing of the page."""
     if code == "too_many_redirects" or _is_loop(page):
-        return Answer.LOOP
+        return UrlResult.LOOP
     if code in ("blocked_by_robots", "robots_denied"):
-        return Answer.BLOCKED
+        return UrlResult.BLOCKED
     if code in _NO_ANSWER:
-        return Answer.NO_ANSWER
+        return UrlResult.NO_ANSWER
     if page.status is None or page.status == _TOO_MANY_REQUESTS:
-        return Answer.UNKNOWN
+        return UrlResult.UNKNOWN
     if page.status >= 500:
-        return Answer.SERVER_ERROR
+        return UrlResult.SERVER_ERROR
     if page.status >= 400:
-        return Answer.CLIENT_ERROR
+        return UrlResult.CLIENT_ERROR
     if page.status < 300 or page.status == _NOT_MODIFIED:
-        return Answer.OK
+        return UrlResult.OK
     # A redirect leads nowhere without a usable address, or to a host that has none. One that was not followed for
     # another reason, such as the robots.txt of another site, says nothing about this one.
     is_held_back = code and page.hops and page.hops[-1].location is not None
-    return Answer.UNKNOWN if is_held_back and _UNRESOLVED not in (page.error or "") else Answer.NO_ANSWER
+    return UrlResult.UNKNOWN if is_held_back and _UNRESOLVED not in (page.error or "") else UrlResult.NO_ANSWER
 
 
 def _is_loop(page: AuditedPage) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 from comity.model.audit import FindingCode, ListedUrl, SitemapFile
 from comity.model.sitemap import SitemapState
 from comity.rules.audit.canonical_pages import Translations, canonical_fault
-from comity.rules.audit.site_rows import Answer, Found, Row, Site
+from comity.rules.audit.site_rows import Found, Site, SiteRow, UrlResult
 from comity.rules.audit.titles_and_text import is_later_page
 from comity.rules.canonical import origin_of
 from comity.rules.robots.verdict import AgentRules, RobotsFile
@@ -41,7 +41,7 @@ def note_listed(
     return count
 
 
-def _blocked_by(url: str, row: Row | None, robots: Mapping[str, AgentRules]) -> str | None:
+def _blocked_by(url: str, row: SiteRow | None, robots: Mapping[str, AgentRules]) -> str | None:
     """Why robots.txt blocks an address: by the rules of its origin, else by what the audit decided."""
     try:
         rules = robots.get(origin_of(url))
@@ -58,9 +58,9 @@ def judge_entries(site: Site, found: Found) -> None:
     for row in site.visited():
         if not row.is_listed:
             continue
-        if row.has_failed or row.answer is Answer.LOOP:
+        if row.has_failed or row.answer is UrlResult.LOOP:
             found.add(FindingCode.ERROR_IN_SITEMAP, row.url, row.failure)
-        elif row.answer is not Answer.OK:
+        elif row.answer is not UrlResult.OK:
             continue
         elif row.redirects:
             found.add(FindingCode.REDIRECT_IN_SITEMAP, row.url, f"redirects to {row.final_url}")
@@ -70,7 +70,7 @@ def judge_entries(site: Site, found: Found) -> None:
             found.add(FindingCode.NOT_CANONICAL_IN_SITEMAP, row.url, f"names {row.canonical}")
 
 
-def _stands_for(site: Site, row: Row) -> bool:
+def _stands_for(site: Site, row: SiteRow) -> bool:
     """Whether the canonical page can stand for this one; if not, that is the fault."""
     fault = canonical_fault(row, site.find(row.canonical or ""))
     return fault is None or fault is FindingCode.CANONICAL_CHAIN
@@ -92,7 +92,7 @@ def judge_sitemaps(
     is_settled = SitemapState.PLANNED not in states
     has_read = SitemapState.READ in states
     start = site.start
-    if not has_read and not has_fault and is_settled and start is not None and start.answer is Answer.OK:
+    if not has_read and not has_fault and is_settled and start is not None and start.answer is UrlResult.OK:
         found.add(FindingCode.NO_SITEMAP, start.url)
     return has_read and not is_cut and is_settled
 

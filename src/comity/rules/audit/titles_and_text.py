@@ -16,7 +16,7 @@ from unicodedata import combining, normalize
 from comity.model.audit import FindingCode, PageFacts
 from comity.model.wording import counted
 from comity.rules.audit.similarity import near_duplicates
-from comity.rules.audit.site_rows import MAX_SOURCES, Found, Row
+from comity.rules.audit.site_rows import MAX_SOURCES, Found, SiteRow
 
 # Bing Webmaster Tools warn of titles over 70 characters; Google shows about 600 pixels, which are fewer.
 LONGEST_TITLE: Final = 70
@@ -68,7 +68,7 @@ def is_soft_404(facts: PageFacts) -> bool:
     return any(len(text.split()) <= _MOST_WORDS_OF_ERROR_TITLE and _NOT_FOUND.search(text) for text in said)
 
 
-def judge_text(facts: PageFacts, row: Row, found: Found) -> None:
+def judge_text(facts: PageFacts, row: SiteRow, found: Found) -> None:
     """Report what a page lacks by itself."""
     url = row.url
     titles = [title for title in facts.titles if title.strip()]
@@ -135,7 +135,7 @@ class SharedTexts:
         self._hashes: dict[str, int] = {}
         """Similarity hashes by URL."""
 
-    def take(self, facts: PageFacts, row: Row) -> None:
+    def take(self, facts: PageFacts, row: SiteRow) -> None:
         """Gather what one page says."""
         if not row.is_indexable:
             return

@@ -21,9 +21,9 @@ Adaptive delay: a host that responds more slowly than usual gets fewer requests.
 
 From a steady state one outlier of any size lifts `recent` to 1.4 · baseline, inside the tolerance of 1.5, so it takes
 at least two slow responses in a row. Requests that overlap say the same thing about the host at the same moment: of
-those that began before a slow response was counted, no other slow one counts, and likewise of quick ones. Otherwise one
-stall would count once for each request in flight. A host that stays slow becomes its own new baseline after some
-hundred responses that count.
+those that began before a slow response was counted, no other slow one counts; the same holds for quick ones.
+Otherwise one stall would count once for each request in flight. A host that stays slow becomes its own new baseline
+after some hundred responses that count.
 The delay drops to 0, "none of its own", when it is back at the floor.
 """
 

@@ -1,6 +1,6 @@
 """When the next job of a policy with `schedule = 'adaptive'` is due: by the rate at which price and stock change.
 
-The belief about that rate and the square-root rule are those of adaptive sources (`rules.revisit`, spec 6.4). A policy
+The belief about that rate and the square-root rule are those of adaptive sources (`rules.revisit`). A policy
 has no budget to share: one that changes about once in its `frequency_hours` is asked that often, others in proportion
 to the square root of their rate, between half and eight times `frequency_hours`.
 """

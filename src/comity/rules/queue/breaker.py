@@ -1,4 +1,4 @@
-"""Circuit breakers: a bot whose jobs keep failing is quarantined, a site whose jobs keep failing is parked (spec 7.4).
+"""Circuit breakers: a bot whose jobs keep failing is quarantined, a site whose jobs keep failing is parked.
 
 Both end by themselves after a while, which doubles each time; an operator may end them earlier.
 """

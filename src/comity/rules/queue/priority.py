@@ -1,4 +1,4 @@
-"""The priority of a job: its policy's own, its importance, its failures, and how long it has waited (spec 7.4).
+"""The priority of a job: its policy's own, its importance, its failures, and how long it has waited.
 
 It is computed when the job is made, and grows while the job waits: by one after an hour, and by one more each time that
 the wait has doubled. So no job waits for ever behind more important ones, and no job is written more than ten times.

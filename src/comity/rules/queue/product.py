@@ -1,4 +1,4 @@
-"""What a page says of its product: takes structured data, returns title, price, currency and stock (spec 5.4).
+"""What a page says of its product: takes structured data, returns title, price, currency and stock.
 
 Nodes have the shape of JSON-LD, whether they come from JSON-LD or from microdata; meta elements are a table of names.
 Every field remembers where it came from. A price and its currency belong together: a price takes the currency of

@@ -1,6 +1,6 @@
-"""When a job that failed is tried again, and when its policy's next job is due (S3).
+"""When a job that failed is tried again, and when its policy's next job is due.
 
-Retries of jobs are counted in minutes; those of requests and of sources are other rules (decision 7).
+Retries of jobs are counted in minutes; those of requests and of sources have rules of their own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When requests that others make for Comity may start: slots of a host, planned ahead (spec 2.3, 7.5).
+"""When requests that others make for Comity may start: slots of a host, planned ahead.
 
 A crawler's own gate grants a start at the moment of the request. A bot asks earlier, and elsewhere, so that it gets a
 window instead: it may start its request at any time from `not_before` to `start_by`, and not after. The next window

@@ -1,4 +1,4 @@
-"""What a submit is answered with: the table of S3's codes, and the digest that tells a repeated submit from another."""
+"""What a submit is answered with: the table of codes, and the digest that tells a repeated submit from another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from comity.model.queue import BotError, JobStatus, Submission
 _encode: Final = json.JSONEncoder(separators=(",", ":"), sort_keys=True, ensure_ascii=False, default=str).encode
 
 
-class Answer(Enum):
+class SubmitDecision(Enum):
     """What to do with a submit."""
 
     ACCEPT = auto()
@@ -26,7 +26,7 @@ class Answer(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class JobView:
+class SubmittedJob:
     """The part of a job's row that decides about a submit."""
 
     job_id: UUID
@@ -48,9 +48,9 @@ class FormerLock:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The decision on a submit; a refusal has S3's code, a sentence and details."""
+    """The decision on a submit; a refusal has a code, a sentence and details."""
 
-    answer: Answer
+    answer: SubmitDecision
     code: BotError | None = None
     message: str = ""
     details: dict[str, Any] | None = None
@@ -77,13 +77,13 @@ def submission_digest(submission: Submission) -> str:
     return str(digest.hexdigest())
 
 
-def judge(job: JobView, bot_id: str, digest: str, now: float, former: FormerLock | None) -> Judged:
+def judge(job: SubmittedJob, bot_id: str, digest: str, now: float, former: FormerLock | None) -> Judged:
     """Decide about a submit of a job that exists."""
     is_mine = job.status is JobStatus.LOCKED and job.locked_by == bot_id
     if is_mine and job.lock_ends_at is not None and now < job.lock_ends_at:
-        return Judged(Answer.ACCEPT)
+        return Judged(SubmitDecision.ACCEPT)
     if job.submitted_by == bot_id and job.submission_digest == digest and not is_mine:
-        return Judged(Answer.REPEAT)
+        return Judged(SubmitDecision.REPEAT)
     if is_mine:
         return _late(job, job.locked_at or now, now)
     if former is not None:
@@ -91,15 +91,15 @@ def judge(job: JobView, bot_id: str, digest: str, now: float, former: FormerLock
     details = {"job_id": str(job.job_id), "status": str(job.status)}
     if job.status is JobStatus.LOCKED:
         message = "the job is locked by another bot; only the bot that pulled it can submit"
-        return Judged(Answer.REFUSE, BotError.NOT_ASSIGNED, message, details)
+        return Judged(SubmitDecision.REFUSE, BotError.NOT_ASSIGNED, message, details)
     if job.submitted_by == bot_id:
         message = f"the job was submitted before with other content, and is {job.status}; it was not changed"
     else:
         message = f"the job is {job.status}, not locked; pull it before you submit"
-    return Judged(Answer.REFUSE, BotError.JOB_NOT_LOCKED, message, details)
+    return Judged(SubmitDecision.REFUSE, BotError.JOB_NOT_LOCKED, message, details)
 
 
-def _late(job: JobView, locked_at: float, now: float) -> Judged:
+def _late(job: SubmittedJob, locked_at: float, now: float) -> Judged:
     over_s = max(0.0, now - (locked_at + job.lock_ttl_s))
     message = f"Job lock expired {_duration(over_s)} ago. Pull job again to re-acquire lock."
     details = {
@@ -108,7 +108,7 @@ def _late(job: JobView, locked_at: float, now: float) -> Judged:
         "lock_ttl": job.lock_ttl_s,
         "current_time": _time(now),
     }
-    return Judged(Answer.LATE, BotError.LOCK_EXPIRED, message, details)
+    return Judged(SubmitDecision.LATE, BotError.LOCK_EXPIRED, message, details)
 
 
 def _duration(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""The options of a CRAWL statement: names, types, bounds and defaults (S4). One table; docs/sql.md is made from it."""
+"""The options of a CRAWL statement: names, types, bounds and defaults. One table; docs/sql.md is made from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the query of a CRAWL statement names: a page, a sitemap, or a whole site (S4, "Direct URL Input")."""
+"""What the query of a CRAWL statement names: a page, a sitemap, or a whole site."""
 
 from __future__ import annotations
 

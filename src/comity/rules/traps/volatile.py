@@ -41,7 +41,7 @@ _STRONG, _WEAK = 7, 1
 _VALUES_PER_PAGE: Final = 3
 _DIGITS: Final = b"0123456789"
 _WORD: Final = re.compile(rb"[0-9A-Za-z_-]{6,}")
-# What forms and scripts carry anew on every view: base64 between quotes, and words of ten and more with digits. Each
+# What forms and scripts change on every view: base64 between quotes, and words of ten and more with digits. Each
 # begins where no such word goes on, so that a long run is read once.
 _TOKEN: Final = re.compile(
     rb"(?<=[\"'])(?=[a-z+/=_-]*[0-9A-Z])[0-9A-Za-z+/=_-]{24,}(?=[\"'])"

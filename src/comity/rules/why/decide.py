@@ -360,7 +360,7 @@ _LEFT_ALONE: Final = ("blocked", "unreachable")
 
 
 def cooldown(facts: UrlFacts) -> Decision | None:
-    """The cooldown or permanent block of the host, while it is in force (S1 §6.3)."""
+    """The cooldown or permanent block of the host, while it is in force."""
     host = facts.host
     if host is None or host.status not in _LEFT_ALONE:
         return None

@@ -47,7 +47,7 @@ _DECIDED: Final = {
 
 
 def explain_url(facts: UrlFacts, folded: UrlFacts | None = None, parameters: str = "") -> Explanation:
-    """Name what decided last, the chain from discovery to now, and what would change it (spec 2.10).
+    """Name what decided last, the chain from discovery to now, and what would change it.
 
     `folded` is known where `parameters` of the URL do not name a page: the URL is visited without them, under
     another address. It decides unless the URL was met as it is.

@@ -1,4 +1,4 @@
-"""Runs one audit on a thread of its own: a site enters, the folder of the audit and its `AuditInfo` leave (S2).
+"""Runs one audit on a thread of its own: a site enters, the folder of the audit and its `AuditInfo` leave.
 
 An audit crawls a visit list of its own. If it was stopped or killed, the same command continues it; if it was done or
 its budget was spent, the next audit of the same site is a new one.
@@ -55,7 +55,7 @@ from comity.walk.visit_list import (
 LOCK: Final = ".lock"
 MAX_PAGES: Final = 200
 MAX_MINUTES: Final = 60.0
-"""S2's budgets."""
+"""The default budgets."""
 _LONGEST_NAME: Final = 250
 _MOST_ROUNDS: Final = 10_000
 _MOST_ENDED: Final = 5  # times that another process may end an audit just before this one goes on with it
@@ -97,7 +97,7 @@ class AuditPlan:
 
 
 def plan_audit(settings: Settings, site: str) -> AuditPlan:
-    """An audit of a site; `BadInput` if it is no address. Budgets that were not set are those of S2."""
+    """An audit of a site; `BadInput` if it is no address. Budgets that were not set have their defaults."""
     chosen = settings.model_fields_set
     return AuditPlan(
         settings=settings,
@@ -125,7 +125,7 @@ class AuditRun(VisitListThread):
         self._seconds_before = 0.0
 
     def near_limits(self, now: float) -> list[Warned]:
-        """Budgets of which 80 % are used by now (S2); `now` by the clock of the progress."""
+        """Budgets of which 80 % are used by now; `now` by the clock of the progress."""
         spent_s = max(0.0, now - self.progress.started_at) if self.progress.started_at else 0.0
         return near_limits(self.plan, self.pages_before + self.progress.pages, (self._seconds_before + spent_s) / 60.0)
 
@@ -325,7 +325,7 @@ class AuditRun(VisitListThread):
         self._write_info(visits)
 
     def _warnings(self, reason: EndReason, pages: int, minutes: float) -> list[Warned]:
-        """Budgets of which 80 % were used (S2), and the one that ended the audit."""
+        """Budgets of which 80 % were used, and the one that ended the audit."""
         found = near_limits(self.plan, pages, minutes, str(reason))
         said = _sentence(reason, self.plan)
         return [*found, Warned(str(reason), said)] if said else found
@@ -375,7 +375,7 @@ def read_stored(folder: Path, names: Sequence[str]) -> Iterator[tuple[Any, ...]]
 
 
 def _sentence(reason: EndReason, plan: AuditPlan) -> str | None:
-    """The error of S2 for a budget that is spent: the page limit or the time limit."""
+    """The error for a budget that is spent: the page limit or the time limit."""
     if reason is EndReason.PAGE_LIMIT:
         return limit_reached(BudgetReason.PAGE_LIMIT, plan.max_pages).sentence
     if reason is EndReason.TIME_LIMIT:

@@ -11,7 +11,7 @@ from comity.rules.sql.options import MOST_THREADS, SqlCrawlOptions
 from comity.rules.sql.seeds import QuerySeed
 
 TIMEOUT_S: Final = 30.0
-"""S4's time limit of a request."""
+"""The time limit of a request."""
 
 
 def crawl_settings(options: SqlCrawlOptions, named: Collection[str], connection: Mapping[str, Any]) -> dict[str, Any]:

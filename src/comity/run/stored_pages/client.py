@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from comity.model.errors import BadInput, ComityError, NotFound
-from comity.offload.pool import ChildPool, Failed, Failure
+from comity.offload.pool import ChildPool, FailedWork, WorkFailure
 
 SECONDS: Final = 10.0
 """How long one question may take by the clock."""
@@ -101,8 +101,8 @@ class StoredPages:
                 pieces = await self.pool.call(json.dumps(question).encode(), b"", _CPU_SECONDS)
         except TimeoutError:
             raise TooMuch("too many queries on stored pages are running; try again later") from None
-        if isinstance(pieces, Failed):
-            if pieces.code is Failure.CRASHED:
+        if isinstance(pieces, FailedWork):
+            if pieces.code is WorkFailure.CRASHED:
                 raise TooMuch("the process that reads pages ended unexpectedly; try a simpler query")
             raise TooMuch(f"the answer took longer than {self.seconds:g} s or too much memory; ask for less")
         found: dict[str, Any] = json.loads(b"".join(pieces))

@@ -24,6 +24,7 @@ from comity.run.signals import FORCED_EXIT, INTERRUPTED, stop_on_signals
 from comity.run.work.worker import STOPPING, WorkerProcess, WorkLimits, WorkObserver
 from comity.store.target import read_target, try_folder
 from comity.telemetry import events, metrics
+from comity.telemetry.loops import pause
 from comity.telemetry.meter import Meter, MeterReading, ReadingCollector
 from comity.walk.crawl.progress import HostSummary
 
@@ -153,9 +154,7 @@ class _Workers:
             message = f"a worker process {child.describe_exit(code)}; another starts in {pause_s:.0f} s"
             self._log.emit(events.WORKER_DIED, message, error="worker_died", code=code, pause_s=round(pause_s, 3))
             self._meter.add(metrics.DEATHS)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause_s):
-                    await self._stopping.wait()
+            await pause(self._stopping, pause_s)
 
     async def _run_child(self, child: ChildProcess, limits: WorkLimits) -> int:
         """Start a worker, and wait for its end."""

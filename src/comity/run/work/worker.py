@@ -37,7 +37,7 @@ from comity.walk.crawl.progress import RunSummary
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.run.child_process import ParentChannel
-    from comity.run.remedies import Failure
+    from comity.run.remedies import CommandFailure
     from comity.settings import Settings
     from comity.telemetry.logs import Log
     from comity.telemetry.meter import Meter
@@ -94,7 +94,7 @@ class WorkObserver:
     """Called with how a host ended, once it is released."""
     on_start: Callable[[Callable[[], None]], None] = lambda _stop: None
     """Called before the work begins, with the function that stops it."""
-    on_failure: Callable[[Failure], None] = lambda _failure: None
+    on_failure: Callable[[CommandFailure], None] = lambda _failure: None
     """Called when a worker process fails, while the others continue."""
     watch: Callable[[Progress, State], AbstractAsyncContextManager[None]] = show_no_progress
     """A context in which the progress of a run is shown."""
@@ -134,7 +134,7 @@ class WorkerProcess:
 
         stop_on_signals(on_signal, on_timeout=self._log_forced_exit)
         if self._limits.crawls:
-            try_folder(read_target(self._settings.pages))  # before a host is leased in vain
+            try_folder(read_target(self._settings.pages))  # before a host is leased for nothing
         self._view.on_start(self.finish)
         await self.run(warns=True)
         if codes:

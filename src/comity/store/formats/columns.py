@@ -92,7 +92,7 @@ def body_as_columns(record: PageRecord) -> tuple[bytes | None, bytes | None]:
     if body is None:
         return None, None
     if record.encoding is not None and record.encoding.lower() in _UTF8 and _is_utf8(body):
-        return body, None  # most pages: nothing is made anew
+        return body, None  # most pages: nothing is copied
     text = body_as_text(record)
     return (utf8(text), None) if text is not None else (None, body)
 

@@ -1,4 +1,4 @@
-"""Grants: crawlers with URLs of their own ask when they may request each, and report what came of it (spec 7.7).
+"""Grants: crawlers with URLs of their own ask when they may request each, and report what came of it.
 
 A grant is a slot of the host's gate, given under the host's lease, which the client holds for as long as it has open
 grants of the host. So workers, bots and clients that use the same state keep one pace together. Everything that is
@@ -37,7 +37,7 @@ from comity.model.gate import DoorProfile, GateLimits, GateMemory
 from comity.model.grants import (
     GRANT_TTL_S,
     GrantAnswer,
-    Granted,
+    GrantAnswers,
     GrantReason,
     GrantReport,
     Permission,
@@ -170,7 +170,7 @@ class Granter:
 
     async def grant(
         self, client: str, urls: Sequence[str], *, user_agent: str | None = None, reports: Sequence[GrantReport] = ()
-    ) -> Granted:
+    ) -> GrantAnswers:
         """Answer for each URL whether and when the client may request it, after noting what it reports.
 
         If nothing can be granted only because robots.txt is unknown, it is waited for, outside of any transaction.
@@ -188,13 +188,13 @@ class Granter:
         answers = list(granted.answers)
         for at, answer in zip(unknown, again.answers, strict=True):
             answers[at] = self._explained(answer)
-        return Granted(again.now, tuple(answers), granted.reports)
+        return GrantAnswers(again.now, tuple(answers), granted.reports)
 
-    async def report(self, client: str, reports: Sequence[GrantReport]) -> Granted:
+    async def report(self, client: str, reports: Sequence[GrantReport]) -> GrantAnswers:
         """End grants with what the client says of their requests."""
         return await self._thread.transact(partial(self._grant, client, [], None, list(reports)))
 
-    async def release(self, client: str, grant_ids: Sequence[UUID]) -> Granted:
+    async def release(self, client: str, grant_ids: Sequence[UUID]) -> GrantAnswers:
         """End grants that the client did not use."""
         return await self._thread.transact(partial(self._release, client, list(grant_ids)))
 
@@ -239,7 +239,7 @@ class Granter:
                 with suppress(ComityError):
                     await asyncio.to_thread(self._database.copy_log)
 
-    def _unknown(self, granted: Granted) -> dict[int, str]:
+    def _unknown(self, granted: GrantAnswers) -> dict[int, str]:
         """The URLs whose robots.txt is to be read, by their place."""
         return {
             at: answer.url for at, answer in enumerate(granted.answers) if answer.reason is GrantReason.ROBOTS_UNKNOWN
@@ -264,10 +264,10 @@ class Granter:
         reports: list[GrantReport],
         connection: Connection,
         now: float,
-    ) -> Granted:
+    ) -> GrantAnswers:
         reported = self._report(connection, client, reports, now) if reports else ()
         answers = self._decide(connection, client, urls, user_agent, now) if urls else ()
-        return Granted(now, tuple(answers), tuple(reported))
+        return GrantAnswers(now, tuple(answers), tuple(reported))
 
     def _decide(
         self, connection: Connection, client: str, urls: list[str], user_agent: str | None, now: float
@@ -547,7 +547,7 @@ class Granter:
             self._give_back(connection, client, memories, now)
         return [answers[report.grant_id] for report in reports]
 
-    def _release(self, client: str, grant_ids: list[UUID], connection: Connection, now: float) -> Granted:
+    def _release(self, client: str, grant_ids: list[UUID], connection: Connection, now: float) -> GrantAnswers:
         taken = grants_table.take(connection, grant_ids)
         memories: dict[UUID, tuple[HostRow, GateMemory]] = {}
         notes: list[LedgerNote] = []
@@ -574,7 +574,7 @@ class Granter:
         grants_table.end(connection, [row.id for row, _host in mine], "released", now)
         ledger.append_notes(connection, notes)
         self._give_back(connection, client, memories, now)
-        return Granted(now, (), tuple(answers))
+        return GrantAnswers(now, (), tuple(answers))
 
     def _give_back(
         self, connection: Connection, client: str, memories: dict[UUID, tuple[HostRow, GateMemory]], now: float

@@ -1,4 +1,4 @@
-"""Locks of jobs: kept by a heartbeat, given back by a release, and ended when they run out (spec 7.3)."""
+"""Locks of jobs: kept by a heartbeat, given back by a release, and ended when they run out."""
 
 from __future__ import annotations
 
@@ -176,9 +176,9 @@ class Locks:
     def _blame(self, connection: Connection, expired: Iterable[HeldJob], now: float) -> None:
         """Count a lock that ran out as a failure of its bot, once for each bot that vanished."""
         for bot_id in sorted({job.locked_by for job in expired if job.locked_by is not None}):
-            found = bot_rows.standing(connection, bot_id)
+            found = bot_rows.failures_of(connection, bot_id)
             if found is not None:
-                standing = bot_after(
+                after = bot_after(
                     succeeded=False,
                     failures=found[0],
                     times_quarantined=found[1],
@@ -191,6 +191,6 @@ class Locks:
                     bot_id,
                     done=0,
                     failed=0,
-                    failures=standing.failures,
-                    quarantined_until=standing.quarantined_until,
+                    failures=after.failures,
+                    quarantined_until=after.quarantined_until,
                 )

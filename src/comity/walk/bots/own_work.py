@@ -22,25 +22,21 @@ from comity.database.queue import jobs, own_jobs, reservations
 from comity.database.queue.jobs import JobEnd, ReadyHost, WaitingJob
 from comity.database.queue.reservations import bot_holder
 from comity.extract.decode import decode_body
-from comity.extract.html_pool import HtmlPool
 from comity.extract.product import parse_config
 from comity.model.errors import BadInput, ComityError, StateUnavailable
 from comity.model.evidence import Evidence
-from comity.model.fetch import FetchLimits
-from comity.model.gate import DoorProfile
 from comity.model.queue import LONGEST_ERROR, OWN_BOT, BotRefused, JobStatus, Submission
-from comity.model.run import CrawlScope
 from comity.model.source import Obstacle, Reading, Trouble
 from comity.rules.canonical import WebAddress, web_address
 from comity.rules.queue import slots
+from comity.telemetry.loops import pause
 from comity.walk.bots.product_reader import ProductReader, UnreadablePage
 from comity.walk.bots.submit import Submitter
 from comity.walk.bots.threads import time_of
 from comity.walk.evidence import taken_down_of
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.session.session import Session
-from comity.walk.sources.pages import Answer, SourcePages, SourceVisit
-from comity.walk.visit.context import VisitContext
+from comity.walk.sources.pages import PageAnswer, ReadingTerms, SourcePages, SourceVisit
 
 AT_ONCE: Final = 16
 """Hosts that are asked at the same time."""
@@ -65,14 +61,9 @@ _NOT_ALLOWED: Final = frozenset({Trouble.ROBOTS_DENIED, Trouble.ROBOTS_UNREACHAB
 
 
 @dataclass(frozen=True, slots=True)
-class OwnTerms:
+class OwnTerms(ReadingTerms):
     """How the worker does jobs."""
 
-    profile: DoorProfile
-    limits: FetchLimits
-    agent: str
-    max_redirects: int = 5
-    collapse_subdomains: bool = False
     at_once: int = AT_ONCE
     turn_s: float = slots.TURN_S
     most_html_bytes: int = 5_000_000
@@ -123,28 +114,10 @@ class OwnWorker:
         self._terms = terms
         self._on_done = on_done
         self._database, self._clock, self._thread = session.database, session.clock, session.thread
-        self._html_pool = HtmlPool()
         self._reader = ProductReader()
-        self._pages = SourcePages(session, self._visit_context(), None, terms.profile)
+        self._pages = SourcePages(session, terms, None)
         self._turns: dict[UUID, asyncio.Task[None]] = {}
         self._stopping = asyncio.Event()
-
-    def _visit_context(self) -> VisitContext:
-        session, terms = self._session, self._terms
-        return VisitContext(
-            requests=session.requests,
-            robots=session.robots_keeper,
-            host_of=session.host_for,
-            takedowns=session.takedowns,
-            clock=session.clock.seconds,
-            scope=CrawlScope(follow_links=False, collapse_subdomains=terms.collapse_subdomains),
-            tracking=None,
-            extract=None,
-            html_pool=self._html_pool,
-            limits=terms.limits,
-            agent=terms.agent,
-            max_redirects=terms.max_redirects,
-        )
 
     async def __aenter__(self) -> Self:
         await self._session.open()
@@ -155,7 +128,7 @@ class OwnWorker:
     ) -> None:
         try:
             await self._end_turns()
-            await self._html_pool.close()
+            await self._pages.close()
             await self._reader.close()
         finally:
             await self._session.__aexit__(kind, error, where)
@@ -171,9 +144,7 @@ class OwnWorker:
                 await self.look()
             except StateUnavailable as error:  # the next look may find it again
                 on_trouble(str(error))
-            with suppress(TimeoutError):
-                async with asyncio.timeout(POLL_S):
-                    await self._stopping.wait()
+            await pause(self._stopping, POLL_S)
         await self._end_turns()
 
     async def run_due(self, idle_s: float = IDLE_S) -> None:
@@ -372,7 +343,7 @@ class OwnWorker:
         retry_after_s = None if until is None else max(0.0, until - now)
         return _failure(job.id, obstacle.reason, obstacle.status, retry_after_s)
 
-    async def _read(self, job: WaitingJob, answer: Answer) -> Submission:
+    async def _read(self, job: WaitingJob, answer: PageAnswer) -> Submission:
         response = answer.response
         if response.status == 304:
             return _failure(job.id, "the server answered 304 to an unconditional request", 304)

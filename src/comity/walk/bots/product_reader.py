@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from comity.extract.html_pool import is_light
 from comity.extract.product import FIELDS, parse_config, read_product
-from comity.offload.pool import ChildPool, Failed, Failure
+from comity.offload.pool import ChildPool, FailedWork, WorkFailure
 from comity.rules.queue.product import FoundIn, Product
 
 MAX_SECONDS: Final = 20.0
@@ -52,9 +52,9 @@ class ProductReader:
             raise UnreadablePage(f"the page is larger than {MAX_BODY_BYTES >> 20} MB")
         arguments = json.dumps([content_type, url, fields])
         answer = await self._pool.call(arguments.encode(), body, self._max_seconds)
-        if not isinstance(answer, Failed):
+        if not isinstance(answer, FailedWork):
             return product_from_json(json.loads(b"".join(answer)))
-        if answer.code is Failure.TOO_SLOW:
+        if answer.code is WorkFailure.TOO_SLOW:
             raise UnreadablePage(f"reading the page takes more than {self._max_seconds:g} seconds")
         raise UnreadablePage("reading the page needs more memory or time than the limit")
 

@@ -1,4 +1,4 @@
-"""A pull: a bot asks for jobs and gets them with a lock and a slot each, as fast as the hosts' gates allow (spec 7.5).
+"""A pull: a bot asks for jobs and gets them with a lock and a slot each, as fast as the hosts' gates allow.
 
 One transaction looks at hosts that are due to be looked at, takes the rows of the best of them, plans slots, locks jobs
 and holds the hosts for the bot. A host that cannot be asked now is parked until it should be looked at again, so that
@@ -27,7 +27,7 @@ from comity.database.queue.reservations import Hold, HostRow, bot_holder
 from comity.model.errors import BadInput
 from comity.model.evidence import Evidence
 from comity.model.gate import DoorProfile, GateLimits, GateMemory, WaitReason
-from comity.model.queue import QUEUE_PROFILE, BotError, BotRefused, Pulled, PulledJob, SkipReason, Slot
+from comity.model.queue import QUEUE_PROFILE, BotError, BotRefused, PulledJob, PulledJobs, SkipReason, Slot
 from comity.model.robots import RobotsVerdict
 from comity.rules.canonical import WebAddress, canonical_host, web_address
 from comity.rules.politeness.pace import limits_for
@@ -127,7 +127,7 @@ class _Before(NamedTuple):
 
 
 class _Tried(NamedTuple):
-    pulled: Pulled
+    pulled: PulledJobs
     unread: dict[str, UUID]
     seen: frozenset[UUID] = frozenset()
     now: float = 0.0
@@ -164,7 +164,7 @@ class Puller:
         self._takedowns = TakedownsInForce()
         self._woken_at: float | None = None
 
-    async def pull(self, bot_id: str, max_jobs: int, domain: str | None = None) -> Pulled:
+    async def pull(self, bot_id: str, max_jobs: int, domain: str | None = None) -> PulledJobs:
         """Up to `max_jobs` jobs for a bot, of one host (without a port: on any) or registrable domain if it names one.
 
         Raises `BotRefused` for a bot that is revoked.
@@ -182,7 +182,7 @@ class Puller:
         for reason, count in tried.pulled.skipped.items():
             if reason is not SkipReason.ROBOTS_UNKNOWN:  # those were looked at again
                 skipped[reason] = skipped.get(reason, 0) + count
-        return Pulled(again.pulled.jobs, skipped, again.pulled.retry_after_s)
+        return PulledJobs(again.pulled.jobs, skipped, again.pulled.retry_after_s)
 
     def _try_ready(self, bot_id: str, max_jobs: int, domain: str | None) -> _Tried:
         """Look at the hosts that are ready. If there is nothing for the bot, look again with jobs of due policies.
@@ -196,7 +196,7 @@ class Puller:
             skipped = dict(tried.pulled.skipped)  # those hosts are parked now
             for reason, count in again.pulled.skipped.items():
                 skipped[reason] = skipped.get(reason, 0) + count
-            pulled = Pulled(again.pulled.jobs, skipped, again.pulled.retry_after_s)
+            pulled = PulledJobs(again.pulled.jobs, skipped, again.pulled.retry_after_s)
             unread, seen = tried.unread | again.unread, tried.seen | again.seen
             tried = _Tried(pulled, unread, seen, again.now, again.room)
         if domain is None and tried.room > 0:  # a pull that names a domain has looked at all its hosts
@@ -232,7 +232,7 @@ class Puller:
                     return self._hand_out(connection, bot_id, max_jobs, domain, host_ids)
             except _OvertakenError:
                 continue
-        return _Tried(Pulled((), {}, 1.0), {})
+        return _Tried(PulledJobs((), {}, 1.0), {})
 
     def _hand_out(
         self,
@@ -261,7 +261,7 @@ class Puller:
         )
         if may.jobs == 0:
             bot_rows.note_pull(connection, _count(bot_id, now, may, 0, resumes=False))
-            return _Tried(Pulled((), {}, may.retry_after_s), {})
+            return _Tried(PulledJobs((), {}, may.retry_after_s), {})
         work = _Round(bot_id, bot_holder(bot_id), now, may.jobs)
         for batch in self._batches(connection, work, before, is_of_hosts=host_ids is not None):
             self._look(connection, work, before, batch)
@@ -270,7 +270,7 @@ class Puller:
         handed = self._take(connection, work, may, resumes=bot.status == "quarantined")
         self._write_rest(connection, work)
         retry_after_s = None if handed else self._retry_after(connection, work)
-        pulled = Pulled(tuple(handed), work.skipped, retry_after_s)
+        pulled = PulledJobs(tuple(handed), work.skipped, retry_after_s)
         return _Tried(pulled, work.unread, frozenset(work.seen), work.now, work.room - len(handed))
 
     def _read(

@@ -45,7 +45,7 @@ from comity.rules.queue.breaker import BreakerTerms, bot_after, site_after
 from comity.rules.queue.product import plain_price
 from comity.rules.queue.retry import JobRetry, after_failure
 from comity.rules.queue.slot_terms import EndedSlot, SlotTerms, from_document, request_row
-from comity.rules.queue.submission import Answer, FormerLock, JobView, Judged, judge, submission_digest
+from comity.rules.queue.submission import FormerLock, Judged, SubmitDecision, SubmittedJob, judge, submission_digest
 from comity.rules.queue.webhook import is_back_in_stock, is_price_changed
 from comity.rules.takedown import Takedowns
 from comity.walk.bots.takedowns import TakedownsInForce
@@ -79,7 +79,7 @@ class Submitter:
         self._terms = terms or SubmitTerms()
 
     async def submit(self, submission: Submission) -> dict[str, Any]:
-        """Take a result; gives S3's data. Raises `BotRefused` with S3's code."""
+        """Take a result; gives the data of the answer, or raises `BotRefused`."""
         return await self._threads.run(self._submit, submission)
 
     def _submit(
@@ -125,26 +125,26 @@ class Submitter:
         taken = jobs.take(connection, submission.job_id, None if own_time is None else self._clock.seconds())
         if taken is None:
             details = {"job_id": str(submission.job_id)}
-            return Judged(Answer.REFUSE, BotError.JOB_NOT_FOUND, "there is no job with this id", details)
+            return Judged(SubmitDecision.REFUSE, BotError.JOB_NOT_FOUND, "there is no job with this id", details)
         job, row, now = taken
         holder = bot_holder(submission.bot_id)
         judged = judge(_view(job), submission.bot_id, digest, now, None)
-        if lease_token is not None and job.lease_token != lease_token and judged.answer is Answer.ACCEPT:
+        if lease_token is not None and job.lease_token != lease_token and judged.answer is SubmitDecision.ACCEPT:
             message = "another worker has the job by now"
-            return Judged(Answer.REFUSE, BotError.NOT_ASSIGNED, message, {"job_id": str(job.id)})
-        if judged.answer is Answer.REFUSE:
+            return Judged(SubmitDecision.REFUSE, BotError.NOT_ASSIGNED, message, {"job_id": str(job.id)})
+        if judged.answer is SubmitDecision.REFUSE:
             locked_at = jobs.former_lock(connection, job.id, holder)
             if locked_at is not None:
                 judged = judge(_view(job), submission.bot_id, digest, now, FormerLock(locked_at))
-        if judged.answer is Answer.REPEAT:
+        if judged.answer is SubmitDecision.REPEAT:
             former = job.submission_answer or {}
             return _taken_down(job, former["takedown"]) if "takedown" in former else _answer_from(former)
-        entry = None if judged.answer is Answer.REFUSE else _entry_covering(takedowns, job.url)
+        entry = None if judged.answer is SubmitDecision.REFUSE else _entry_covering(takedowns, job.url)
         if entry is not None:
             return self._refuse(connection, submission, digest, job, row, entry, judged, now)
-        if judged.answer is Answer.LATE and results.late_of_job(connection, job.id, _MOST_LATE) < _MOST_LATE:
+        if judged.answer is SubmitDecision.LATE and results.late_of_job(connection, job.id, _MOST_LATE) < _MOST_LATE:
             results.keep_late(connection, submission, page, digest, now)
-        if judged.answer is not Answer.ACCEPT:
+        if judged.answer is not SubmitDecision.ACCEPT:
             return judged
         return self._accept(connection, submission, page, digest, job, row, now)
 
@@ -159,11 +159,11 @@ class Submitter:
         judged: Judged,
         now: float,
     ) -> Judged:
-        """Store nothing of a URL that was taken down meanwhile, and end its job (spec 1.8).
+        """Store nothing of a URL that was taken down meanwhile, and end its job.
 
         The request was made, so gate and ledger hear of it. It is no failure of the bot or the site.
         """
-        if judged.answer is not Answer.ACCEPT:
+        if judged.answer is not SubmitDecision.ACCEPT:
             return _taken_down(job, entry)
         why, actor = f"taken down: {entry}", bot_holder(submission.bot_id)
         ending = JobEnd(JobStatus.FAILED, "taken down", actor, error_msg=why)
@@ -326,11 +326,11 @@ class Submitter:
             bot_rows.note_success(connection, submission.bot_id, now)
             return
         bot_rows.note_seen(connection, submission.bot_id, now)
-        found = bot_rows.standing(connection, submission.bot_id)
+        found = bot_rows.failures_of(connection, submission.bot_id)
         if found is None:
             return
         failures, times = found
-        standing = bot_after(
+        after = bot_after(
             succeeded=False,
             failures=failures,
             times_quarantined=times,
@@ -343,8 +343,8 @@ class Submitter:
             submission.bot_id,
             done=0,
             failed=1,
-            failures=standing.failures,
-            quarantined_until=standing.quarantined_until,
+            failures=after.failures,
+            quarantined_until=after.quarantined_until,
         )
 
 
@@ -425,8 +425,8 @@ def limits_of(profile: DoorProfile, row: HostRow, terms: SlotTerms) -> GateLimit
     )
 
 
-def _view(job: HeldJob) -> JobView:
-    return JobView(
+def _view(job: HeldJob) -> SubmittedJob:
+    return SubmittedJob(
         job.id,
         job.status,
         job.locked_by,
@@ -506,7 +506,7 @@ def _stored(answer: dict[str, Any]) -> dict[str, Any]:
 
 def _taken_down(job: HeldJob, entry: str) -> Judged:
     message = f"the URL was taken down ({entry}): nothing is stored, and the job has ended"
-    return Judged(Answer.REFUSE, BotError.TAKEN_DOWN, message, {"job_id": str(job.id), "takedown": entry})
+    return Judged(SubmitDecision.REFUSE, BotError.TAKEN_DOWN, message, {"job_id": str(job.id), "takedown": entry})
 
 
 def _answer_from(stored: dict[str, Any]) -> dict[str, Any]:

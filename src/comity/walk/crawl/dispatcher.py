@@ -187,7 +187,7 @@ class Dispatcher:
         (self._begin if len(self._later) else self._spawn)(self._visit(host, cleared, slot))
 
     def _times_out(self, host: LeasedHost) -> bool:
-        """Whether the next URL of a host waited for a slot for too long: then it is refused (S2). Budgets come first.
+        """Whether the next URL of a host waited for a slot for too long: then it is refused. Budgets come first.
 
         A URL waits from when it is the next. Otherwise the host has a turn again when its time is up.
         """

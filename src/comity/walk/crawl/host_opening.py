@@ -262,7 +262,7 @@ class HostOpener:
     def _sitemaps_to_read(
         self, connection: Connection, lease: Lease, rows: list[SitemapRow]
     ) -> list[SitemapRow] | None:
-        """What is known of a host's sitemaps, if some are still to be read; after a day they are all planned anew."""
+        """What is known of a host's sitemaps, if some are still to be read; after a day they are all planned again."""
         if not rows:
             return []
         oldest = self._clock.seconds() - self._sitemaps_fresh_s

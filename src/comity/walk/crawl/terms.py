@@ -39,7 +39,7 @@ class CrawlTerms:
     connections: int = 8192
     """Connections that can be kept: a host that is open keeps one."""
     sitemaps_fresh_s: float = 24 * 3600.0
-    """After this the sitemaps of a host are planned anew."""
+    """After this the sitemaps of a host are planned again."""
     max_redirects: int = 5
     max_errors_in_a_row: int = 10
     per_host_budget: bool = True

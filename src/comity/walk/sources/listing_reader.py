@@ -13,7 +13,7 @@ from typing import Any, Final
 from comity.extract.html_pool import is_light
 from comity.model.job import ExtractionMethod, JobFound, Listing, ListingKind, SourceType
 from comity.model.source import Source
-from comity.offload.pool import ChildPool, Failed, Failure
+from comity.offload.pool import ChildPool, FailedWork, WorkFailure
 
 MAX_SECONDS: Final = 30.0
 MAX_BODY_BYTES: Final = 16 << 20
@@ -55,9 +55,9 @@ class ListingReader:
             return Listing(ListingKind.UNREADABLE, message=f"it is larger than {MAX_BODY_BYTES >> 20} MB")
         arguments = json.dumps([url, content_type, str(source.source_type), source.parser_hint])
         answer = await self._pool.call(arguments.encode(), body, self._max_seconds)
-        if not isinstance(answer, Failed):
+        if not isinstance(answer, FailedWork):
             return listing_from_json(json.loads(b"".join(answer)))
-        if answer.code is Failure.TOO_SLOW:
+        if answer.code is WorkFailure.TOO_SLOW:
             return Listing(ListingKind.UNREADABLE, message=f"reading it takes more than {self._max_seconds:g} seconds")
         return Listing(ListingKind.UNREADABLE, message="it needs more memory or time than the limit")
 

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
+from comity.extract.html_pool import HtmlPool
 from comity.extract.jobs.systems.answers import post_body_for
 from comity.model.fetch import ContentTypeRules, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.frontier import QueuedUrl
@@ -18,6 +19,7 @@ from comity.model.host import HostPolicy
 from comity.model.job import Listing, ListingKind, SourceType
 from comity.model.ledger import Purpose
 from comity.model.outcome import FetchRow, Postponed, Refused, Trail
+from comity.model.run import CrawlScope
 from comity.model.source import KnownPage, Obstacle, PageRead, Reading, Source, Trouble
 from comity.model.wording import counted
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
@@ -60,11 +62,22 @@ _TAKES_NO_QUESTION: Final = (404, 405, 501)
 ReadListing = Callable[[bytes, str, str | None, Source], Awaitable[Listing]]
 
 
-class Answer(NamedTuple):
+class PageAnswer(NamedTuple):
     """The answer for a page, after its redirects."""
 
     response: Response
     final_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingTerms:
+    """How single pages are read, one at a time and without following their links."""
+
+    profile: DoorProfile
+    limits: FetchLimits
+    agent: str
+    max_redirects: int = 5
+    collapse_subdomains: bool = False
 
 
 @dataclass(slots=True)
@@ -88,15 +101,32 @@ class SourcePages:
     def __init__(
         self,
         session: Session,
-        context: VisitContext,
+        terms: ReadingTerms,
         read_listing: ReadListing | None,
-        profile: DoorProfile,
     ) -> None:
         self._session = session
-        self._context = context
+        self._html_pool = HtmlPool()
+        self._context = VisitContext(
+            requests=session.requests,
+            robots=session.robots_keeper,
+            host_of=session.host_for,
+            takedowns=session.takedowns,
+            clock=session.clock.seconds,
+            scope=CrawlScope(follow_links=False, collapse_subdomains=terms.collapse_subdomains),
+            tracking=None,
+            extract=None,
+            html_pool=self._html_pool,
+            limits=terms.limits,
+            agent=terms.agent,
+            max_redirects=terms.max_redirects,
+        )
         self._read_listing = read_listing
-        self._retry_limit = profile.retry_limit
-        self._longest_backoff_s = profile.max_retry_backoff_s
+        self._retry_limit = terms.profile.retry_limit
+        self._longest_backoff_s = terms.profile.max_retry_backoff_s
+
+    async def close(self) -> None:
+        """End the child processes that read pages."""
+        await self._html_pool.close()
 
     async def read(
         self,
@@ -141,7 +171,7 @@ class SourcePages:
             following = page.next_url
             address = resolve_link(following, page.final_url) if following and reading.obstacle is None else None
 
-    async def head(self, address: WebAddress, visit: SourceVisit) -> Answer | Obstacle:
+    async def head(self, address: WebAddress, visit: SourceVisit) -> PageAnswer | Obstacle:
         """Ask for the head of a page only."""
         await self._session.refresh()
         visit.reading.host = address.host
@@ -151,7 +181,7 @@ class SourcePages:
         like = FetchRequest(address.url, method="HEAD", limits=self._limits(host))
         return await self._ask(host, address, like, None, visit.reading)
 
-    async def get(self, address: WebAddress, visit: SourceVisit) -> Answer | Obstacle:
+    async def get(self, address: WebAddress, visit: SourceVisit) -> PageAnswer | Obstacle:
         """Ask once for one page that is no listing; only what an operator set for its host limits its size."""
         await self._session.refresh()
         visit.reading.host = address.host
@@ -236,24 +266,24 @@ class SourcePages:
 
     async def _ask_as_wanted(
         self, host: LeasedHost, address: WebAddress, like: FetchRequest, known: KnownPage | None, reading: Reading
-    ) -> Answer | Obstacle:
+    ) -> PageAnswer | Obstacle:
         """Ask for a page; a system that wants a posted query gets one, and is asked as usual if it does not take it."""
         question = post_body_for(address.url)
         if question is not None:
             headers = (*like.headers, ("Content-Type", "application/json"))
             posted = like._replace(method="POST", headers=headers, body=question)
             answer = await self._ask(host, address, posted, None, reading)
-            if isinstance(answer, Answer) or answer.status not in _TAKES_NO_QUESTION:
+            if isinstance(answer, PageAnswer) or answer.status not in _TAKES_NO_QUESTION:
                 return answer
         return await self._ask(host, address, like, known, reading)
 
     async def _ask(
         self, host: LeasedHost, address: WebAddress, like: FetchRequest, known: KnownPage | None, reading: Reading
-    ) -> Answer | Obstacle:
+    ) -> PageAnswer | Obstacle:
         """Ask for a page, and again if the network or the server failed."""
         for attempt in range(self._retry_limit + 1):
             answer, is_worth_a_try = await self._chain(host, address, like, known, reading)
-            if isinstance(answer, Answer):
+            if isinstance(answer, PageAnswer):
                 return answer
             if not is_worth_a_try or attempt == self._retry_limit or host.is_closed:
                 break
@@ -262,10 +292,10 @@ class SourcePages:
 
     async def _chain(
         self, host: LeasedHost, address: WebAddress, like: FetchRequest, known: KnownPage | None, reading: Reading
-    ) -> tuple[Answer | Obstacle, bool]:
+    ) -> tuple[PageAnswer | Obstacle, bool]:
         """One attempt, redirect by redirect; says whether another may succeed."""
         trail, asked = Trail(), _LastRequest()
-        answer: Answer | Obstacle | None = None
+        answer: PageAnswer | Obstacle | None = None
         try:
             answer, is_worth_a_try = await self._hops(host, address, like, known, trail, asked)
             return answer, is_worth_a_try
@@ -286,7 +316,7 @@ class SourcePages:
         known: KnownPage | None,
         trail: Trail,
         asked: _LastRequest,
-    ) -> tuple[Answer | Obstacle, bool]:
+    ) -> tuple[PageAnswer | Obstacle, bool]:
         context, purpose = self._context, Purpose.PAGE
         entry = QueuedUrl(address.url, address.key, 0)
         for _hop in range(context.max_redirects + 1):
@@ -303,7 +333,7 @@ class SourcePages:
             location = result.headers.get("location") if result.status in REDIRECTS else None
             if location is None:
                 if like.method == "HEAD":  # whatever the site says is what was asked for
-                    return Answer(result, result.url), False
+                    return PageAnswer(result, result.url), False
                 return _answered(result, step.retry_after_s, context.clock())
             target = resolve_location(location, result.url, collapse=context.scope.collapse_subdomains)
             if target is None:
@@ -374,10 +404,10 @@ def _failed(failure: FetchFailure) -> tuple[Obstacle, bool]:
     return Obstacle(trouble, reason, None, failure.status), kind.is_network
 
 
-def _answered(response: Response, retry_after_s: float | None, now: float) -> tuple[Answer | Obstacle, bool]:
+def _answered(response: Response, retry_after_s: float | None, now: float) -> tuple[PageAnswer | Obstacle, bool]:
     status = response.status
     if 200 <= status < 300 or status == 304:
-        return Answer(response, response.url), False
+        return PageAnswer(response, response.url), False
     until = now + retry_after_s if retry_after_s is not None else None
     is_soon = retry_after_s is None or retry_after_s <= MAX_HOST_WAIT_S
     trouble = Trouble.ASKED_TO_WAIT if until is not None else Trouble.FAILED

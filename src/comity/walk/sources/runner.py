@@ -17,15 +17,11 @@ from uuid import UUID
 from comity.database import ledger
 from comity.database.sources import rows as sources_table
 from comity.database.sources.rows import page_from, source_from
-from comity.extract.html_pool import HtmlPool
 from comity.leases.holder import is_dead, machine_name
 from comity.model.errors import ComityError, HostBusy, LeaseLost, StateUnavailable
-from comity.model.fetch import FetchLimits
-from comity.model.gate import DoorProfile
 from comity.model.host import SCRIPTS_NOT_RUN
 from comity.model.job import JobFound, JobPosting
 from comity.model.ledger import LedgerRow
-from comity.model.run import CrawlScope
 from comity.model.source import (
     HeadRead,
     KnownPage,
@@ -47,10 +43,9 @@ from comity.rules.takedown import Takedowns
 from comity.walk.request import OnWait
 from comity.walk.session.session import Session
 from comity.walk.sources.listing_reader import ListingReader
-from comity.walk.sources.pages import SourcePages, SourceVisit
+from comity.walk.sources.pages import ReadingTerms, SourcePages, SourceVisit
 from comity.walk.sources.plan import missed_opening
 from comity.walk.sources.settle import FinishedRun, Plan, SourceSettling
-from comity.walk.visit.context import VisitContext
 
 RUN_S: Final = 900.0  # a run takes no longer: half of what a lock lasts
 BUSY_FOR: Final = timedelta(minutes=10)
@@ -64,14 +59,9 @@ Normalize = Callable[[Sequence[JobFound], Source, datetime], Sequence[JobPosting
 
 
 @dataclass(frozen=True, slots=True)
-class SourceTerms:
+class SourceTerms(ReadingTerms):
     """How sources are read."""
 
-    profile: DoorProfile
-    limits: FetchLimits
-    agent: str
-    max_redirects: int = 5
-    collapse_subdomains: bool = False
     run_s: float = RUN_S
 
 
@@ -93,31 +83,13 @@ class SourceRunner:
         self.normalize: Normalize = normalize
         self._thread = session.thread
         self._settling = SourceSettling(session.database, session.leases, plan)
-        self._html_pool = HtmlPool()
         self._reader = reader or ListingReader()
-        self._pages = SourcePages(session, self._visit_context(), self._reader, terms.profile)
+        self._pages = SourcePages(session, terms, self._reader)
         self._visits: list[SourceVisit] = []
 
     def log_waits(self, on_wait: OnWait | None) -> None:
         """Report every wait for a host, or none of them."""
         self.session.log_waits(on_wait)
-
-    def _visit_context(self) -> VisitContext:
-        session, terms = self.session, self._terms
-        return VisitContext(
-            requests=session.requests,
-            robots=session.robots_keeper,
-            host_of=session.host_for,
-            takedowns=session.takedowns,
-            clock=session.clock.seconds,
-            scope=CrawlScope(follow_links=False, collapse_subdomains=terms.collapse_subdomains),
-            tracking=None,
-            extract=None,
-            html_pool=self._html_pool,
-            limits=terms.limits,
-            agent=terms.agent,
-            max_redirects=terms.max_redirects,
-        )
 
     async def __aenter__(self) -> SourceRunner:
         await self._thread.run(self._unlock_dead)
@@ -128,7 +100,7 @@ class SourceRunner:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         try:
-            await self._html_pool.close()
+            await self._pages.close()
             await self._reader.close()
         finally:
             await self.session.__aexit__(kind, error, where)
@@ -285,11 +257,13 @@ class SourceRunner:
             ledger.append_requests(connection, None, rows)
 
     def _normalized(self, source: Source, reading: Reading) -> dict[int, list[JobPosting]]:
-        """What is stored of the pages that were read anew, without what was taken down."""
+        """What is stored of the pages that were read in full, without what was taken down."""
         now, takedowns = self._clock.now(), self.session.takedowns()
-        anew = [page for page in reading.pages if page.unchanged is None]
+        in_full = [page for page in reading.pages if page.unchanged is None]
         found: dict[int, list[JobPosting]] = {}
-        for page, jobs in zip(anew, joined_over_pages([(page.final_url, page.jobs) for page in anew]), strict=True):
+        for page, jobs in zip(
+            in_full, joined_over_pages([(page.final_url, page.jobs) for page in in_full]), strict=True
+        ):
             postings = self.normalize(jobs, source, now)
             found[page.number] = [
                 each for each in postings if each.title and not _is_covered(takedowns, each.apply_url)

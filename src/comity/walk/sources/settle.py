@@ -83,7 +83,7 @@ class FinishedRun:
     reading: Reading
     verdict: RunVerdict
     postings: Mapping[int, Sequence[JobPosting]]
-    """By page, for pages that were read anew."""
+    """By page, for pages that were read in full."""
     started_at: datetime
     ended_at: datetime
     hosts: Sequence[LeasedHost]
@@ -376,10 +376,10 @@ def _changes(row: Any, posting: JobPosting, source_id: UUID, listers: set[UUID])
 
 
 def _page_row(page: PageRead, now: datetime, shared: Collection[int]) -> dict[str, Any]:
-    """The row of a page; a page that also lists postings of another page is read anew the next time.
+    """The row of a page; a page that also lists postings of another page is read in full the next time.
 
     Otherwise a 304 of it would hide that it still lists a posting that the other page has dropped, and the posting
-    would be closed. A page that shows nothing is read anew, too: a later version, or another hint, may see more in it.
+    would be closed. A page that shows nothing is read in full, too: a later version or another hint may see more.
     """
     is_blank = page.kind is ListingKind.NOTHING_FOUND and not page.is_elsewhere
     is_anew = is_blank or page.number in shared

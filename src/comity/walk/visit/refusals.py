@@ -107,14 +107,14 @@ def postponed(entry: QueuedUrl, trail: Trail, why: Wait | SlotTimeout | None) ->
 def not_started(
     host: LeasedHost, entry: QueuedUrl, trail: Trail, why: Wait | SlotTimeout | None, context: VisitContext
 ) -> Refused | Postponed:
-    """A request that the gate did not let start: where a slot has a time-out of its own (S2), that is an error."""
+    """A request that the gate did not let start: where a slot has a time-out of its own, that is an error."""
     if isinstance(why, SlotTimeout) and host.gate.limits.slot_timeout_s < inf:
         return slot_timed_out(host, entry, trail, context)
     return postponed(entry, trail, why)
 
 
 def slot_timed_out(host: LeasedHost, entry: QueuedUrl, trail: Trail, context: VisitContext) -> Refused:
-    """Refuse a URL because all slots of its host were taken for too long: it is not fetched in this run (S2)."""
+    """Refuse a URL because all slots of its host were taken for too long: it is not fetched in this run."""
     now, content = context.clock(), {"code": SLOT_TIMEOUT, "reason": SLOT_TIMEOUT_MESSAGE}
     host_id, metadata = host.lease.host_id, {"url": entry.url}
     trail.evidence.append(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from comity.doors.cli.crawl.rendering import render_bytes
-from comity.doors.cli.output import Cell, Column, Row, note, write_json, write_line, write_pairs, write_table
+from comity.doors.cli.output import Cell, TextColumn, TextRow, note, write_json, write_line, write_pairs, write_table
 from comity.model.audit import Severity
 from comity.model.errors import ComityError
 from comity.model.run import EndReason
@@ -126,13 +126,13 @@ def _write_findings(report: AuditReport) -> None:
         )
         return
     rows = [
-        Row(
+        TextRow(
             [Cell(each.severity.value, STYLES[each.severity]), each.title, f"{each.count:,}"],
             _example(each.pages[0].url, each.pages[0].detail) if each.pages else None,
         )
         for each in report.findings
     ]
-    write_table([Column("SEVERITY"), Column("PROBLEM"), Column("FOUND", True)], rows)
+    write_table([TextColumn("SEVERITY"), TextColumn("PROBLEM"), TextColumn("FOUND", True)], rows)
     numbers = {level: sum(each.severity is level for each in report.findings) for level in Severity}
     said = ", ".join(counted(number, level.value) for level, number in numbers.items())
     write_line(f"{counted(len(report.findings), 'kind')} of problem: {said}.")
@@ -156,7 +156,7 @@ def write_audits(audits: Sequence[AuditInfo]) -> None:
         write_line("No audit is stored.")
         return
     rows = [
-        Row(
+        TextRow(
             [
                 info.audit_id,
                 datetime.fromtimestamp(info.started_at, UTC).strftime("%Y-%m-%d %H:%M"),
@@ -166,7 +166,7 @@ def write_audits(audits: Sequence[AuditInfo]) -> None:
         )
         for info in audits
     ]
-    write_table([Column("AUDIT"), Column("STARTED"), Column("PAGES", True), Column("ENDED BY")], rows)
+    write_table([TextColumn("AUDIT"), TextColumn("STARTED"), TextColumn("PAGES", True), TextColumn("ENDED BY")], rows)
 
 
 def write_comparison(comparison: AuditComparison) -> None:
@@ -183,8 +183,8 @@ def write_comparison(comparison: AuditComparison) -> None:
     changed = [each for each in comparison.changes if each.better or each.worse]
     if changed:
         rows = [_change_row(each) for each in changed]
-        columns = [Column(name, True) for name in ("WORSE", "BETTER", "SAME")]
-        write_table([Column("SEVERITY"), Column("PROBLEM"), *columns], rows)
+        columns = [TextColumn(name, True) for name in ("WORSE", "BETTER", "SAME")]
+        write_table([TextColumn("SEVERITY"), TextColumn("PROBLEM"), *columns], rows)
         write_line("")
     write_line(
         Cell(f"{comparison.worse:,} worse", "red" if comparison.worse else ""),
@@ -196,10 +196,10 @@ def write_comparison(comparison: AuditComparison) -> None:
         write_line(f"{counted(comparison.urls_new, 'URL')} new, {comparison.urls_gone:,} gone.")
 
 
-def _change_row(change: FindingChange) -> Row:
+def _change_row(change: FindingChange) -> TextRow:
     first = change.worse or change.better
     word = "worse" if change.worse else "better"
-    return Row(
+    return TextRow(
         [
             Cell(change.severity.value, STYLES[change.severity]),
             change.title,

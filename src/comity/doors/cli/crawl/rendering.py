@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from comity.doors.cli.output import Cell, Column, Row, render_time, visible, write_line, write_table
+from comity.doors.cli.output import Cell, TextColumn, TextRow, render_time, visible, write_line, write_table
 from comity.model.wording import counted
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
     if summary.hosts:
         write_line("")
         rows = [
-            Row(
+            TextRow(
                 [
                     line.host,
                     Cell(line.status, _STYLES.get(line.status, "")),
@@ -81,8 +81,8 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
             )
             for line in summary.hosts[:_MOST_HOSTS]
         ]
-        counts = [Column(name, True) for name in ("THIS RUN", "IN ALL", "STILL QUEUED")]
-        write_table([Column("HOST"), Column("STATUS"), *counts], rows)
+        counts = [TextColumn(name, True) for name in ("THIS RUN", "IN ALL", "STILL QUEUED")]
+        write_table([TextColumn("HOST"), TextColumn("STATUS"), *counts], rows)
         if len(summary.hosts) > _MOST_HOSTS:
             write_line(f"… and {counted(len(summary.hosts) - _MOST_HOSTS, 'host')} more: comity domains list")
     write_faults(summary)
@@ -111,9 +111,9 @@ def write_faults(summary: RunSummary) -> None:
     if not summary.faults:
         return
     write_line("")
-    columns = (Column("ERROR"), Column("COUNT", True), Column("FIRST AT"))
+    columns = (TextColumn("ERROR"), TextColumn("COUNT", True), TextColumn("FIRST AT"))
     rows = [
-        Row(
+        TextRow(
             (Cell(visible(fault.code), "yellow"), f"{fault.count:,}", visible(url))
             if not number
             else ("", "", visible(url))

@@ -16,10 +16,10 @@ from comity.doors.cli.help_text import command, group
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_number, checked_text, read_invocation
 from comity.doors.cli.output import (
     Cell,
-    Column,
     CsvOption,
     ProgressBars,
-    Row,
+    TextColumn,
+    TextRow,
     check_one_format,
     column_names,
     note,
@@ -217,9 +217,14 @@ def show_claims(context: typer.Context, state: StateOption = None, as_json: Json
         write_json(claims_view(held, counts).document())
         return
     if held:
-        columns = (Column("HOLDER"), Column("HOSTS", True), Column("EXPIRED", True), Column("NEXT EXPIRY"))
+        columns = (
+            TextColumn("HOLDER"),
+            TextColumn("HOSTS", True),
+            TextColumn("EXPIRED", True),
+            TextColumn("NEXT EXPIRY"),
+        )
         rows = [
-            Row((line.holder, f"{line.hosts:,}", _alarming(line.expired), render_time(line.earliest_expiry)))
+            TextRow((line.holder, f"{line.hosts:,}", _alarming(line.expired), render_time(line.earliest_expiry)))
             for line in held
         ]
         write_table(columns, rows)
@@ -232,9 +237,11 @@ def show_claims(context: typer.Context, state: StateOption = None, as_json: Json
         return
     write_line()
     write_table(
-        (Column("STATUS"), Column("HOSTS", True), Column("WAITING", True)),
+        (TextColumn("STATUS"), TextColumn("HOSTS", True), TextColumn("WAITING", True)),
         [
-            Row((status_cell(line.status), f"{line.hosts:,}", f"{line.waiting:,}" if line.status in _WAITS else "-"))
+            TextRow(
+                (status_cell(line.status), f"{line.hosts:,}", f"{line.waiting:,}" if line.status in _WAITS else "-")
+            )
             for line in counts
         ],
     )
@@ -268,18 +275,18 @@ def merge_domains(
         write_line("Every host has one row; there is nothing to merge.")
         return
     rows = [
-        Row((line.old, line.new, line.action), None if dry_run or line.detail is None else visible(line.detail))
+        TextRow((line.old, line.new, line.action), None if dry_run or line.detail is None else visible(line.detail))
         for line in merged
     ]
-    write_table((Column("FROM"), Column("TO"), Column("WHAT")), rows)
+    write_table((TextColumn("FROM"), TextColumn("TO"), TextColumn("WHAT")), rows)
     if dry_run:
         write_line("Dry run: nothing was changed.")
 
 
 def _write_csv(lines: Sequence[HostLine]) -> None:
-    from comity.doors.schemas.hosts import HostSummary
+    from comity.doors.schemas.hosts import ListedHost
 
-    write_csv(column_names(HostSummary), (line_document(line) for line in lines))
+    write_csv(column_names(ListedHost), (line_document(line) for line in lines))
 
 
 def _alarming(number: int) -> Cell:
@@ -337,7 +344,7 @@ def _backfill_domains(
             opened.clock,
             collapse=invocation.collapse,
             dry_run=dry_run,
-            anew=restart,
+            restart=restart,
             weights=opened.settings.weights,
             refresh_after=opened.settings.refresh_after,
             bars=bars.bar,
@@ -372,8 +379,8 @@ def _write(report: BackfillReport) -> None:
         ("in the fetches, but without a row", before.without_row, after.without_row),
     )
     write_table(
-        (Column("HOSTS"), Column("BEFORE", True), Column("AFTER", True)),
-        [Row((title, f"{was:,}", f"{now:,}")) for title, was, now in lines],
+        (TextColumn("HOSTS"), TextColumn("BEFORE", True), TextColumn("AFTER", True)),
+        [TextRow((title, f"{was:,}", f"{now:,}")) for title, was, now in lines],
     )
     _write_counters(report)
     _write_backfilled(report)
@@ -404,18 +411,18 @@ def _write_counters(report: BackfillReport) -> None:
     write_line()
     titles = ("TOO LOW", "TO RAISE" if report.is_dry_run else "RAISED", "STILL TOO LOW", "HIGHER")
     write_table(
-        (Column("COUNTER"), *(Column(title, True) for title in titles)),
+        (TextColumn("COUNTER"), *(TextColumn(title, True) for title in titles)),
         [
-            Row((line.counter, f"{line.lower_before:,}", f"{line.raised:,}", f"{line.lower:,}", f"{line.higher:,}"))
+            TextRow((line.counter, f"{line.lower_before:,}", f"{line.raised:,}", f"{line.lower:,}", f"{line.higher:,}"))
             for line in lines
         ],
     )
     if report.mismatches:
         write_line()
         write_table(
-            (Column("HOST"), Column("COUNTER"), Column("STORED", True), Column("EVIDENCE", True)),
+            (TextColumn("HOST"), TextColumn("COUNTER"), TextColumn("STORED", True), TextColumn("EVIDENCE", True)),
             [
-                Row((line.host, line.counter, f"{line.stored:,}", f"{line.evidence:,}"))
+                TextRow((line.host, line.counter, f"{line.stored:,}", f"{line.evidence:,}"))
                 for line in report.mismatches[:_MAX_NAMES]
             ],
         )
@@ -427,9 +434,9 @@ def _write_backfilled(report: BackfillReport) -> None:
         return
     write_line()
     write_table(
-        (Column("BACKFILLED"), Column("HOSTS", True), Column("YIELD", True), Column("PAGES", True)),
+        (TextColumn("BACKFILLED"), TextColumn("HOSTS", True), TextColumn("YIELD", True), TextColumn("PAGES", True)),
         [
-            Row(
+            TextRow(
                 (
                     status_cell(line.status),
                     f"{line.hosts:,}",

@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from comity.doors.cli.output import Cell, Column, Row, render_time, visible, write_line, write_pairs, write_table
+from comity.doors.cli.output import (
+    Cell,
+    TextColumn,
+    TextRow,
+    render_time,
+    visible,
+    write_line,
+    write_pairs,
+    write_table,
+)
 from comity.model.host import HostStatus
 from comity.model.wording import counted
 from comity.rules.politeness.policy import reaches
@@ -23,12 +32,12 @@ STATUS_STYLES: Final = {
     HostStatus.UNREACHABLE: "yellow",
 }
 _COLUMNS: Final = (
-    Column("DOMAIN"),
-    Column("STATUS"),
-    Column("PAGES"),
-    Column("IMAGES"),
-    Column("YIELD"),
-    Column("LAST CRAWLED"),
+    TextColumn("DOMAIN"),
+    TextColumn("STATUS"),
+    TextColumn("PAGES"),
+    TextColumn("IMAGES"),
+    TextColumn("YIELD"),
+    TextColumn("LAST CRAWLED"),
 )
 _LEFT_ALONE: Final = frozenset({HostStatus.BLOCKED, HostStatus.UNREACHABLE})
 
@@ -83,7 +92,7 @@ def write_host(host: HostInFull, now: datetime) -> None:
             write_pairs(known)
 
 
-def _row(line: HostLine) -> Row:
+def _row(line: HostLine) -> TextRow:
     reason = reason_of(line.reason_code, line.reason) if line.status in _LEFT_ALONE else None
     cells = (
         line.host,
@@ -93,7 +102,7 @@ def _row(line: HostLine) -> Row:
         render_yield(line.image_yield),
         render_time(line.last_crawled_at),
     )
-    return Row(cells, f"reason: {reason}" if reason else None)
+    return TextRow(cells, f"reason: {reason}" if reason else None)
 
 
 def _groups(

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from comity.doors.cli.help_text import command, group
 from comity.doors.cli.options import JsonOption, StateOption, read_invocation
 from comity.doors.cli.queue.rendering import write_exact, write_stats
+from comity.model.errors import BadInput
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 app = group(
     """The crawl service: URLs that are crawled again and again by bots.
@@ -21,6 +27,16 @@ results = group("Results: what bots submitted. They cannot be changed.")
 webhooks = group(
     "Webhooks: URLs of yours that are called when a job ends, a price changes or a product is back in stock."
 )
+
+
+def read_id(text: str, noun: str, listing: str) -> UUID:
+    """The id of a job, a result, a webhook …; `listing` is the command that shows such ids."""
+    from comity.reports.queue import identity_of
+
+    identity = identity_of(text)
+    if identity is None:
+        raise BadInput(f"{text[:80]!r} is not the id of a {noun}; comity queue {listing} shows ids")
+    return identity
 
 
 def register(root: typer.Typer) -> None:

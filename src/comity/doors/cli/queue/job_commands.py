@@ -18,6 +18,7 @@ from comity.doors.cli.options import (
 )
 from comity.doors.cli.output import CsvOption, check_one_format
 from comity.doors.cli.queue import jobs as app
+from comity.doors.cli.queue import read_id
 from comity.doors.cli.queue.rendering import (
     MOST_LISTED,
     export_rows,
@@ -28,7 +29,6 @@ from comity.doors.cli.queue.rendering import (
     write_report,
     write_rows,
 )
-from comity.model.errors import BadInput
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="The id of a job.")]
 JobArguments = Annotated[list[str], typer.Argument(metavar="JOB…", help="Ids of jobs.")]
@@ -193,10 +193,4 @@ def _status(name: str | None) -> str | None:
 
 
 def _ids(named: list[str]) -> list[UUID]:
-    from comity.reports.queue import identity_of
-
-    found = [(each, identity_of(each)) for each in named]
-    for text, identity in found:
-        if identity is None:
-            raise BadInput(f"{text[:80]!r} is not the id of a job; comity queue jobs list shows ids")
-    return [identity for _, identity in found if identity is not None]
+    return [read_id(each, "job", "jobs list") for each in named]

@@ -10,8 +10,8 @@ import typer
 
 from comity.doors.cli.output import (
     Cell,
-    Column,
-    Row,
+    TextColumn,
+    TextRow,
     column_names,
     note,
     render_time,
@@ -26,8 +26,16 @@ from comity.model.wording import counted
 if TYPE_CHECKING:
     from comity.doors.cli.options import Invocation
     from comity.doors.schemas.base import Schema
-    from comity.operate.queue import BulkReport
-    from comity.reports.queue import CrawlJob, CrawlPolicy, CrawlResult, JobMove, LateSubmission, PricePoint, QueueStats
+    from comity.operate.queue import ActionReport
+    from comity.reports.queue import (
+        CrawlJob,
+        CrawlPolicy,
+        JobMove,
+        LateSubmission,
+        PricePoint,
+        QueueStats,
+        SubmittedResult,
+    )
 
 STYLES: Final = {
     "pending": "cyan",
@@ -115,16 +123,16 @@ def _array(views: Iterable[Schema]) -> Iterator[str]:
 def write_policies(policies: Sequence[CrawlPolicy]) -> None:
     """The table of policies."""
     columns = (
-        Column("POLICY"),
-        Column("ENABLED"),
-        Column("PRIORITY", is_number=True),
-        Column("HOURS", is_number=True),
-        Column("NEXT RUN"),
-        Column("FAILURES", is_number=True),
-        Column("PRICE", is_number=True),
+        TextColumn("POLICY"),
+        TextColumn("ENABLED"),
+        TextColumn("PRIORITY", is_number=True),
+        TextColumn("HOURS", is_number=True),
+        TextColumn("NEXT RUN"),
+        TextColumn("FAILURES", is_number=True),
+        TextColumn("PRICE", is_number=True),
     )
     rows = [
-        Row(
+        TextRow(
             (
                 policy.url,
                 Cell("yes", "green") if policy.enabled else Cell("no", "dim"),
@@ -167,16 +175,16 @@ def write_policy(policy: CrawlPolicy) -> None:
 def write_jobs(jobs: Sequence[CrawlJob]) -> None:
     """The table of jobs."""
     columns = (
-        Column("JOB"),
-        Column("STATUS"),
-        Column("PRIORITY", is_number=True),
-        Column("TRY", is_number=True),
-        Column("BOT"),
-        Column("LOCKED UNTIL"),
-        Column("CREATED"),
+        TextColumn("JOB"),
+        TextColumn("STATUS"),
+        TextColumn("PRIORITY", is_number=True),
+        TextColumn("TRY", is_number=True),
+        TextColumn("BOT"),
+        TextColumn("LOCKED UNTIL"),
+        TextColumn("CREATED"),
     )
     rows = [
-        Row(
+        TextRow(
             (
                 str(job.id),
                 coloured(str(job.status)),
@@ -202,7 +210,7 @@ def _not_before(job: CrawlJob) -> str | None:
     return None if job.not_before is None else f"not before {render_time(job.not_before)}"
 
 
-def write_job(job: CrawlJob, moves: Sequence[JobMove], result: CrawlResult | None) -> None:
+def write_job(job: CrawlJob, moves: Sequence[JobMove], result: SubmittedResult | None) -> None:
     """One job with its history."""
     write_line(Cell(job.url, "bold"))
     pairs: list[tuple[str, str | Cell]] = [
@@ -224,9 +232,9 @@ def write_job(job: CrawlJob, moves: Sequence[JobMove], result: CrawlResult | Non
         pairs.append(("result", str(result.id)))
     write_pairs(pairs)
     if moves:
-        columns = (Column("MOVED"), Column("FROM"), Column("TO"), Column("BY"))
+        columns = (TextColumn("MOVED"), TextColumn("FROM"), TextColumn("TO"), TextColumn("BY"))
         rows = [
-            Row(
+            TextRow(
                 (
                     render_time(move.moved_at),
                     str(move.before or "-"),
@@ -241,18 +249,18 @@ def write_job(job: CrawlJob, moves: Sequence[JobMove], result: CrawlResult | Non
         write_table(columns, rows)
 
 
-def write_results(results: Sequence[CrawlResult]) -> None:
+def write_results(results: Sequence[SubmittedResult]) -> None:
     """The table of results."""
     columns = (
-        Column("RESULT"),
-        Column("PRICE", is_number=True),
-        Column("IN STOCK"),
-        Column("BOT"),
-        Column("CRAWLED"),
-        Column("HTML", is_number=True),
+        TextColumn("RESULT"),
+        TextColumn("PRICE", is_number=True),
+        TextColumn("IN STOCK"),
+        TextColumn("BOT"),
+        TextColumn("CRAWLED"),
+        TextColumn("HTML", is_number=True),
     )
     rows = [
-        Row(
+        TextRow(
             (
                 str(result.id),
                 price(result.price, result.currency),
@@ -270,9 +278,11 @@ def write_results(results: Sequence[CrawlResult]) -> None:
 
 def write_late(found: Sequence[LateSubmission]) -> None:
     """The table of late submissions."""
-    columns = (Column("LATE SUBMISSION"), Column("BOT"), Column("RECEIVED"), Column("JOB IS"))
+    columns = (TextColumn("LATE SUBMISSION"), TextColumn("BOT"), TextColumn("RECEIVED"), TextColumn("JOB IS"))
     rows = [
-        Row((str(each.id), each.bot_id, render_time(each.received_at), coloured(str(each.job_status))), below=each.url)
+        TextRow(
+            (str(each.id), each.bot_id, render_time(each.received_at), coloured(str(each.job_status))), below=each.url
+        )
         for each in found
     ]
     write_table(columns, rows)
@@ -280,9 +290,9 @@ def write_late(found: Sequence[LateSubmission]) -> None:
 
 def write_prices(points: Sequence[PricePoint]) -> None:
     """The price history of a policy."""
-    columns = (Column("CRAWLED"), Column("PRICE", is_number=True), Column("IN STOCK"), Column("JOB"))
+    columns = (TextColumn("CRAWLED"), TextColumn("PRICE", is_number=True), TextColumn("IN STOCK"), TextColumn("JOB"))
     rows = [
-        Row(
+        TextRow(
             (
                 render_time(each.crawled_at),
                 price(each.price, each.currency),
@@ -295,7 +305,7 @@ def write_prices(points: Sequence[PricePoint]) -> None:
     write_table(columns, rows)
 
 
-def write_bulk(report: BulkReport, one: str, many: str) -> None:
+def write_bulk(report: ActionReport, one: str, many: str) -> None:
     """What a bulk action changed, and why the rest was not."""
     for item in report.items:
         if not item.changed:
@@ -328,15 +338,15 @@ def write_stats(stats: QueueStats) -> None:
 
 def _write_hosts(stats: QueueStats) -> None:
     columns = (
-        Column("HOST"),
-        Column("PENDING", is_number=True),
-        Column("LOCKED", is_number=True),
-        Column("EXPIRED", is_number=True),
-        Column("OLDEST"),
-        Column("HELD BY"),
+        TextColumn("HOST"),
+        TextColumn("PENDING", is_number=True),
+        TextColumn("LOCKED", is_number=True),
+        TextColumn("EXPIRED", is_number=True),
+        TextColumn("OLDEST"),
+        TextColumn("HELD BY"),
     )
     rows = [
-        Row(
+        TextRow(
             (
                 host.domain,
                 f"{host.pending:,}",
@@ -353,15 +363,15 @@ def _write_hosts(stats: QueueStats) -> None:
 
 def _write_bots(stats: QueueStats) -> None:
     columns = (
-        Column("BOT"),
-        Column("STATUS"),
-        Column("IN HAND", is_number=True),
-        Column("DONE", is_number=True),
-        Column("FAILED", is_number=True),
-        Column("LAST SEEN"),
+        TextColumn("BOT"),
+        TextColumn("STATUS"),
+        TextColumn("IN HAND", is_number=True),
+        TextColumn("DONE", is_number=True),
+        TextColumn("FAILED", is_number=True),
+        TextColumn("LAST SEEN"),
     )
     rows = [
-        Row(
+        TextRow(
             (
                 bot.bot_id,
                 coloured(bot.status),
@@ -427,7 +437,7 @@ def note_more(invocation: Invocation, page: Any, limit: int, export: str = "") -
         note(f"only the first {limit:,} are listed; use --limit to list more{elsewhere}")
 
 
-def write_report(invocation: Invocation, report: BulkReport, one: str, many: str, missing: str | None = None) -> None:
+def write_report(invocation: Invocation, report: ActionReport, one: str, many: str, missing: str | None = None) -> None:
     """Write what a bulk action did; ends with 1 if the reason for every item is `missing`: there is no such thing."""
     if invocation.as_json:
         from comity.doors.schemas.queue import BulkReport as BulkView

@@ -9,6 +9,7 @@ import typer
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import JsonOption, StateOption, check_number, name_options_in_errors, read_invocation
 from comity.doors.cli.output import Cell, CsvOption, check_one_format, render_time, write_line, write_pairs
+from comity.doors.cli.queue import read_id
 from comity.doors.cli.queue import results as app
 from comity.doors.cli.queue.rendering import (
     MOST_LISTED,
@@ -24,7 +25,7 @@ from comity.doors.cli.queue.rendering import (
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
-    from comity.reports.queue import Page
+    from comity.reports.queue import ItemPage
 
 PolicyOption = Annotated[str | None, typer.Option("--policy", metavar="POLICY", help="Only of this policy.")]
 
@@ -72,7 +73,7 @@ def list_all(
 
     with name_options_in_errors({"sort": sort}), invocation.open_existing() as opened:
         if late:
-            page: Page[Any] = LATE.page(opened.database, sort=sort or "", limit=limit, bot_id=bot)
+            page: ItemPage[Any] = LATE.page(opened.database, sort=sort or "", limit=limit, bot_id=bot)
         else:
             page = RESULTS.page(
                 opened.database,
@@ -107,11 +108,9 @@ def show(
 ) -> None:
     """Show one result, or the page that was submitted with it."""
     invocation = read_invocation(context, state, as_json)
-    from comity.reports.queue import find_result, identity_of, raw_html_of
+    from comity.reports.queue import find_result, raw_html_of
 
-    identity = identity_of(named)
-    if identity is None:
-        raise BadInput(f"{named[:80]!r} is not the id of a result; comity queue results list shows ids")
+    identity = read_id(named, "result", "results list")
     with invocation.open_existing() as opened:
         found = find_result(opened.database, identity)
         page = raw_html_of(opened.database, found.id) if html else b""

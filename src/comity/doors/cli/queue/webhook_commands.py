@@ -14,9 +14,9 @@ from comity.doors.cli.help_text import command
 from comity.doors.cli.options import JsonOption, StateOption, check_number, name_options_in_errors, read_invocation
 from comity.doors.cli.output import (
     Cell,
-    Column,
     CsvOption,
-    Row,
+    TextColumn,
+    TextRow,
     check_one_format,
     column_names,
     note,
@@ -28,6 +28,7 @@ from comity.doors.cli.output import (
     write_pairs,
     write_table,
 )
+from comity.doors.cli.queue import read_id
 from comity.doors.cli.queue import webhooks as app
 from comity.doors.cli.queue.rendering import MOST_LISTED, note_more, write_exact, write_rows
 from comity.model.errors import BadInput, ComityError
@@ -322,14 +323,11 @@ def resend(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Have a delivery that has ended made again, by the next process that sends. Its id stays the same."""
+    """Send a finished delivery once more; the next process that sends does so. Its id stays the same."""
     invocation = read_invocation(context, state, as_json)
     from comity.operate.webhooks import send_again
-    from comity.reports.queue import identity_of
 
-    delivery_id = identity_of(delivery)
-    if delivery_id is None:
-        raise BadInput(f"{delivery[:80]!r} is not the id of a delivery; comity queue webhooks deliveries shows ids")
+    delivery_id = read_id(delivery, "delivery", "webhooks deliveries")
     with invocation.open_existing() as opened:
         found = send_again(opened.database, opened.clock, delivery_id)
     if invocation.as_json:
@@ -348,12 +346,7 @@ def _naming(**names: str) -> Any:
 
 
 def _id(named: str) -> UUID:
-    from comity.reports.queue import identity_of
-
-    identity = identity_of(named)
-    if identity is None:
-        raise BadInput(f"{named[:80]!r} is not the id of a webhook; comity queue webhooks list shows ids")
-    return identity
+    return read_id(named, "webhook", "webhooks list")
 
 
 def _secret(file: str | None) -> str | None:
@@ -414,9 +407,14 @@ def _show(
 
 
 def _write_webhooks(webhooks: Sequence[Webhook]) -> None:
-    columns = (Column("WEBHOOK"), Column("ENABLED"), Column("FAILURES", is_number=True), Column("EVENTS"))
+    columns = (
+        TextColumn("WEBHOOK"),
+        TextColumn("ENABLED"),
+        TextColumn("FAILURES", is_number=True),
+        TextColumn("EVENTS"),
+    )
     rows = [
-        Row(
+        TextRow(
             (
                 str(webhook.id),
                 Cell("yes", "green") if webhook.enabled else Cell("no", "dim"),
@@ -432,15 +430,15 @@ def _write_webhooks(webhooks: Sequence[Webhook]) -> None:
 
 def _write_deliveries(found: Sequence[WebhookDelivery]) -> None:
     columns = (
-        Column("DELIVERY"),
-        Column("EVENT"),
-        Column("STATUS"),
-        Column("ATTEMPTS", is_number=True),
-        Column("CREATED"),
-        Column("NEXT ATTEMPT"),
+        TextColumn("DELIVERY"),
+        TextColumn("EVENT"),
+        TextColumn("STATUS"),
+        TextColumn("ATTEMPTS", is_number=True),
+        TextColumn("CREATED"),
+        TextColumn("NEXT ATTEMPT"),
     )
     rows = [
-        Row(
+        TextRow(
             (
                 str(each.id),
                 each.event,

@@ -8,8 +8,8 @@ from html import escape
 from math import ceil, floor, isfinite, log10
 from typing import Any, Final, Literal
 
-from comity.doors.cli.output import Cell, Column, Row, write_line, write_table
-from comity.schedule.simulate import AIM_DELAY_GAIN, Comparison, Result, Schedule
+from comity.doors.cli.output import Cell, TextColumn, TextRow, write_line, write_table
+from comity.schedule.simulate import AIM_DELAY_GAIN, Comparison, Schedule, SimulatedSchedule
 
 NAMES: Final = {
     Schedule.FIXED: "fixed",
@@ -18,13 +18,13 @@ NAMES: Final = {
     Schedule.ADAPTIVE: "adaptive",
 }
 _COLUMNS: Final = (
-    Column("schedule"),
-    Column("visits", True),
-    Column("mean delay", True),
-    Column("against fixed", True),
-    Column("slowest tenth", True),
-    Column("fresh", True),
-    Column("stalest tenth", True),
+    TextColumn("schedule"),
+    TextColumn("visits", True),
+    TextColumn("mean delay", True),
+    TextColumn("against fixed", True),
+    TextColumn("slowest tenth", True),
+    TextColumn("fresh", True),
+    TextColumn("stalest tenth", True),
 )
 _BAR_WIDTH: Final = 40
 _TABLE_STYLES: Final = {Schedule.FIXED: "dim", Schedule.ADAPTIVE: "bold cyan"}
@@ -75,7 +75,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _result_document(comparison: Comparison, result: Result) -> dict[str, Any]:
+def _result_document(comparison: Comparison, result: SimulatedSchedule) -> dict[str, Any]:
     measured = result.measured
     return {
         "schedule": result.schedule,
@@ -92,7 +92,7 @@ def _result_document(comparison: Comparison, result: Result) -> dict[str, Any]:
     }
 
 
-def _row(comparison: Comparison, result: Result) -> Row:
+def _row(comparison: Comparison, result: SimulatedSchedule) -> TextRow:
     measured, style = result.measured, _TABLE_STYLES.get(result.schedule, "")
     gain = comparison.delay_gain(result.schedule)
     cells = (
@@ -105,11 +105,14 @@ def _row(comparison: Comparison, result: Result) -> Row:
         _percent(measured.stalest_tenth),
     )
     off_budget = f"could not be scaled closer to the budget than {100 * (result.budget_used - 1):+.1f} % visits"
-    return Row([Cell(text, style) for text in cells], None if result.is_within_budget else off_budget)
+    return TextRow([Cell(text, style) for text in cells], None if result.is_within_budget else off_budget)
 
 
 def _write_bars(
-    title: str, results: Sequence[Result], value: Callable[[Result], float], render: Callable[[float], str]
+    title: str,
+    results: Sequence[SimulatedSchedule],
+    value: Callable[[SimulatedSchedule], float],
+    render: Callable[[float], str],
 ) -> None:
     write_line(Cell(title, "bold"))
     largest = max((value(result) for result in results), default=0.0) or 1.0
@@ -410,7 +413,9 @@ def _draw_lines(panel: Panel, series: dict[Schedule, list[tuple[float, float]]])
         panel.line(points, _STYLES[schedule])
 
 
-def _series(sweep: Sequence[Comparison], value: Callable[[Result], float]) -> dict[Schedule, list[tuple[float, float]]]:
+def _series(
+    sweep: Sequence[Comparison], value: Callable[[SimulatedSchedule], float]
+) -> dict[Schedule, list[tuple[float, float]]]:
     return {
         schedule: [(comparison.plan.visits_per_day, value(comparison.of(schedule))) for comparison in sweep]
         for schedule in Schedule

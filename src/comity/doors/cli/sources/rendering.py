@@ -6,7 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from comity.doors.cli.output import Cell, Column, Row, json_line, render_time, write_line, write_pairs, write_table
+from comity.doors.cli.output import (
+    Cell,
+    TextColumn,
+    TextRow,
+    json_line,
+    render_time,
+    write_line,
+    write_pairs,
+    write_table,
+)
 from comity.model.wording import counted
 from comity.telemetry import events
 from comity.telemetry.events import Level
@@ -14,7 +23,7 @@ from comity.telemetry.events import Level
 if TYPE_CHECKING:
     from comity.model.source import Source, SourceReport, SourceSkipped
     from comity.model.source_import import ImportedRow, SourceImport
-    from comity.operate.queue import PolicyImport, PolicyImportRow
+    from comity.operate.queue import PolicyImport, PolicyImportResult
     from comity.operate.sources import Simulation
     from comity.reports.sources import LoggedRun
     from comity.telemetry.logs import Log
@@ -48,18 +57,18 @@ def result_document(result: SourceReport | SourceSkipped) -> dict[str, Any]:
 def write_sources(sources: Sequence[Source]) -> None:
     """The table of sources."""
     columns = (
-        Column("SOURCE"),
-        Column("ORGANISATION"),
-        Column("TYPE"),
-        Column("STATUS"),
-        Column("DAYS", is_number=True),
-        Column("NEXT RUN"),
-        Column("LAST RUN"),
-        Column("RESULT"),
-        Column("JOBS", is_number=True),
+        TextColumn("SOURCE"),
+        TextColumn("ORGANISATION"),
+        TextColumn("TYPE"),
+        TextColumn("STATUS"),
+        TextColumn("DAYS", is_number=True),
+        TextColumn("NEXT RUN"),
+        TextColumn("LAST RUN"),
+        TextColumn("RESULT"),
+        TextColumn("JOBS", is_number=True),
     )
     rows = [
-        Row(
+        TextRow(
             (
                 source.careers_url,
                 source.org_name or "-",
@@ -90,10 +99,15 @@ _RESULTS = {
 
 def write_import(report: SourceImport | PolicyImport, heading: str, urls: Sequence[str]) -> None:
     """Write the result of each row of an imported list, a source or a policy by its URL, and a summary."""
-    imported: Sequence[ImportedRow | PolicyImportRow] = report.rows
-    columns = (Column("ROW", is_number=True), Column("LINE", is_number=True), Column("RESULT"), Column(heading))
+    imported: Sequence[ImportedRow | PolicyImportResult] = report.rows
+    columns = (
+        TextColumn("ROW", is_number=True),
+        TextColumn("LINE", is_number=True),
+        TextColumn("RESULT"),
+        TextColumn(heading),
+    )
     rows = [
-        Row(
+        TextRow(
             (
                 f"{row.row:,}",
                 "-" if row.line is None else f"{row.line:,}",
@@ -154,13 +168,13 @@ def write_logs(runs: Sequence[LoggedRun]) -> None:
     """The table of runs."""
     numbers = ("FOUND", "NEW", "CHANGED", "SKIPPED", "CLOSED", "MS")
     columns = (
-        Column("SOURCE"),
-        Column("RAN"),
-        Column("STATUS"),
-        *(Column(title, is_number=True) for title in numbers),
+        TextColumn("SOURCE"),
+        TextColumn("RAN"),
+        TextColumn("STATUS"),
+        *(TextColumn(title, is_number=True) for title in numbers),
     )
     rows = [
-        Row(
+        TextRow(
             (
                 run.careers_url,
                 render_time(run.ran_at),

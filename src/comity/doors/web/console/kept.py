@@ -90,7 +90,7 @@ class Kept:
         if age is not None and is_of_now and age < max(for_s, _kept_s(entry)):
             return cast(Value, entry.value)
         counting = self._count_behind(entry, count)
-        # Where the last count took longer, this one would probably be waited for in vain.
+        # Where the last count took longer, this one would probably take too long as well.
         is_awaited = age is None or not is_of_now or age >= _OLD_S or entry.took_s <= wait_s
         if counting is not None and is_awaited:
             with suppress(FutureTimeout):

@@ -206,7 +206,7 @@ class Table:
         path: str = "",
         more: str = "",
         cursor: str | None = None,
-    ) -> Listing:
+    ) -> TablePage:
         """The rows of one page. Pass one row more than `query.limit` if there is one: it tells that a page follows.
 
         A report that pages by cursors of its own passes `cursor` instead: the place of the next page, "" at the end.
@@ -214,7 +214,7 @@ class Table:
         """
         has_more = len(rows) > query.limit
         shown = rows[-query.limit :] if has_more and query.before else rows[: query.limit]
-        return Listing(self, query, shown, has_more, total, total_is_exact, path, more, cursor)
+        return TablePage(self, query, shown, has_more, total, total_is_exact, path, more, cursor)
 
     def arranged(self, query: TableQuery, rows: Iterable[Any]) -> list[Any]:
         """Rows that are in memory, a few thousand at most: those with the text of the search, in the order asked for.
@@ -263,7 +263,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class TablePage:
     """One page of a table, as `table.html` renders it."""
 
     table: Table

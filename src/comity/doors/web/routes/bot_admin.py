@@ -14,7 +14,7 @@ from comity.doors.web.figures import queue_rows
 from comity.doors.web.queue_requests import BotChanges, BotRequest, QuarantineRequest
 from comity.doors.web.requests import Limit
 from comity.doors.web.services import Services
-from comity.model.bot import BOT_ID_PATTERN, Bot, BotStatus
+from comity.model.bot import BOT_ID_PATTERN, BotRecord, BotStatus
 from comity.operate.bots import (
     add_bot,
     get_bot,
@@ -119,7 +119,7 @@ def resume(services: Services, bot_id: BotName) -> BotView:
     return BotView.model_validate(resume_bot(services.state.database, bot_id))
 
 
-def _with_key(bot: Bot, key: str) -> NewBot:
+def _with_key(bot: BotRecord, key: str) -> NewBot:
     return NewBot(**BotView.model_validate(bot).model_dump(), key=key)
 
 

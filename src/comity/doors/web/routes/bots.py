@@ -1,4 +1,4 @@
-"""/api/crawl: what bots do. Pull jobs, submit results, keep locks, give jobs back (S3)."""
+"""/api/crawl: what bots do. Pull jobs, submit results, keep locks, give jobs back."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ async def _check_bot(services: WebServices, key_bot: str | None, body: BotBody) 
 
 
 def _not_held(services: WebServices, bot_id: str, job_id: UUID) -> BotRefused:
-    """Why a bot does not hold a job, with S3's codes."""
+    """Why a bot does not hold a job, with a code of the bot API."""
     details: dict[str, Any] = {"job_id": str(job_id)}
     try:
         job = find_job(services.state.database, job_id)

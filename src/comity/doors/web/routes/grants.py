@@ -16,7 +16,7 @@ from comity.doors.web.audiences import Audience, Router
 from comity.doors.web.bot_bodies import TIME_SCHEMA, LenientBody, Whole, body_of, body_schema, plain_text, read_time
 from comity.doors.web.bot_routes import counting, declare
 from comity.doors.web.services import CurrentCaller, Services, WebServices
-from comity.model.grants import MOST_URLS, Granted, GrantReport
+from comity.model.grants import MOST_URLS, GrantAnswers, GrantReport
 from comity.model.queue import BotError, BotRefused
 from comity.telemetry.metrics import GRANT_ANSWERS, GRANT_REPORTS
 
@@ -82,7 +82,7 @@ class ReportRequest(ClientBody):
     reports: Annotated[Reports, Field(min_length=1)]
 
 
-class ReleaseRequest(ClientBody):
+class GrantReleaseRequest(ClientBody):
     """Grants that were not used."""
 
     grant_ids: Annotated[list[GrantId], Field(min_length=1, max_length=MOST_REPORTS)]
@@ -125,9 +125,11 @@ async def report_requests(
     return _answer(services, granted)
 
 
-@declare(router, "/release", GrantDocument, body=body_schema(ReleaseRequest, _RELEASE))
+@declare(router, "/release", GrantDocument, body=body_schema(GrantReleaseRequest, _RELEASE))
 async def release_grants(
-    services: Services, caller: CurrentCaller, body: Annotated[ReleaseRequest, Depends(body_of(ReleaseRequest))]
+    services: Services,
+    caller: CurrentCaller,
+    body: Annotated[GrantReleaseRequest, Depends(body_of(GrantReleaseRequest))],
 ) -> Response:
     """Give grants back whose requests were not made."""
     with counting(services):
@@ -144,7 +146,7 @@ def _check_client(caller: Caller, body: ClientBody) -> None:
         raise BotRefused(BotError.NOT_ASSIGNED, message, {"client_id": body.client_id})
 
 
-def _answer(services: WebServices, granted: Granted) -> Response:
+def _answer(services: WebServices, granted: GrantAnswers) -> Response:
     for permission, number in Counter(answer.permission for answer in granted.answers).items():
         services.meter.add(GRANT_ANSWERS, number, str(permission))
     for result, number in Counter(answer.result for answer in granted.reports).items():

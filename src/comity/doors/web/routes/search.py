@@ -1,4 +1,4 @@
-"""/search: public search of job postings. Read-only: a search never causes a crawl (spec 5.5)."""
+"""/search: public search of job postings. Read-only: a search never causes a crawl."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ from comity.model.source import Source
 from comity.model.source_import import MOST_ROWS, SourceFormat, SourceImport
 from comity.operate.import_sources import ImportTerms, import_sources
 from comity.operate.sources import (
-    BulkItem,
+    SourceActionResult,
     act_on_sources,
     add_source,
     approve_source,
@@ -190,7 +190,7 @@ def check(body: HintRequest) -> HintCheckView:
     return HintCheckView(is_valid=problem is None, problem=problem)
 
 
-async def act_on_many(services: WebServices, action: str, ids: list[UUID]) -> list[BulkItem]:
+async def act_on_many(services: WebServices, action: str, ids: list[UUID]) -> list[SourceActionResult]:
     """Do the same with several sources; runs are queued, everything else is done."""
     if action != "run":
         state = services.state
@@ -198,13 +198,13 @@ async def act_on_many(services: WebServices, action: str, ids: list[UUID]) -> li
         if action == "delete":
             services.notify_search()
         return done
-    queued: list[BulkItem] = []
+    queued: list[SourceActionResult] = []
     for source_id in dict.fromkeys(ids):
         try:
             await queue_run(services, source_id)
-            queued.append(BulkItem(source_id, True))
+            queued.append(SourceActionResult(source_id, True))
         except (ComityError, ApiError) as error:
-            queued.append(BulkItem(source_id, False, str(error)))
+            queued.append(SourceActionResult(source_id, False, str(error)))
     return queued
 
 

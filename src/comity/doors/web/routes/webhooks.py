@@ -211,7 +211,7 @@ def show_delivery(services: Services, delivery_id: DeliveryId) -> WebhookDeliver
     responses=error_responses(404, 409),
 )
 def resend_delivery(services: Services, delivery_id: DeliveryId) -> WebhookDeliveryView:
-    """Have a delivery that has ended made again, with the same id and content, signed anew."""
+    """Send a finished delivery once more, with the same id and content, and a new signature."""
     state = services.state
     return WebhookDeliveryView.model_validate(send_again(state.database, state.clock, delivery_id))
 

@@ -111,14 +111,14 @@ class Item:
 
 
 @dataclass(slots=True)
-class Group:
+class LinkGroup:
     """Items whose links stand in alike places."""
 
     items: list[Item]
     by_button: bool
 
 
-def groups_of(outline: Outline, url: str) -> list[Group]:
+def groups_of(outline: Outline, url: str) -> list[LinkGroup]:
     """Every group of candidate items on a page, in document order of their first."""
     buttons: dict[str, list[Link]] = {}
     titled: dict[str, list[Link]] = {}
@@ -253,7 +253,7 @@ def without_states(names: str) -> str:
     return bare[0] if bare else ""
 
 
-def _group(outline: Outline, links: list[Link], everything: list[int], *, by_button: bool) -> Group:
+def _group(outline: Outline, links: list[Link], everything: list[int], *, by_button: bool) -> LinkGroup:
     links = sorted(links, key=lambda link: link.element)
     places = [link.element for link in links]
     roots: list[list[int]] = []
@@ -278,7 +278,7 @@ def _group(outline: Outline, links: list[Link], everything: list[int], *, by_but
         if count < _LEAST_SHARED or count * 2 <= len(items):
             break
         shared |= {common}  # "Your tasks" over every job is the title of none
-    return Group(items, by_button)
+    return LinkGroup(items, by_button)
 
 
 def _items(

@@ -18,7 +18,7 @@ from enum import Enum
 from typing import Final
 
 from comity.extract.jobs.addresses import own_query, path_of
-from comity.extract.jobs.page.candidates import Group, Item, groups_of
+from comity.extract.jobs.page.candidates import Item, LinkGroup, groups_of
 from comity.extract.jobs.page.fields import GUESSED, SPLIT, guessed_fields
 from comity.extract.jobs.page.outline import HEADINGS, Outline
 from comity.extract.jobs.text import collapse, is_known_place, job, may_be_known
@@ -98,7 +98,7 @@ class PageWords:
 class _Run:
     """Items of one group that stand together."""
 
-    group: Group
+    group: LinkGroup
     items: list[Item]
     fields: list[dict[str, str]]
     score: float = 0.0
@@ -164,13 +164,13 @@ def _is_sure(run: _Run) -> bool:
     return not run.is_apart and run.score >= LEAST_SCORE
 
 
-def _likeliest(outline: Outline, runs: list[_Run], page: PageWords) -> Group | None:
+def _likeliest(outline: Outline, runs: list[_Run], page: PageWords) -> LinkGroup | None:
     """Of the groups that have the shape of a list, the one that scores best; the longer one of two alike."""
     groups: dict[int, list[_Run]] = {}
     for run in runs:
         if not run.is_apart and run.score >= min(page.reading.value, _KIN_SCORE):
             groups.setdefault(id(run.group), []).append(run)
-    best: tuple[float, Group] | None = None
+    best: tuple[float, LinkGroup] | None = None
     for members in groups.values():
         items = [item for run in members for item in run.items]
         if max(run.score for run in members) < page.reading.value or not _is_list(items):
@@ -233,7 +233,7 @@ def _overlaps(taken: list[tuple[int, int]], item: Item) -> bool:
     return (at > 0 and taken[at - 1][1] > item.start) or (at < len(taken) and taken[at][0] < item.end)
 
 
-def _runs(outline: Outline, group: Group, room: list[int]) -> list[_Run]:
+def _runs(outline: Outline, group: LinkGroup, room: list[int]) -> list[_Run]:
     """Split a group by the elements that hold its items; what is read of all items together is bounded by the room."""
     runs: list[_Run] = []
     last: Item | None = None

@@ -16,7 +16,7 @@ from comity.doors.web.console.tables import Column, Table, choice
 from comity.doors.web.notices import Offer
 from comity.doors.web.queue_requests import BotLimits, BotRequest, QuarantineRequest
 from comity.doors.web.services import Services
-from comity.model.bot import MOST_IN_HAND, MOST_PER_MINUTE, MOST_QUARANTINE_MINUTES, Bot, BotStatus
+from comity.model.bot import MOST_IN_HAND, MOST_PER_MINUTE, MOST_QUARANTINE_MINUTES, BotRecord, BotStatus
 from comity.model.errors import AlreadyThere, BadInput
 from comity.operate.bots import (
     add_bot,
@@ -36,11 +36,11 @@ _SHOWN_JOBS: Final = 20
 _EXPORTED: Final = 100_000
 
 
-def _seen(row: Bot) -> object:
+def _seen(row: BotRecord) -> object:
     return components.when(row.last_seen_at, relative_to=current_services().state.clock.now())
 
 
-def _failures(row: Bot) -> object:
+def _failures(row: BotRecord) -> object:
     ended = row.jobs_done + row.jobs_failed
     share = f" ({row.jobs_failed / ended:.1%})" if ended else ""
     return f"{row.jobs_failed:,}{share}"
@@ -255,7 +255,7 @@ def new_key(request: Request, services: Services, bot_id: queue.BotName) -> Resp
     return _key_page(request, bot, key, "New key for")
 
 
-def _key_page(request: Request, bot: Bot, key: str, done: str) -> HTMLResponse:
+def _key_page(request: Request, bot: BotRecord, key: str, done: str) -> HTMLResponse:
     """The answer to the form itself, not a page of its own: a key has no address."""
     return queue.render_queue(
         request,
@@ -270,7 +270,7 @@ def _key_page(request: Request, bot: Bot, key: str, done: str) -> HTMLResponse:
     )
 
 
-def _bot_page(request: Request, services: Any, bot: Bot, form: Form, status: int = 200) -> HTMLResponse:
+def _bot_page(request: Request, services: Any, bot: BotRecord, form: Form, status: int = 200) -> HTMLResponse:
     state = services.state
     jobs = JOBS.page(state.database, sort="-locked_at", limit=_SHOWN_JOBS, bot_id=bot.bot_id)
     now = state.clock.now()

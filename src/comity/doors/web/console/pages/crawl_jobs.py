@@ -1,4 +1,4 @@
-"""/admin/crawl_jobs: jobs with their status, bot, retries and lock, and what an operator may do with them (S3)."""
+"""/admin/crawl_jobs: jobs with their status, bot, retries and lock, and what an operator may do with them."""
 
 from __future__ import annotations
 

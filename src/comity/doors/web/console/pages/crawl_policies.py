@@ -1,4 +1,4 @@
-"""/admin/crawl_policies: what is crawled again and again by bots, as a table, a form and a page for each (S3)."""
+"""/admin/crawl_policies: what is crawled again and again by bots, as a table, a form and a page for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""/admin/crawl_results: what bots submitted, with price histories; and what they submitted too late (S3)."""
+"""/admin/crawl_results: what bots submitted, with price histories; and what they submitted too late."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from comity.model.errors import NotFound
 from comity.reports.queue import (
     LATE,
     RESULTS,
-    CrawlResult,
+    SubmittedResult,
     find_late,
     find_policy,
     find_result,
@@ -43,7 +43,7 @@ def stock_badge(in_stock: bool | None) -> Markup:
     return components.badge("good", "in stock") if in_stock else components.badge("off", "out of stock")
 
 
-def _bot(row: CrawlResult) -> object:
+def _bot(row: SubmittedResult) -> object:
     if not row.bot_id:
         return None
     name = components.shortened(row.bot_id, 24)

@@ -92,7 +92,7 @@ def _limit(name: str, label: str, least: int, most: int, hint: str = "") -> Fiel
     return Field(name, label, "number", help=hint, required=True, attributes={"min": least, "max": most})
 
 
-# S0's policy editor; the drawer of a source has the same fields.
+# The page of a source has the same fields.
 LIMITS: Final = (
     _limit(
         "min_request_interval_ms",

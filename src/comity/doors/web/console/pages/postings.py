@@ -1,4 +1,4 @@
-"""/admin/postings: search job postings, and count matches by value. Reading never causes a crawl (spec 5.5)."""
+"""/admin/postings: search job postings, and count matches by value. Reading never causes a crawl."""
 
 from __future__ import annotations
 

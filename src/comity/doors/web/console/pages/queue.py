@@ -26,7 +26,7 @@ from comity.model.bot import BOT_ID_PATTERN, BotStatus
 from comity.model.errors import BadInput
 from comity.model.queue import JobStatus
 from comity.model.webhook import DeliveryStatus
-from comity.operate.queue import MOST_BULK, BulkReport
+from comity.operate.queue import MOST_BULK, ActionReport
 from comity.reports.queue import identity_of
 from comity.rules import job_transitions
 from comity.rules.canonical import canonical_host, resolve_link
@@ -156,7 +156,7 @@ def ticked(entered: FormValues) -> list[UUID]:
 
 
 def report_on(
-    request: Request, report: BulkReport, done: str, one: str, many: str, path: str, undo: Offer | None = None
+    request: Request, report: ActionReport, done: str, one: str, many: str, path: str, undo: Offer | None = None
 ) -> Response:
     """Answer a bulk action: how many rows were changed, and why others were not."""
     sentence = f"{done} {components.plural(report.changed, one, many)}."

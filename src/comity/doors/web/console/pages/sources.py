@@ -1,4 +1,4 @@
-"""/admin/sources: the table of sources, their forms and actions, one source in full, and the import of a list (S0)."""
+"""/admin/sources: the table of sources, their forms and actions, one source in full, and the import of a list."""
 
 from __future__ import annotations
 

@@ -14,19 +14,19 @@ router = PageRouter("/admin/demonstration")
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class Welcome:
     """What the welcome offers."""
 
     offers_demonstration: bool
     is_loading: bool
 
 
-def start_of(services: WebServices) -> Start:
+def start_of(services: WebServices) -> Welcome:
     """What the welcome of an empty state offers."""
     worker = services.worker
     if worker is None:
-        return Start(offers_demonstration=False, is_loading=False)
-    return Start(worker.may_show_demonstration(services.state), worker.is_showing_demonstration)
+        return Welcome(offers_demonstration=False, is_loading=False)
+    return Welcome(worker.may_show_demonstration(services.state), worker.is_showing_demonstration)
 
 
 @router.post("")
