@@ -119,9 +119,9 @@ class AccessMiddleware:
             response = None
             if head is not None and _may_be_sent_again(error, head, match):
                 # It was read if the session is there, and the token is that of an earlier one.
-                body = log.body if is_read and log is not None else await _body_or_none(head, match, receive)
-                is_read = body is not None
-                response = self._asking_again(head, body, forwarded)
+                sent = log.body if is_read and log is not None else await _body_or_none(head, match, receive)
+                is_read = sent is not None
+                response = self._asking_again(head, sent, forwarded)
             response = response or self._response_to(error, forwarded)
             if not has_started:
                 await response(scope, receive, send_guarded)
