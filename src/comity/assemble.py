@@ -27,7 +27,7 @@ from comity.model.run import Budget, CrawlScope
 from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
 from comity.rules.canonical import WebAddress
-from comity.rules.queue.breaker import BreakerTerms
+from comity.rules.queue.bot_limits import BreakerTerms
 from comity.rules.stale import RefreshTerms
 from comity.settings import Settings
 from comity.telemetry.loops import Loops

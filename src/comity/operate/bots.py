@@ -31,7 +31,7 @@ from comity.model.bot import (
 )
 from comity.model.errors import AlreadyThere, BadInput, ComityError, NotFound, Remedy, RemedyCode
 from comity.model.queue import PullLimit
-from comity.rules.queue.allowance import allowance
+from comity.rules.queue.bot_limits import allowance
 
 KEY_PREFIX: Final = "cmty_"  # so that scanners for leaked secrets can find keys
 _KEY_BYTES: Final = 32

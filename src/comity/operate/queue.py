@@ -25,7 +25,7 @@ from comity.model.source_import import ImportResult, ParsedSourceList, SourceRow
 from comity.operate.takedown import require_not_taken_down
 from comity.rules.canonical import WebAddress, canonical_host, resolve_link, web_address
 from comity.rules.job_transitions import is_legal
-from comity.rules.queue.document import document_problem
+from comity.rules.queue.submission import document_problem
 from comity.rules.suggestions import one_of
 from comity.rules.takedown import Takedowns
 

@@ -19,8 +19,8 @@ from comity.clock import Clock
 from comity.database import records, runs, sitemaps, takedowns, url_facts
 from comity.database.connection import Database
 from comity.database.frontier import left_out, unqueued
-from comity.database.queue import url_job
-from comity.database.queue.url_job import UrlJob
+from comity.database.queue import policies
+from comity.database.queue.policies import UrlJob
 from comity.database.sources import rows as sources_table
 from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
 from comity.model.explanation import (
@@ -154,7 +154,7 @@ class _Lookup:
             image=_image(found) if found.image_url_key is not None else None,
             sitemap=_sitemap(found) if found.sitemap_url_key is not None else None,
             source=self._source(found.source_id, fetched),
-            crawl_job=_crawl_job(url_job.of_url(connection, address.url)),
+            crawl_job=_crawl_job(policies.of_url(connection, address.url)),
             budget=found.budget["reason"] if found.budget is not None else None,
             max_depth=_max_depth(found.run_settings),
             variants=() if known or host is None else tuple(self._variants(host.id, address)),

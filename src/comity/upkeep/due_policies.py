@@ -12,7 +12,7 @@ from comity.database.queue.policies import DuePolicy, NewJob
 from comity.model.errors import BadInput
 from comity.model.host import CanonicalHost
 from comity.rules.canonical import canonical_host, web_address
-from comity.rules.queue.priority import FIRST_AGE_S, first_priority
+from comity.rules.queue.job_timing import FIRST_AGE_S, first_priority
 from comity.walk.bots.threads import time_of
 
 BATCH: Final = 200

@@ -15,7 +15,7 @@ from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.queue import jobs
 from comity.model.errors import StateUnavailable
-from comity.rules.queue.priority import aged_priority
+from comity.rules.queue.job_timing import aged_priority
 from comity.telemetry.loops import pause
 from comity.upkeep.due_policies import make_due_jobs
 from comity.walk.bots.locks import Locks

@@ -509,6 +509,14 @@ def overdue(connection: Connection, now: float, limit: int) -> list[UUID]:
     return [decode.uuid(row[0]) for row in rows]
 
 
+def note_site(connection: Connection, host_id: UUID, failures: int, parked_until: float | None) -> None:
+    """Write how many jobs of a host failed in a row, and until when it is parked for that."""
+    encode = Encoding(connection)
+    statement = "UPDATE domains SET queue_failures = ?, queue_parked_until = ? WHERE id = ?"
+    values = (failures, encode.time_or_none(parked_until), encode.uuid(host_id))
+    run(connection, placed(connection.dialect.name, statement), values)
+
+
 def among(connection: Connection, statement: str, values: Sequence[Any]) -> tuple[str, Any]:
     """A statement with `{names}` in it, for a list of values that is one parameter however long it is."""
     if connection.dialect.name == "postgresql":

@@ -54,7 +54,7 @@ class Audit:
     @property
     def advice(self) -> str | None:
         """What to do if no page could be read; None if some could."""
-        from comity.run.audit.advice import advice_for
+        from comity.run.audit.audit import advice_for
 
         return advice_for(self.info)
 

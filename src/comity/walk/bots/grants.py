@@ -26,9 +26,9 @@ from comity.clock import Clock
 from comity.database import ledger
 from comity.database.bulk import together
 from comity.database.connection import Database
-from comity.database.queue import bot_rows, jobs, reservations
+from comity.database.queue import bots, jobs, reservations
 from comity.database.queue import grants as grants_table
-from comity.database.queue.bot_rows import PullCount
+from comity.database.queue.bots import PullCount
 from comity.database.queue.grants import GrantRow, NewGrant
 from comity.database.queue.reservations import Hold, HostRow, Returned
 from comity.database.types import seconds_of
@@ -49,9 +49,9 @@ from comity.model.queue import BotError, BotRefused, Slot
 from comity.model.robots import RobotsVerdict
 from comity.rules.canonical import WebAddress, canonical_host, host_in_url, web_address
 from comity.rules.politeness.pace import limits_for, observed, reached_within
-from comity.rules.queue import slot_terms, slots
-from comity.rules.queue.allowance import Allowance, allowance
-from comity.rules.queue.slot_terms import EndedSlot, SlotTerms
+from comity.rules.queue import slots
+from comity.rules.queue.bot_limits import Allowance, allowance
+from comity.rules.queue.slots import EndedSlot, SlotTerms
 from comity.rules.user_agent import agent_token
 from comity.telemetry.loops import Loops
 from comity.walk.bots.robots import ClientRobots, ReadsRobots, RobotsBook
@@ -205,9 +205,7 @@ class Granter:
             taken = grants_table.take(connection, grants_table.overdue(connection, now, _EXPIRED_AT_ONCE))
             over = [(row, host) for row, host in taken.values() if row.is_open and row.expires_at <= now]
             grants_table.end(connection, [row.id for row, _host in over], "expired", now)
-            ledger.append_notes(
-                connection, [slot_terms.note(_ended(row, host), NoteKind.UNREPORTED) for row, host in over]
-            )
+            ledger.append_notes(connection, [slots.note(_ended(row, host), NoteKind.UNREPORTED) for row, host in over])
             reservations.end_uncleanly(connection, {host.id for _row, host in over}, now)
             return len(over)
 
@@ -305,9 +303,9 @@ class Granter:
         """What the limits of the client's bot leave; None if it has none. Grants count as jobs do."""
         bot_id = client.partition("/")[0]
         self._note_seen(connection, bot_id, now)
-        if not bot_rows.is_limited(connection, bot_id):
+        if not bots.is_limited(connection, bot_id):
             return None
-        bot, _now = bot_rows.get(connection, bot_id, now)
+        bot, _now = bots.row_for_pull(connection, bot_id, now)
         if bot.status == "revoked":
             raise BotRefused(BotError.NOT_ASSIGNED, f"the bot {bot_id} is revoked", {"client_id": client})
         most = bot.max_jobs_in_hand
@@ -336,7 +334,7 @@ class Granter:
         if len(self._seen_at) >= _BOTS_KEPT:
             self._seen_at.clear()
         self._seen_at[bot_id] = now
-        bot_rows.note_seen(connection, bot_id, now)
+        bots.note_seen(connection, bot_id, now)
 
     def _addresses(
         self, connection: Connection, request: _Request
@@ -409,7 +407,7 @@ class Granter:
             first = row.number_after(holder, now) + 1
             for number, (one, slot) in enumerate(zip(plan.wanted, given, strict=False), first):
                 grant_id, expires_at = next(ids), slot.start_by + ttl_s
-                document = slot_terms.to_document(slot, _terms_of(plan, one, number, request.agent))
+                document = slots.to_document(slot, _terms_of(plan, one, number, request.agent))
                 new.append(
                     NewGrant(
                         grant_id, row.id, one.address.url, slot.not_before, slot.start_by, document, token, expires_at
@@ -436,7 +434,7 @@ class Granter:
         if bot is not None and new:
             started_at, before = bot.may.minute_started_at, bot.may.pulled_this_minute
             count = PullCount(bot.bot_id, now, 0, started_at, before + len(new), bot.resumes)
-            bot_rows.note_pull(connection, count)
+            bots.note_pull(connection, count)
 
     def _plan(self, request: _Request, row: HostRow | None, ones: list[_Wanted], holder: str) -> _Plan | None:
         """The slots of one host; URLs without one are answered."""
@@ -530,7 +528,7 @@ class Granter:
                 continue
             mine.append(grant_id)
             entered.append(
-                slot_terms.request_row(
+                slots.request_row(
                     ended,
                     now,
                     started_at=report.started_at,
@@ -570,7 +568,7 @@ class Granter:
             limits = self._limits(host, ended.terms.crawl_delay_s)
             ending = slots.end(memory, limits, ended.slot, now, observation=None, chance=self._chance())
             memories[host.id] = host, ending
-            notes.append(slot_terms.note(ended, NoteKind.UNUSED))
+            notes.append(slots.note(ended, NoteKind.UNUSED))
         grants_table.end(connection, [row.id for row, _host in mine], "released", now)
         ledger.append_notes(connection, notes)
         self._give_back(connection, client, memories, now)
@@ -642,7 +640,7 @@ _VERSION_7: Final = 0x7 << 76 | 0b10 << 62
 
 
 def _ended(row: GrantRow, host: HostRow) -> EndedSlot:
-    slot, terms = slot_terms.from_text(row.document, row.not_before, row.start_by)
+    slot, terms = slots.from_text(row.document, row.not_before, row.start_by)
     return EndedSlot(host.id, host.host, row.lease_token, row.client, row.url, Purpose.GRANT, slot, terms)
 
 

@@ -12,16 +12,16 @@ from sqlalchemy import Connection
 from comity.clock import Clock
 from comity.database import ledger
 from comity.database.connection import Database
-from comity.database.queue import bot_rows, jobs, policies, reservations, webhooks
+from comity.database.queue import bots, jobs, policies, reservations, webhooks
 from comity.database.queue.jobs import HeldJob, JobEnd
 from comity.database.queue.reservations import HostRow, bot_holder
 from comity.model.gate import DoorProfile
 from comity.model.ledger import LedgerNote, NoteKind
 from comity.model.queue import QUEUE_PROFILE, JobStatus, KeptLocks, ReleasedJobs
 from comity.rules.queue import slots
-from comity.rules.queue.breaker import BreakerTerms, bot_after
-from comity.rules.queue.retry import backoff_s
-from comity.rules.queue.slot_terms import note
+from comity.rules.queue.bot_limits import BreakerTerms, bot_after
+from comity.rules.queue.job_timing import backoff_s
+from comity.rules.queue.slots import note
 from comity.walk.bots.submit import end_reservation, ended_slot, events_of_failure, limits_of, read_slot
 from comity.walk.bots.threads import BotThreads, time_of
 
@@ -83,7 +83,7 @@ class Locks:
                 ends[host_id] = max(ends.get(host_id, 0.0), ends_at)
             for host_id in sorted(ends):
                 reservations.extend(connection, [host_id], bot_holder(bot_id), ends[host_id], now)
-            bot_rows.note_seen(connection, bot_id, now)
+            bots.note_seen(connection, bot_id, now)
         kept = tuple((job_id, datetime.fromtimestamp(ends_at, UTC)) for job_id, _host_id, ends_at in rows)
         known = {job_id for job_id, _ in kept}
         return KeptLocks(kept, tuple(job_id for job_id in job_ids if job_id not in known))
@@ -106,7 +106,7 @@ class Locks:
             released = [job for job in mine if jobs.end(connection, job, ending, now)]
             self._end_slots(connection, released, rows, now)
             jobs.mark_ready(connection, {job.host_id for job in released if job.slot is None}, now)
-            bot_rows.note_seen(connection, bot_id, now)
+            bots.note_seen(connection, bot_id, now)
         done = {job.id for job in released}
         return ReleasedJobs(
             tuple(job_id for job_id in job_ids if job_id in done),
@@ -176,7 +176,7 @@ class Locks:
     def _blame(self, connection: Connection, expired: Iterable[HeldJob], now: float) -> None:
         """Count a lock that ran out as a failure of its bot, once for each bot that vanished."""
         for bot_id in sorted({job.locked_by for job in expired if job.locked_by is not None}):
-            found = bot_rows.failures_of(connection, bot_id)
+            found = bots.failures_of(connection, bot_id)
             if found is not None:
                 after = bot_after(
                     succeeded=False,
@@ -186,7 +186,7 @@ class Locks:
                     now=now,
                     terms=self._breaker,
                 )
-                bot_rows.note_end(
+                bots.note_end(
                     connection,
                     bot_id,
                     done=0,

@@ -18,7 +18,7 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.database import ledger, records
-from comity.database.queue import jobs, own_jobs, reservations
+from comity.database.queue import jobs, reservations
 from comity.database.queue.jobs import JobEnd, ReadyHost, WaitingJob
 from comity.database.queue.reservations import bot_holder
 from comity.extract.decode import decode_body
@@ -285,7 +285,7 @@ class OwnWorker:
             for job in fronts[rows[0].id]:
                 address = self._judge(host, job, now, parked, evidence)
                 if address is not None:
-                    if own_jobs.lock(connection, job.id, now + job.lock_ttl_s, host.lease.token, now):
+                    if jobs.lock_own(connection, job.id, now + job.lock_ttl_s, host.lease.token, now):
                         taken = _Taken(job, address)
                     break
             jobs.park(connection, parked)

@@ -20,8 +20,8 @@ from sqlalchemy import Connection
 from comity.clock import Clock
 from comity.database import records
 from comity.database.connection import Database
-from comity.database.queue import bot_rows, jobs, reservations
-from comity.database.queue.bot_rows import PullCount
+from comity.database.queue import bots, jobs, reservations
+from comity.database.queue.bots import PullCount
 from comity.database.queue.jobs import JobLock, ReadyHost, WaitingJob
 from comity.database.queue.reservations import Hold, HostRow, bot_holder
 from comity.model.errors import BadInput
@@ -32,8 +32,8 @@ from comity.model.robots import RobotsVerdict
 from comity.rules.canonical import WebAddress, canonical_host, web_address
 from comity.rules.politeness.pace import limits_for
 from comity.rules.queue import slots
-from comity.rules.queue.allowance import Allowance, allowance
-from comity.rules.queue.slot_terms import SlotTerms, to_document
+from comity.rules.queue.bot_limits import Allowance, allowance
+from comity.rules.queue.slots import SlotTerms, to_document
 from comity.rules.takedown import Takedowns
 from comity.walk.bots.robots import ClientRobots, ReadsRobots, RobotsBook
 from comity.walk.bots.takedowns import TakedownsInForce
@@ -244,9 +244,9 @@ class Puller:
     ) -> _Tried:
         own_time = None if self._database.now(self._clock) is None else self._clock.seconds()
         before = self._read(connection, max_jobs, domain, host_ids, own_time)
-        bot, now = bot_rows.get(connection, bot_id, own_time, keeps=False)
+        bot, now = bots.row_for_pull(connection, bot_id, own_time, keeps=False)
         if bot.is_limited:
-            bot, now = bot_rows.get(connection, bot_id, own_time)
+            bot, now = bots.row_for_pull(connection, bot_id, own_time)
         if bot.status == "revoked":
             raise BotRefused(BotError.NOT_ASSIGNED, f"the bot {bot_id} is revoked", {"bot_id": bot_id})
         may = allowance(
@@ -260,7 +260,7 @@ class Puller:
             quarantined_until=bot.quarantined_until if bot.status == "quarantined" else None,
         )
         if may.jobs == 0:
-            bot_rows.note_pull(connection, _count(bot_id, now, may, 0, resumes=False))
+            bots.note_pull(connection, _count(bot_id, now, may, 0, resumes=False))
             return _Tried(PulledJobs((), {}, may.retry_after_s), {})
         work = _Round(bot_id, bot_holder(bot_id), now, may.jobs)
         for batch in self._batches(connection, work, before, is_of_hosts=host_ids is not None):
@@ -443,7 +443,7 @@ class Puller:
                 notes.append((each.robots, ClientLease(row.id, row.host, token)))
         count = _count(work.bot_id, work.now, may, len(handed), resumes=resumes)
         if not handed:
-            bot_rows.note_pull(connection, count)
+            bots.note_pull(connection, count)
             return []
         if jobs.hand_out(connection, holds, locks, count, work.holder) != len(locks):
             raise _OvertakenError

@@ -20,7 +20,7 @@ from comity.clock import Clock
 from comity.database import ledger, records
 from comity.database.bulk import together
 from comity.database.connection import Database
-from comity.database.queue import bot_rows, jobs, own_jobs, policies, reservations, results, webhooks
+from comity.database.queue import bots, jobs, policies, reservations, results, webhooks
 from comity.database.queue.jobs import HeldJob, JobEnd
 from comity.database.queue.policies import PolicyRow, SuccessOf
 from comity.database.queue.reservations import HostRow, bot_holder
@@ -41,10 +41,10 @@ from comity.model.queue import (
 from comity.rules.canonical import web_address
 from comity.rules.politeness.pace import limits_for, observed
 from comity.rules.queue import adaptive, slots
-from comity.rules.queue.breaker import BreakerTerms, bot_after, site_after
+from comity.rules.queue.bot_limits import BreakerTerms, bot_after, site_after
+from comity.rules.queue.job_timing import JobRetry, after_failure
 from comity.rules.queue.product import plain_price
-from comity.rules.queue.retry import JobRetry, after_failure
-from comity.rules.queue.slot_terms import EndedSlot, SlotTerms, from_document, request_row
+from comity.rules.queue.slots import EndedSlot, SlotTerms, from_document, request_row
 from comity.rules.queue.submission import FormerLock, Judged, SubmitDecision, SubmittedJob, judge, submission_digest
 from comity.rules.queue.webhook import is_back_in_stock, is_price_changed
 from comity.rules.takedown import Takedowns
@@ -306,7 +306,7 @@ class Submitter:
             )
         # Of a worker, whose session keeps gate and ledger.
         if held is None and job.lease_token is not None and failures is not None:
-            own_jobs.note_site(connection, row.id, *failures)
+            reservations.note_site(connection, row.id, *failures)
         if held is None or job.lease_token is None:  # locked in SQL: there was no slot
             return
         slot, terms = held
@@ -323,10 +323,10 @@ class Submitter:
 
     def _count(self, connection: Connection, submission: Submission, row: HostRow, now: float) -> None:
         if submission.success:
-            bot_rows.note_success(connection, submission.bot_id, now)
+            bots.note_success(connection, submission.bot_id, now)
             return
-        bot_rows.note_seen(connection, submission.bot_id, now)
-        found = bot_rows.failures_of(connection, submission.bot_id)
+        bots.note_seen(connection, submission.bot_id, now)
+        found = bots.failures_of(connection, submission.bot_id)
         if found is None:
             return
         failures, times = found
@@ -338,7 +338,7 @@ class Submitter:
             now=now,
             terms=self._terms.breaker,
         )
-        bot_rows.note_end(
+        bots.note_end(
             connection,
             submission.bot_id,
             done=0,
