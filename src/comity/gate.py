@@ -181,7 +181,7 @@ class HostGate:
         self._serve_queue()
 
     def close(self) -> None:
-        """The lease is given back or lost: nothing starts any more, and no task waits for it."""
+        """The lease was released or lost: nothing starts any longer, and no task waits for a start."""
         self.extend_lease(-inf)
 
     async def reserve(self, timeout_s: float | None = None) -> Reservation | SlotTimeout | Wait:
@@ -334,7 +334,7 @@ class WaitingLine:
             heappush(self._deadlines, (waiter.deadline, self._joined, waiter))
 
     def leave(self, waiter: Waiter) -> None:
-        """Leave from wherever one stands; harmless for who has left already."""
+        """Leave the line from any position; harmless if already left."""
         self._waiters.pop(waiter, None)
         if len(self._deadlines) > 2 * len(self._waiters) + 64:
             self._deadlines = [entry for entry in self._deadlines if entry[2] in self._waiters]

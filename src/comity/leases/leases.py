@@ -49,7 +49,7 @@ class Leases:
         self.terms = terms or LeaseTerms()
         self.holder = holder or new_holder()
         self._held: dict[Any, Lease] = {}
-        self._leaving: set[tuple[Any, int]] = set()  # being given back, by host and token
+        self._leaving: set[tuple[Any, int]] = set()  # being released, by host and token
         self._lock = Lock()  # heartbeats come from another thread than the work under the leases
 
     @property
@@ -99,7 +99,7 @@ class Leases:
         return self._keep(rows, asked_at)
 
     def heartbeat(self) -> list[Lease]:
-        """Prolong what is held; gives the leases that were lost, whose work must stop at once."""
+        """Prolong what is held; returns the leases that were lost, whose work must stop at once."""
         with self._lock:
             mine = dict(self._held)
         if not mine:
@@ -111,7 +111,7 @@ class Leases:
             )
         end = self._end(asked_at)
         with self._lock:
-            # What was given back meanwhile is neither lost nor to be held again.
+            # A lease that was released in the meantime is neither lost nor to be held again.
             known = {host_id: lease for host_id, lease in mine.items() if self._held.get(host_id) == lease}
             gone = [lease for lease in known.values() if (lease.host_id, lease.token) not in alive]
             lost = [lease for lease in gone if (lease.host_id, lease.token) not in self._leaving]

@@ -1,8 +1,8 @@
 """Collect what the state knows of a URL, for `rules.why` to explain.
 
-Nothing is asked of the site, and every question to the state is answered by an index: it takes a few milliseconds
-however large the state is. All of them go through one transaction, and what can be asked at once is: a server that is
-far away adds its distance to each.
+The site is not contacted. Every query uses an index, so the answer takes a few milliseconds however large the state is.
+All queries share one transaction and are sent together where possible, because each round trip to a distant server
+costs time.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ from comity.rules.why import explain_url
 
 
 class FindsUrls(Protocol):
-    """The frontiers of hosts, wherever these are kept."""
+    """The frontiers of hosts, in the database or in Redis."""
 
     def find(self, host_ids: Collection[UUID], key: int) -> Any:
-        """What is known of one URL; gives what `FrontierReads.find` does."""
+        """What the frontier knows about one URL, as `FrontierReads.find` returns it."""
         ...
 
 
 FrontierIn = Callable[[Connection], FindsUrls]
-"""The frontiers as they are asked within a transaction."""
+"""The frontiers as one transaction reads them."""
 _STATES: Final = {QUEUED: "queued", DONE: "done", DROPPED: "dropped", TOO_DEEP: "too_deep"}
 _BY_SOURCE: Final = "source"
 
@@ -88,7 +88,7 @@ def explain(
 
 
 def _without_tracking(address: WebAddress, terms: WhyTerms) -> WebAddress | None:
-    """The address under which a link is taken, where that is another."""
+    """The address that a link is treated as, if it differs."""
     if terms.tracking is None:
         return None
     cleaned = clean_query(address.url, terms.tracking)
@@ -96,7 +96,7 @@ def _without_tracking(address: WebAddress, terms: WhyTerms) -> WebAddress | None
 
 
 def _dropped(url: str, kept: str) -> str:
-    """The parameters that were dropped, by name, or what else was."""
+    """The names of the parameters that were dropped, or what else was."""
     left = set(kept.partition("?")[2].split("&"))
     names = [each.partition("=")[0] for each in url.partition("?")[2].split("&") if each not in left and each]
     if names:
@@ -252,7 +252,7 @@ class _Lookup:
         )
 
     def _variants(self, host_id: UUID, address: WebAddress) -> Iterator[str]:
-        """Other spellings of an address that the host has: the other scheme, `www.`, a slash at the end."""
+        """Variants of an address that the host has: the other scheme, `www.`, a slash at the end."""
         for url in _spellings(address.url):
             if self._frontier.find([host_id], url_key(url)) is not None:
                 yield url

@@ -1,6 +1,6 @@
 """Cookies of one host (RFC 6265 §5): takes Set-Cookie headers, returns the Cookie header of a later request.
 
-Sites that set a cookie and redirect back would otherwise redirect for ever. Without a jar nothing outlives the visit.
+Sites that set a cookie and redirect back would otherwise redirect forever. Without a jar nothing outlives the visit.
 The rules are narrower than a browser's: a cookie never leaves its host, whatever domain it names, and one that came by
 https never goes out by http. `www.example.com` and `example.com` are one host, so a cookie for `example.com` is for
 both, and for no other name below it.

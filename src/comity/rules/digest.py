@@ -46,7 +46,7 @@ class Challenge:
 
 
 def read_challenges(fields: Iterable[str]) -> Challenge | None:
-    """The strongest digest challenge in the WWW-Authenticate fields of an answer; None if there is none."""
+    """The strongest digest challenge in the WWW-Authenticate fields of an answer, or None."""
     found = [challenge for field in fields for challenge in _challenges(field[:_LONGEST_CHALLENGE])]
     return max(found, key=lambda each: _STRENGTH.index(_hash_name(each.algorithm)), default=None)
 

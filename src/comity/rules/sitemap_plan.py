@@ -105,7 +105,7 @@ class SitemapPlan:
         *,
         found_at: WebAddress | None = None,
     ) -> list[PlannedSitemap]:
-        """Note that this one was a sitemap, found at `found_at` in the end, and queue what it names; gives what was."""
+        """Note that this was a sitemap, finally found at `found_at`, and queue what it names; returns what was queued."""
         found_at = found_at or planned.address
         # An index speaks for its own host, and where it was sent to; whom else it may name is for robots.txt to say.
         hosts = {self._host, planned.address.host} | ({found_at.host} if not planned.is_guess else set())

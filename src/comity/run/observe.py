@@ -44,7 +44,7 @@ _STUCK_AFTER_S: Final = 30.0  # a loop that did not move for so long does not co
 
 @asynccontextmanager
 async def observed(settings: Settings, log: Log, reports_to: int | None) -> AsyncIterator[Meter | None]:
-    """Observe this process while the block lasts; gives the meter to count on, or None if metrics are off.
+    """Observe this process while the block lasts; returns the meter to count on, or None if metrics are off.
 
     A child process writes its readings to `reports_to`; its parent serves them.
     """

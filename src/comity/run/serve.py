@@ -151,7 +151,7 @@ class ServedWorker:
                 ports = []
 
     def _interrupted_demonstration(self) -> list[int]:
-        """The ports of a demonstration that was not crawled to its end; empty if there is none."""
+        """The ports of a demonstration that was not crawled to the end; empty if there is none."""
         with open_state(self._settings) as state:
             return unfinished_ports(state.database)
 

@@ -98,7 +98,7 @@ async def source_service(state: State, observer: SourceObserver, *, schedules: b
 
 
 def serve_sources(settings: Settings, observer: SourceObserver, on_start: Callable[[], None] = lambda: None) -> int:
-    """Run sources as they become due until a signal comes; gives the exit code."""
+    """Run sources as they become due until a signal comes; returns the exit code."""
     codes: list[int] = []
 
     async def serve(state: State) -> None:

@@ -128,7 +128,7 @@ class SitemapReader:
     async def _read_again(
         self, host: LeasedHost, plan: SitemapPlan, postponed: list[tuple[PlannedSitemap, float]]
     ) -> list[tuple[PlannedSitemap, float]]:
-        """Try files again that could not be fetched; gives those that still could not."""
+        """Try files again that could not be fetched; returns those that still could not."""
         left: list[tuple[PlannedSitemap, float]] = []
         for planned, not_before in postponed:
             wait_s = not_before - self._context.clock()
@@ -159,7 +159,7 @@ class SitemapReader:
             await asyncio.sleep(min(max(next_start_at() - now, _LOOK_LEAST_S), _LOOK_MOST_S))
 
     async def _read_one(self, host: LeasedHost, plan: SitemapPlan, planned: PlannedSitemap) -> float | None:
-        """Fetch a file, a few times if the network or the server fails; gives when to try one that was put off."""
+        """Fetch a file, a few times if the network or the server fails; returns when to try one that was put off."""
         for attempt in range(1, _TRIES + 1):
             unread = await self._attempt(host, plan, planned)
             if unread is None or not unread.is_worth_a_try or attempt == _TRIES or host.is_stopped:
@@ -223,7 +223,7 @@ class SitemapReader:
         )
 
     async def _wait_for_large(self, host: LeasedHost) -> bool:
-        """Wait until few enough large files are in memory; gives whether that is so."""
+        """Wait until few enough large files are in memory; returns whether that is so."""
         for _turn in range(_LARGE_WAITS):
             if self._large < _LARGE_AT_ONCE or host.is_stopped:
                 break
@@ -347,7 +347,7 @@ class SitemapReader:
     def _is_site_link(
         self, host: LeasedHost, planned: PlannedSitemap, found_at: WebAddress, loc: str, site: SiteHosts
     ) -> bool:
-        """Queue an entry that names a page of another host of the same site there; gives whether it is one."""
+        """Queue an entry that names a page of another host of the same site there; returns whether it is one."""
         context = self._context
         address = resolve_link(loc, found_at.url, collapse=context.scope.collapse_subdomains, tracking=context.tracking)
         if address is None or address.host == host.name or not site.includes(address.host):

@@ -46,7 +46,7 @@ def plan_round(
 
 
 def requeue_planned(change: FrontierChange, host_id: UUID, keys: array[int], ranks: array[int]) -> int:
-    """Queue what was planned, except what was taken down meanwhile; gives how many URLs."""
+    """Queue what was planned, except what was taken down meanwhile; returns how many URLs."""
     planned = zip(keys, ranks, strict=True)
     queued = 0
     while some := list(islice(planned, _WRITTEN)):
@@ -62,7 +62,7 @@ def requeue_changed(
     now: datetime,
     terms: RefreshTerms,
 ) -> int:
-    """Queue URLs again that, as a sitemap says during a round, have changed; gives how many.
+    """Queue URLs again that, as a sitemap says during a round, have changed; returns how many.
 
     What was visited since the round began is not asked for again, whatever is said of it.
     """

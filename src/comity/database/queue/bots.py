@@ -27,7 +27,7 @@ def _bots() -> Select[Any]:
 
 
 def add(connection: Connection, bot_id: str, values: Mapping[str, Any], now: datetime | None) -> bool:
-    """Add a bot; False if there is one with that id, whatever its status."""
+    """Add a bot; False if the id is taken, whatever the status of that bot."""
     statement = (
         insert_into(connection, bots)
         .values(bot_id=bot_id, created_at=instant(connection, now), **values)
@@ -97,7 +97,7 @@ def bot_from(row: Any) -> BotRecord:
 
 
 class BotRow(NamedTuple):
-    """What a bot's row says when it pulls, and the time of its transaction."""
+    """A bot's row when it pulls."""
 
     status: str
     max_jobs_in_hand: int | None
@@ -110,7 +110,7 @@ class BotRow(NamedTuple):
 
     @property
     def is_limited(self) -> bool:
-        """Whether what it gets depends on what it has: then its requests have to come one after the other."""
+        """Whether what it gets depends on what it holds: then its requests must be handled one at a time."""
         return self.status != "active" or self.max_jobs_in_hand is not None or self.max_jobs_per_minute is not None
 
 
@@ -121,7 +121,7 @@ _COLUMNS = (
 
 
 def row_for_pull(connection: Connection, bot_id: str, now: float | None, *, keeps: bool = True) -> tuple[BotRow, float]:
-    """What a bot's row says, kept until the transaction ends if wanted, and the time; a new bot gets a row.
+    """A bot's row and the time; `keeps` locks the row until the transaction ends. A new bot gets a row.
 
     `now=None` asks the server.
     """
@@ -146,7 +146,7 @@ def _get_text(dialect: str, *, keeps: bool) -> str:
 
 
 def is_limited(connection: Connection, bot_id: str) -> bool:
-    """Whether a bot has a row that says more than that it may ask: limits, a quarantine, or that it is revoked."""
+    """Whether a bot has limits, is quarantined or is revoked."""
     statement = """
 SELECT 1 FROM bots WHERE bot_id = ?
     AND (status <> 'active' OR max_jobs_in_hand IS NOT NULL OR max_jobs_per_minute IS NOT NULL)
@@ -166,7 +166,7 @@ class PullCount(NamedTuple):
 
 
 def note_pull(connection: Connection, count: PullCount) -> None:
-    """Note that a bot asked, and count the jobs that it got."""
+    """Note that a bot pulled, and count the jobs that it got."""
     values = pull_values(Encoding(connection), count)
     run(connection, placed(connection.dialect.name, pull_text(resumes=count.resumes)), values)
 
@@ -187,7 +187,7 @@ def pull_values(encode: Encoding, count: PullCount) -> tuple[Any, ...]:
 
 
 def failures_of(connection: Connection, bot_id: str) -> tuple[int, int] | None:
-    """A bot's failures in a row, and how often it was quarantined; keeps its row until the transaction ends."""
+    """A bot's failures in a row, and how often it was quarantined; locks its row until the transaction ends."""
     lock = " FOR NO KEY UPDATE" if connection.dialect.name == "postgresql" else ""
     statement = f"SELECT consecutive_failures, times_quarantined FROM bots WHERE bot_id = ?{lock}"  # noqa: S608
     rows = rows_of(connection, placed(connection.dialect.name, statement), (bot_id,))
@@ -195,13 +195,13 @@ def failures_of(connection: Connection, bot_id: str) -> tuple[int, int] | None:
 
 
 def note_seen(connection: Connection, bot_id: str, now: float) -> None:
-    """Note that a bot was heard of."""
+    """Note when a bot was last seen."""
     statement = "UPDATE bots SET last_seen_at = ? WHERE bot_id = ?"
     run(connection, placed(connection.dialect.name, statement), (Encoding(connection).time(now), bot_id))
 
 
 def note_success(connection: Connection, bot_id: str, now: float) -> None:
-    """Count a job that a bot has done: it has no failures in a row any more."""
+    """Count a finished job; the bot's failures in a row start again at zero."""
     statement = "UPDATE bots SET last_seen_at = ?, jobs_done = jobs_done + 1, consecutive_failures = 0 WHERE bot_id = ?"
     run(connection, placed(connection.dialect.name, statement), (Encoding(connection).time(now), bot_id))
 

@@ -51,7 +51,7 @@ class WaitingJob(NamedTuple):
 
 
 class JobLock(NamedTuple):
-    """The lock that a bot gets on a job, with the slot of its request and what it was given under, as JSON."""
+    """The lock that a bot gets on a job, with the slot of its request and the slot's terms, as JSON."""
 
     job_id: UUID
     ends_at: float
@@ -180,7 +180,7 @@ def _waiting(decode: Decoding, host_id: UUID, row: Sequence[Any]) -> WaitingJob:
 def hand_out(
     connection: Connection, holds: Sequence[Hold], locks: Sequence[JobLock], count: PullCount, holder: str
 ) -> int:
-    """Hold hosts, lock waiting jobs for a bot, and count them for it; gives how many of the jobs still waited.
+    """Hold hosts, lock waiting jobs for a bot, and count them for it; returns how many of the jobs still waited.
 
     On PostgreSQL it is one statement: each more would be one more journey while the hosts are kept.
     """
@@ -249,7 +249,7 @@ def park(connection: Connection, parked: Sequence[tuple[UUID, float, str | None]
 
 
 def wake(connection: Connection, now: float, limit: int) -> int:
-    """Let jobs be pulled whose time to wait is over; gives how many."""
+    """Let jobs be pulled whose time to wait is over; returns how many."""
     encode, decode = Encoding(connection), Decoding(connection)
     native = connection.dialect.name == "postgresql"
     statement = f"""
@@ -348,7 +348,7 @@ def are_any(connection: Connection) -> bool:
 def lost_hosts(connection: Connection, after: UUID | None, limit: int) -> tuple[list[UUID], UUID | None]:
     """Hosts with waiting jobs that no pull would look at, such as those whose jobs were inserted in SQL.
 
-    Looks at `limit` hosts with waiting jobs, after one of them; gives the last, or None at the end.
+    Looks at `limit` hosts with waiting jobs, after one of them; returns the last, or None at the end.
     """
     encode, decode = Encoding(connection), Decoding(connection)
     step = f"SELECT domain_id FROM crawl_jobs WHERE {WAITING} AND domain_id > {{0}} ORDER BY domain_id LIMIT 1"  # noqa: S608
@@ -513,12 +513,12 @@ class JobEnd(NamedTuple):
 
 
 def end(connection: Connection, job: HeldJob, ending: JobEnd, now: float) -> bool:
-    """Move a job out of its lock; False, with nothing changed, if it is not in that lock any more."""
+    """Move a job out of its lock; False, with nothing changed, if it is no longer in that lock."""
     return begin_end(connection, job, ending, now)()
 
 
 def begin_end(connection: Connection, job: HeldJob, ending: JobEnd, now: float) -> Callable[[], bool]:
-    """The same, without waiting for the answer: the function that is given does."""
+    """The same, without waiting for the result: the function that it returns waits."""
     encode = Encoding(connection)
     is_over = ending.status in (JobStatus.DONE, JobStatus.FAILED)
     moment = encode.time(now)
@@ -557,9 +557,9 @@ WHERE id = ? AND status = 'locked' AND locked_by = ? AND locked_at = ? RETURNING
 
 
 def keep_locks(connection: Connection, job_ids: Collection[UUID], bot_id: str, now: float, longest_s: float) -> Any:
-    """Prolong the locks that a bot still has by their TTL; gives id, host and the new end of each.
+    """Prolong the locks that a bot still has by their TTL; returns id, host and the new end of each.
 
-    A lock lasts `longest_s` after its slot at most: a job that is never finished is given to another.
+    A lock ends at most `longest_s` after its slot: a job that a bot never finishes goes to another one.
     """
     encode, decode = Encoding(connection), Decoding(connection)
     native = connection.dialect.name == "postgresql"

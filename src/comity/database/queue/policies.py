@@ -181,7 +181,7 @@ class SuccessOf(NamedTuple):
 
 
 def note_success(connection: Connection, policy_id: UUID, success: SuccessOf, now: float) -> None:
-    """A result came: no failures any more, and the next run's time."""
+    """A result came: reset the failures, and set the time of the next run."""
     encode = Encoding(connection)
     native = connection.dialect.name == "postgresql"
     price: Any = success.price
@@ -216,7 +216,7 @@ WHERE id = ?
 
 
 def note_failure(connection: Connection, policy_id: UUID, next_run_at: float | None, now: float) -> None:
-    """A job failed; with a time it was given up, and the policy's next job is due then."""
+    """Count a failed job. With a time, the job was given up, and the policy's next job is due then."""
     encode = Encoding(connection)
     given_up = "" if next_run_at is None else "failure_count = failure_count + 1, next_run_at = ?, "
     statement = f"UPDATE crawl_policies SET {given_up}last_failed_at = ?, updated_at = ? WHERE id = ?"  # noqa: S608
@@ -229,7 +229,7 @@ _JOB: Final = ("id", "status", "locked_by", "lock_ends_at", "not_before", "finis
 
 
 class UrlJob(NamedTuple):
-    """The rows of a URL's policy and of its last job; None where there is none."""
+    """The rows of a URL's policy and of its last job, or None."""
 
     policy: Any
     job: Any

@@ -58,7 +58,7 @@ MAX_MINUTES: Final = 60.0
 """The default budgets."""
 _LONGEST_NAME: Final = 250
 _MOST_ROUNDS: Final = 10_000
-_MOST_ENDED: Final = 5  # times that another process may end an audit just before this one goes on with it
+_MOST_ENDED: Final = 5  # how often another process may end an audit just before this one continues it
 _BUDGETS: Final = frozenset(map(str, BudgetReason))
 # After these the same command goes on; after any other end it begins a new audit.
 _GOES_ON: Final = frozenset(
@@ -125,7 +125,7 @@ class AuditRun(VisitListThread):
         self._seconds_before = 0.0
 
     def near_limits(self, now: float) -> list[Warned]:
-        """Budgets of which 80 % are used by now; `now` by the clock of the progress."""
+        """Budgets that are 80 % used; `now` is by the clock of the progress."""
         spent_s = max(0.0, now - self.progress.started_at) if self.progress.started_at else 0.0
         return near_limits(self.plan, self.pages_before + self.progress.pages, (self._seconds_before + spent_s) / 60.0)
 
@@ -325,14 +325,14 @@ class AuditRun(VisitListThread):
         self._write_info(visits)
 
     def _warnings(self, reason: EndReason, pages: int, minutes: float) -> list[Warned]:
-        """Budgets of which 80 % were used, and the one that ended the audit."""
+        """Budgets that were 80 % used, and the one that ended the audit."""
         found = near_limits(self.plan, pages, minutes, str(reason))
         said = _sentence(reason, self.plan)
         return [*found, Warned(str(reason), said)] if said else found
 
 
 def near_limits(plan: AuditPlan, pages: int, minutes: float, spent: str = "") -> list[Warned]:
-    """Budgets of which 80 % are used, or which are `spent`."""
+    """Budgets that are 80 % used, or `spent`."""
     found: list[Warned] = []
     for budget, used, limit in (
         (BudgetReason.PAGE_LIMIT, float(pages), float(plan.max_pages)),

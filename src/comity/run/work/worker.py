@@ -124,7 +124,7 @@ class WorkerProcess:
             )
 
     async def run_alone(self) -> int:
-        """Work to the end as a process of its own; gives the exit code."""
+        """Work to the end as a process of its own; returns the exit code."""
         codes: list[int] = []
 
         def on_signal(number: int) -> None:
@@ -334,7 +334,7 @@ class WorkerShift:
         self._is_stopped = False
 
     async def find_work(self) -> bool:
-        """Do the upkeep that is due; gives whether there is a host to crawl."""
+        """Do the upkeep that is due; returns whether there is a host to crawl."""
         memory, now = self._memory, monotonic()
         if await asyncio.to_thread(self._keep_up):
             return True

@@ -199,7 +199,7 @@ class Granter:
         return await self._thread.transact(partial(self._release, client, list(grant_ids)))
 
     def expire(self) -> int:
-        """End grants that ran out, and free the hosts whose last grant did; gives how many."""
+        """End grants that ran out, and free the hosts whose last grant did; returns how many."""
         with self._database.write() as connection:
             now = seconds_of(connection, self._database.now(self._clock))
             taken = grants_table.take(connection, grants_table.overdue(connection, now, _EXPIRED_AT_ONCE))
@@ -210,7 +210,7 @@ class Granter:
             return len(over)
 
     def forget(self) -> bool:
-        """Delete some of the grants that ended long ago; gives whether there may be more.
+        """Delete some of the grants that ended long ago; returns whether there may be more.
 
         A transaction of its own: it locks grants without their hosts, and everyone else locks hosts first.
         """

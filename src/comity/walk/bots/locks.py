@@ -61,7 +61,7 @@ class Locks:
         return await self._threads.run(self._release, bot_id, list(job_ids), reason)
 
     def expire(self) -> int:
-        """End every lock that ran out, in short transactions; gives how many."""
+        """End every lock that ran out, in short transactions; returns how many."""
         ended = 0
         for _ in range(_MOST_BATCHES):
             with self._database.write() as connection:

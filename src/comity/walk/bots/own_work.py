@@ -166,7 +166,7 @@ class OwnWorker:
             return next_at is not None and next_at - time_of(connection, self._database, self._clock) < _SOON_S
 
     async def look(self) -> int:
-        """Begin turns for hosts with jobs that wait; gives how many."""
+        """Begin turns for hosts with jobs that wait; returns how many."""
         self._turns = {host_id: task for host_id, task in self._turns.items() if not task.done()}
         room = self._terms.at_once - len(self._turns)
         if room <= 0:

@@ -79,7 +79,7 @@ class Submitter:
         self._terms = terms or SubmitTerms()
 
     async def submit(self, submission: Submission) -> dict[str, Any]:
-        """Take a result; gives the data of the answer, or raises `BotRefused`."""
+        """Take a result; returns the data of the answer, or raises `BotRefused`."""
         return await self._threads.run(self._submit, submission)
 
     def _submit(

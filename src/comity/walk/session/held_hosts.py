@@ -116,7 +116,7 @@ class HeldHosts:
             await self._release_on_demand(host.name)
 
     async def renew(self) -> list[LeasedHost]:
-        """Renew every lease; gives the hosts whose lease turned out to be lost."""
+        """Renew every lease; returns the hosts whose lease turned out to be lost."""
         lost = await self._thread.run(self._leases.heartbeat)
         held = {lease.host: lease for lease in self._leases.held}
         for host in self._all():
@@ -129,7 +129,7 @@ class HeldHosts:
         return lost_hosts
 
     async def refresh_policies(self) -> list[LeasedHost]:
-        """Put operators' edits in force on every open gate; gives the hosts that they change."""
+        """Put operators' edits in force on every open gate; returns the hosts that they change."""
         hosts = self._all()
         if not hosts:
             return []
@@ -153,7 +153,7 @@ class HeldHosts:
         self.crawled.pop(host.name, None)
 
     async def release_idle(self) -> int:
-        """Release hosts that were leased on demand and are idle; gives how many."""
+        """Release hosts that were leased on demand and are idle; returns how many."""
         now, released = self._clock.seconds(), 0
         for name, entry in list(self._on_demand.items()):
             # Checked one by one: while one is released, a client may come for the next, or its lease may be lost.
@@ -162,7 +162,7 @@ class HeldHosts:
         return released
 
     async def release_on_demand(self) -> int:
-        """Release every host that was leased on demand; gives how many."""
+        """Release every host that was leased on demand; returns how many."""
         released = 0
         for name in list(self._on_demand):
             released += await self._release_on_demand(name)
