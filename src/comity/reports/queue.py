@@ -272,8 +272,8 @@ class ListOf(Generic[Item]):
     def export(self, database: Database, *, sort: str = "", **wanted: Any) -> Iterator[Item | None]:
         """Every item, like `each`, with None between two batches, so that a server can notice that its client has left.
 
-        The first batch is read at once, so a problem is an error and not a list that breaks off. It is small, so an export
-        starts quickly.
+        The first batch is read at once, so that a problem is an error and not a list that breaks off. It is small, so
+        that an export starts quickly.
         """
         name, descending = self.order(sort)
         keys = keys_of(self.table, self.sorts, name)

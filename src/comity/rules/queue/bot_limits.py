@@ -39,7 +39,7 @@ def allowance(
     pulled_this_minute: int = 0,
     quarantined_until: float | None = None,
 ) -> Allowance:
-    """What a bot may pull."""
+    """How many jobs a bot may pull now."""
     started = minute_started_at
     if started is None or not started <= now < started + MINUTE_S:
         started, pulled_this_minute = now, 0
@@ -56,7 +56,7 @@ def allowance(
 
 
 BLAMED_ON_SITE: Final = 3
-"""A site that has failed so often in a row fails for every bot: that is not held against the next one."""
+"""A site that has failed this often in a row fails for every bot, so the next bot is not blamed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,11 @@ class BreakerTerms:
 
 @dataclass(frozen=True, slots=True)
 class BotStanding:
-    """What a bot's row says after a job has ended."""
+    """What is written to a bot's row after a job has ended."""
 
     failures: int
     quarantined_until: float | None = None
-    """Set where the breaker opens now."""
+    """Set if the breaker opens now."""
 
 
 def bot_after(

@@ -26,7 +26,7 @@ def first_priority(policy_priority: int, importance: float, failure_count: int) 
 
 
 def aged_priority(first: int, waited_s: float) -> tuple[int, float | None]:
-    """The priority of a job that has waited so long, and the wait after which it grows next; None if it does not."""
+    """The priority of a job after a wait, and the wait after which it grows next; None if it does not grow."""
     age, next_age_s = 0, FIRST_AGE_S
     while age < MOST_AGE and waited_s >= next_age_s:
         age, next_age_s = age + 1, next_age_s * 2
@@ -42,7 +42,7 @@ _MOST_DOUBLINGS: Final = 20
 
 
 class JobRetry(NamedTuple):
-    """The job goes back to the queue and may be pulled again from then on."""
+    """The job returns to the queue, and can be pulled again from then on."""
 
     not_before: float
     retry_count: int
@@ -55,7 +55,7 @@ class JobGivenUp(NamedTuple):
 
 
 def backoff_s(minutes: int, doublings: int) -> float:
-    """A back-off of some minutes, doubled so many times."""
+    """A back-off of some minutes, doubled a number of times."""
     return min(minutes * 60.0 * float(1 << min(max(0, doublings), _MOST_DOUBLINGS)), LONGEST_BACKOFF_S)
 
 

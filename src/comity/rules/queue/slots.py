@@ -96,7 +96,7 @@ def end(
     started_at: float | None = None,
     chance: float = 0.0,
 ) -> GateMemory:
-    """What the row has to remember once the request of a slot is over, or was given up (no observation).
+    """What the row has to remember once the request of a slot is over, or was abandoned (no observation).
 
     A 429 or 503 blocks the host for everyone. A success clears a block only if its slot was planned after the block was
     set: then it begins after the block's end. If no later slot was handed out, the next may begin one delay after the
@@ -146,7 +146,7 @@ _encode: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).enc
 
 
 class SlotTerms(NamedTuple):
-    """What a slot was given under."""
+    """The rules in force when a slot was given to a client."""
 
     number: int
     """Of the requests under the lease, from 1."""
@@ -257,5 +257,5 @@ def note(ended: EndedSlot, kind: NoteKind) -> LedgerNote:
 
 
 def purpose_of(purpose: Purpose, agent: str | None) -> Purpose | str:
-    """What the ledger calls a request of a client, with the client's own product token if it has one."""
+    """The ledger's purpose for a request of a client, with the client's own product token if it has one."""
     return purpose if agent is None else f"{purpose}:{agent}"

@@ -58,7 +58,7 @@ class Judged:
 
 
 def submission_digest(submission: Submission) -> str:
-    """What came, as 32 hexadecimal digits: the same content has the same digest, whatever its spelling in JSON."""
+    """The content of a submission as 32 hexadecimal digits; the formatting of its JSON makes no difference."""
     body = {
         "success": submission.success,
         # As a number: 99.9 and 99.90 are the same price.
