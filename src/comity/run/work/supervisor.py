@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _RESTARTS_A_MINUTE: Final = 3
 _PAUSE_S: Final = 1.0
-# The same failure so often in a row, each within a minute after the start, would come again without end.
+# If the same failure comes this often in a row, each within a minute of the start, it would come forever.
 _SAME_FAILURES: Final = 3
 _AT_ONCE_S: Final = 60.0
 _PASSING: Final = frozenset(
@@ -123,7 +123,7 @@ class _Workers:
                 self._brought_nothing |= brought_nothing
 
     async def _keep(self, number: int) -> None:
-        """Run one worker after the other, until one ends by itself."""
+        """Run workers one after another, until one ends by itself."""
         died_at: deque[float] = deque(maxlen=_RESTARTS_A_MINUTE)
         failures: deque[str | None] = deque(maxlen=_SAME_FAILURES)  # their codes
         while not self._stopping.is_set():

@@ -1,8 +1,8 @@
-"""Grants: crawlers with URLs of their own ask when they may request each, and report what came of it.
+"""Grants: crawlers with URLs of their own ask when they may request each, and report the result.
 
-A grant is a slot of the host's gate, given under the host's lease, which the client holds for as long as it has open
-grants of the host. So workers, bots and clients that use the same state keep one pace together. Everything that is
-answered was committed before; a server that dies loses no grant and no report.
+A grant is a slot of the host's gate. The client holds the host's lease for as long as it has open grants on it, so
+workers, bots and clients of one state share one pace. Everything is committed before it is answered, so a server that
+dies loses no grant and no report.
 
 One transaction answers a whole request: the reports in it first, then its URLs. It never waits for robots.txt.
 Short requests that wait together are committed together (`TransactionThread`).
@@ -66,9 +66,9 @@ _ROBOTS_WAIT_S: Final = 3.0
 _LEASED_FOR_S: Final = 2.0
 _RESERVED_FOR_S: Final = 1.0
 _LONGEST_WAIT_S: Final = 60.0
-_KEPT_S: Final = 86_400.0  # a grant that has ended, so that a report of it can be repeated
+_KEPT_S: Final = 86_400.0  # how long a finished grant is kept, so that its report can be repeated
 _FORGOTTEN_AT_ONCE: Final = 200  # a few milliseconds, for which requests wait
-_FORGETTING_TURNS: Final = 50  # then 5,000 a second are forgotten: more than a busy server grants
+_FORGETTING_TURNS: Final = 50  # deletes up to 5,000 a second: more than a busy server grants
 _LIMITS_KEPT: Final = 1_000
 _BOTS_KEPT: Final = 1_000
 _SEEN_EVERY_S: Final = 10.0
@@ -76,7 +76,7 @@ _SEEN_EVERY_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class GrantTerms:
-    """How grants are given."""
+    """The terms of grants."""
 
     profile: DoorProfile
     collapse_subdomains: bool = False
@@ -94,7 +94,7 @@ class _Wanted(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """The slots that a client gets of one host."""
+    """The slots that a client gets on one host."""
 
     row: HostRow
     wanted: list[_Wanted]
@@ -105,7 +105,7 @@ class _Plan(NamedTuple):
 
 
 class _Bot(NamedTuple):
-    """A bot with limits of its own, in whose name a client asks."""
+    """A bot with limits of its own, on whose behalf a client asks."""
 
     bot_id: str
     may: Allowance
@@ -115,7 +115,7 @@ class _Bot(NamedTuple):
 
 @dataclass(slots=True)
 class _Request:
-    """One request for grants while it is decided."""
+    """One request for grants while it is being decided."""
 
     client: str
     urls: Sequence[str]
@@ -123,14 +123,14 @@ class _Request:
     """The client's own product token."""
     now: float
     answers: dict[int, GrantAnswer]
-    """By their place."""
+    """By position in the request."""
     bot: _Bot | None
     room: int
-    """How many grants the client's limits leave."""
+    """How many more grants the client's limits allow."""
 
 
 class Granter:
-    """Gives grants and takes reports; use it as an asynchronous context."""
+    """Issues grants and takes reports; use it as an asynchronous context."""
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class Granter:
     ) -> GrantAnswers:
         """Answer for each URL whether and when the client may request it, after noting what it reports.
 
-        If nothing can be granted only because robots.txt is unknown, it is waited for, outside of any transaction.
+        If nothing can be granted only because robots.txt is unknown, wait for it, outside any transaction.
         """
         granted = await self._thread.transact(partial(self._grant, client, list(urls), user_agent, list(reports)))
         unknown = self._unknown(granted)
@@ -199,7 +199,7 @@ class Granter:
         return await self._thread.transact(partial(self._release, client, list(grant_ids)))
 
     def expire(self) -> int:
-        """End grants that ran out, and free the hosts whose last grant did; returns how many."""
+        """End expired grants, and release the hosts whose last grant expired; returns how many."""
         with self._database.write() as connection:
             now = seconds_of(connection, self._database.now(self._clock))
             taken = grants_table.take(connection, grants_table.overdue(connection, now, _EXPIRED_AT_ONCE))
@@ -221,7 +221,7 @@ class Granter:
     async def _expire_regularly(self) -> None:
         while True:
             await asyncio.sleep(EXPIRE_EVERY_S)
-            with suppress(ComityError):  # the state may be away for a moment
+            with suppress(ComityError):  # the state may be unavailable for a moment
                 await self._thread.run(self.expire)
                 for _turn in range(_FORGETTING_TURNS):  # requests come in between
                     if not await self._thread.run(self.forget):
@@ -238,7 +238,7 @@ class Granter:
                     await asyncio.to_thread(self._database.copy_log)
 
     def _unknown(self, granted: GrantAnswers) -> dict[int, str]:
-        """The URLs whose robots.txt is to be read, by their place."""
+        """The URLs whose robots.txt must be read, by position."""
         return {
             at: answer.url for at, answer in enumerate(granted.answers) if answer.reason is GrantReason.ROBOTS_UNKNOWN
         }
@@ -300,7 +300,7 @@ class Granter:
         return [answers[at] for at in range(len(urls))]
 
     def _bot_of(self, connection: Connection, client: str, wanted: int, now: float) -> _Bot | None:
-        """What the limits of the client's bot leave; None if it has none. Grants count as jobs do."""
+        """What the limits of the client's bot still allow; None if it has none. Grants count like jobs."""
         bot_id = client.partition("/")[0]
         self._note_seen(connection, bot_id, now)
         if not bots.is_limited(connection, bot_id):
@@ -328,7 +328,7 @@ class Granter:
         return _Bot(bot_id, may, is_over, message)
 
     def _note_seen(self, connection: Connection, bot_id: str, now: float) -> None:
-        """Note that a bot was heard of; not each time, since crawlers ask many times a second."""
+        """Note when a bot was last seen; not every time, since crawlers ask many times a second."""
         if 0.0 <= now - self._seen_at.get(bot_id, 0.0) < _SEEN_EVERY_S:
             return
         if len(self._seen_at) >= _BOTS_KEPT:
@@ -339,7 +339,7 @@ class Granter:
     def _addresses(
         self, connection: Connection, request: _Request
     ) -> tuple[dict[int, WebAddress], list[tuple[WebAddress, str]]]:
-        """The URLs that can be read, by their place, and those that are taken down; all others are answered."""
+        """The valid URLs by position, and those that are taken down; all others are answered here."""
         takedowns, collapse = self._takedowns.at(connection), self._terms.collapse_subdomains
         found: dict[int, WebAddress] = {}
         taken_down: list[tuple[WebAddress, str]] = []
@@ -366,7 +366,7 @@ class Granter:
         taken_down: list[tuple[WebAddress, str]],
         now: float,
     ) -> None:
-        """Store why URLs were denied, each once as long as the reason stays the same."""
+        """Store why URLs were denied, once for each as long as the reason stays the same."""
         if denied:
             found = (
                 (rows[one.address.host].id, one.address, one.verdict, one.robots.in_force.version)
@@ -379,7 +379,7 @@ class Granter:
             self._book.note_taken_down(connection, entries, now)
 
     def _rows(self, connection: Connection, names: set[str]) -> dict[str, HostRow]:
-        """The rows of hosts, locked; those that another transaction has at this moment are missing."""
+        """The rows of hosts, locked; rows that another transaction has locked are missing."""
         rows = {row.host: row for row in reservations.lock_named(connection, names)}
         missing = names - rows.keys()
         if missing:
@@ -403,7 +403,7 @@ class Granter:
             row, given = plan.row, plan.slots
             holds.append(Hold(row, given[-1].start_by + ttl_s, plan.memory, row.queue_ready_at, len(given)))
             token = row.token_for(holder, now)
-            # A client that held the host before goes on with its numbers.
+            # A client that already holds the host continues its numbering.
             first = row.number_after(holder, now) + 1
             for number, (one, slot) in enumerate(zip(plan.wanted, given, strict=False), first):
                 grant_id, expires_at = next(ids), slot.start_by + ttl_s
@@ -462,7 +462,7 @@ class Granter:
         return _Plan(row, ones, given, memory, limits, crawl_delay_s) if given else None
 
     def _limits(self, row: HostRow, crawl_delay_s: float | None) -> GateLimits:
-        """The limits of a host; most hosts have the same."""
+        """The limits of a host; most hosts have the same ones."""
         interval_ms = row.policy_interval_ms
         key = (interval_ms, row.policy_max_concurrency, crawl_delay_s)
         known = self._limits_of.get(key)
@@ -489,7 +489,7 @@ class Granter:
     def _report(
         self, connection: Connection, client: str, reports: Sequence[GrantReport], now: float
     ) -> list[ReportAnswer]:
-        """End the grants that are reported, each once, and tell the gates of their hosts."""
+        """End the reported grants, each once, and update the gates of their hosts."""
         by_id = {report.grant_id: report for report in reports}
         taken = grants_table.take(connection, by_id)
         memories: dict[UUID, tuple[HostRow, GateMemory]] = {}
@@ -560,7 +560,7 @@ class Granter:
                 answers.append(ReportAnswer(grant_id, ReportResult.RELEASED))
             else:
                 answers.append(ReportAnswer(grant_id, _earlier(found[0])))
-        # Those that begin last first: then the time that is given back adds up.
+        # Start with the last slots: only then can all their time be reused.
         for row, host in sorted(mine, key=lambda each: each[0].not_before, reverse=True):
             ended = _ended(row, host)
             known = memories.get(host.id)
@@ -577,7 +577,7 @@ class Granter:
     def _give_back(
         self, connection: Connection, client: str, memories: dict[UUID, tuple[HostRow, GateMemory]], now: float
     ) -> None:
-        """Write what the gates remember; hosts without another open grant are given back."""
+        """Write what the gates remember; hosts without another open grant are released."""
         holder = reservations.grant_holder(client)
         returned = [
             Returned(host_id, memory, host.token, memory.next_fetch_at) for host_id, (host, memory) in memories.items()
@@ -645,7 +645,7 @@ def _ended(row: GrantRow, host: HostRow) -> EndedSlot:
 
 
 def _reached(report: GrantReport, memory: GateMemory, slot: Slot, now: float) -> float | None:
-    """When a request reached its host at the latest, as far as the gate goes by it: the host counts from there."""
+    """The latest time at which a request reached its host, for the gate: the host counts from there."""
     if report.started_at is None:
         return None
     latency_s = report.latency_s if report.latency_s is not None else max(0.0, now - report.started_at)

@@ -1,4 +1,4 @@
-"""Locks of jobs: kept by a heartbeat, given back by a release, and ended when they run out."""
+"""Locks of jobs: extended by a heartbeat, ended by a release, or expired."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from comity.walk.bots.submit import end_reservation, ended_slot, events_of_failu
 from comity.walk.bots.threads import BotThreads, time_of
 
 LONGEST_LOCK_S: Final = 3600.0
-"""How long after its slot a lock can be kept by heartbeats."""
+"""How long after its slot heartbeats can extend a lock."""
 MOST_EXPIRIES: Final = 10
-"""A job whose lock ran out more often is given up: whatever takes it up dies of it."""
+"""A job whose lock expired more often fails for good: it probably crashes every client."""
 SWEEPER: Final = "sweeper"
 _BATCH: Final = 200
 _MOST_BATCHES: Final = 50
@@ -36,7 +36,7 @@ _LONGEST_REASON: Final = 500
 
 
 class Locks:
-    """Keeps, releases and ends the locks of jobs."""
+    """Extends, releases and expires the locks of jobs."""
 
     def __init__(
         self,
@@ -53,15 +53,15 @@ class Locks:
         self._breaker = breaker or BreakerTerms()
 
     async def heartbeat(self, bot_id: str, job_ids: Collection[UUID]) -> KeptLocks:
-        """Keep the locks of jobs for another TTL each; those that the bot does not hold are lost to it."""
+        """Extend the locks of jobs by their TTL; reports those that the bot does not hold as lost."""
         return await self._threads.run(self._keep, bot_id, list(job_ids))
 
     async def release(self, bot_id: str, job_ids: Collection[UUID], reason: str | None = None) -> ReleasedJobs:
-        """Give jobs back; they can be pulled again at once, and no retry is counted."""
+        """Release jobs; they can be pulled again at once, and no retry is counted."""
         return await self._threads.run(self._release, bot_id, list(job_ids), reason)
 
     def expire(self) -> int:
-        """End every lock that ran out, in short transactions; returns how many."""
+        """End every expired lock, in short transactions; returns how many."""
         ended = 0
         for _ in range(_MOST_BATCHES):
             with self._database.write() as connection:
@@ -93,7 +93,7 @@ class Locks:
             now = time_of(connection, self._database, self._clock)
             words = f"released: {reason}"[:_LONGEST_REASON] if reason else "released"
             ending = JobEnd(JobStatus.PENDING, words, bot_holder(bot_id))
-            # Locked before they are looked at again: a job may be pulled, or end, at any moment.
+            # Lock the rows before checking again: a job may be pulled, or end, at any moment.
             hosts = {job.host_id for job in jobs.held(connection, job_ids).values() if job.locked_by == bot_id}
             rows = {row.id: row for row in reservations.lock(connection, [*hosts], waits=True)}
             mine = [
@@ -101,7 +101,7 @@ class Locks:
                 for job in jobs.held(connection, job_ids).values()
                 if job.locked_by == bot_id and job.host_id in rows and (job.lock_ends_at or 0.0) > now
             ]
-            # The last slot first: only that one can be given to another.
+            # Start with the last slot: only that one can be reused.
             mine.sort(key=lambda job: job.slot_at or 0.0, reverse=True)
             released = [job for job in mine if jobs.end(connection, job, ending, now)]
             self._end_slots(connection, released, rows, now)
@@ -116,7 +116,7 @@ class Locks:
     def _end_slots(
         self, connection: Connection, released: Iterable[HeldJob], rows: dict[UUID, HostRow], now: float
     ) -> None:
-        """Give the slots of released jobs back, and note that no request was made with them."""
+        """Return the slots of released jobs, and note that no request was made in them."""
         notes: list[LedgerNote] = []
         memories = {host_id: row.memory for host_id, row in rows.items()}
         last: dict[UUID, HeldJob] = {}
@@ -156,7 +156,7 @@ class Locks:
         return len(found)
 
     def _expire_one(self, connection: Connection, job: HeldJob, now: float) -> bool:
-        """End one lock: the job can be pulled again, unless it was given up on too often."""
+        """End one lock: the job can be pulled again, unless its lock has expired too often."""
         count = job.expiry_count + 1
         if count < MOST_EXPIRIES:
             ending = JobEnd(JobStatus.EXPIRED, "the lock ran out", SWEEPER, expiry_count=count)
@@ -174,7 +174,7 @@ class Locks:
         return is_ended
 
     def _blame(self, connection: Connection, expired: Iterable[HeldJob], now: float) -> None:
-        """Count a lock that ran out as a failure of its bot, once for each bot that vanished."""
+        """Count expired locks as a failure of their bot, once per bot."""
         for bot_id in sorted({job.locked_by for job in expired if job.locked_by is not None}):
             found = bots.failures_of(connection, bot_id)
             if found is not None:
