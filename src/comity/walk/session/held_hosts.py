@@ -83,7 +83,7 @@ class HeldHosts:
             return await self._crawl(await self._thread.run(self._leases.take, names))
 
     async def host_for(self, address: WebAddress) -> LeasedHost | None:
-        """The leased host of an address, leased now if necessary; None while another worker has it, or at a run's end."""
+        """The leased host of an address, leased now if needed; None while another worker has it, or at a run's end."""
         known = self.crawled.get(address.host)
         if known is not None:
             return None if known.is_closed else known
