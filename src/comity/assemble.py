@@ -27,7 +27,7 @@ from comity.model.run import Budget, CrawlScope
 from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
 from comity.rules.canonical import WebAddress
-from comity.rules.queue.breaker import BreakerTerms
+from comity.rules.queue.bot_limits import BreakerTerms
 from comity.rules.stale import RefreshTerms
 from comity.settings import Settings
 from comity.telemetry.loops import Loops
@@ -96,7 +96,7 @@ _bot_threads: Final[WeakKeyDictionary[Database, BotThreads]] = WeakKeyDictionary
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The open state, with the clock and the settings for everything that is built on it."""
+    """The open state, with the clock and the settings that everything built on it uses."""
 
     database: Database
     clock: Clock
@@ -364,7 +364,7 @@ class State:
         """What hands out jobs to bots; `reader` reads robots.txt that is not in the cache.
 
         A pull that finds nothing ends locks that ran out, so that their jobs need not wait for the sweeper. With
-        `makes_jobs`, it makes jobs of due policies as well, for the same reason.
+        `makes_jobs`, it also makes jobs of due policies, for the same reason.
         """
         from comity.upkeep.expire_locks import refill
         from comity.walk.bots.pull import Puller, PullTerms
@@ -531,7 +531,7 @@ class State:
         return TrapTerms(longest_target=settings.max_url_length, most_segments=settings.max_path_segments)
 
     def _proxy(self) -> ProxySettings | None:
-        """The proxy of every request, if there is one; of several, each host has its own."""
+        """The proxy of every request, if there is exactly one; with several, each host has its own."""
         from comity.fetch.settings import ProxySettings
 
         proxies = read_request_options(self.settings, self.clock.seconds).proxies

@@ -1,7 +1,7 @@
 """The gate of one leased host: a clock, a random source and a queue of waiting tasks around the politeness rules.
 
-Belongs to one event loop. There is no `await` between the question and the reservation, so no number of tasks
-gets two starts inside the delay.
+It belongs to one event loop. There is no `await` between the check and the reservation, so two tasks can never get
+starts within one delay.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from comity.rules.politeness.pace import START, finished, may_start, started
 
 LINE_MOST: Final = 10_000
 TIMER_LEAST_S: Final = 0.0005
-TIMER_MOST_S: Final = 60.0  # looks again now and then, should the injected clock be moved
+TIMER_MOST_S: Final = 60.0  # checks again now and then, in case the injected clock was moved
 UNSENT: Final = Observation(AnswerKind.UNSENT)
 
 
 class Timer(Protocol):
-    """What `call_later` gives back."""
+    """The result of `call_later`."""
 
     def cancel(self) -> None:
-        """Do not call."""
+        """Cancel the call."""
         ...
 
 
@@ -65,8 +65,8 @@ class HostGate:
         self._call_later = call_later
         self._state = pace.opened(memory, limits, clock(), chance(), lease_ends_at)
         self._under_way: set[int] = set()
-        self._unsent: set[int] = set()  # let go, but still on the way to the host
-        self._late_s: dict[int, float] = {}  # how much later than it was let go a request went out
+        self._unsent: set[int] = set()  # granted, but not sent yet
+        self._late_s: dict[int, float] = {}  # how long after its grant a request was sent
         self._line = WaitingLine()
         self._timer: Timer | None = None
         self._timer_at = inf
@@ -82,7 +82,7 @@ class HostGate:
 
     @property
     def limits(self) -> GateLimits:
-        """The bounds in force."""
+        """The limits in force."""
         return self._state.limits
 
     @property
@@ -92,7 +92,7 @@ class HostGate:
 
     @property
     def usual_latency_s(self) -> float | None:
-        """How long the host takes to answer under normal conditions; None until it is known."""
+        """The host's response time under normal conditions; None until it is known."""
         return self._state.pace.latency_baseline_s
 
     @property
@@ -117,31 +117,31 @@ class HostGate:
         return pace.next_start_at(self._state)
 
     def wait_now(self) -> Wait | None:
-        """What a request that asks at this moment waits for; None if it may start at once."""
+        """What a request would wait for now; None if it may start at once."""
         verdict = self._verdict(self._now())
         return verdict if isinstance(verdict, Wait) else None
 
     def is_closed_at(self, now: float) -> bool:
-        """Whether no request may start at this moment: cheaper to ask than what one would need besides."""
+        """Whether no request may start now: a cheap check before preparing one."""
         state = self._state
         return now < state.next_fetch_at or state.in_flight >= state.limits.max_concurrency
 
     def try_reserve(self) -> Reservation | Wait:
-        """Take the next start if it may be now; who stands in line goes first."""
+        """Take a start if one is allowed now; waiting tasks go first."""
         now = self._now()
         if self._line:
             return self._behind_the_line(now)
         return self._take(now)
 
     def finish(self, reservation: Reservation, observation: Observation = UNSENT) -> None:
-        """Give the slot back with what was seen; every reservation must end here, once."""
+        """Return the slot with what was observed; every reservation must end here, once."""
         number = reservation.number
         if number not in self._under_way:
             raise ValueError(f"start number {number} is not in progress")
         self._under_way.remove(number)
         self._unsent.discard(number)
         late_s = self._late_s.pop(number, 0.0)
-        if late_s:  # it was counted when it went out
+        if late_s:  # it was counted when it was sent
             observation = observation._replace(arrived_s=max(0.0, observation.arrived_s - late_s))
         now = self._clock()
         self._state = finished(self._state, number, observation, now)
@@ -149,9 +149,9 @@ class HostGate:
             self._serve_queue()
 
     def needs_sent_time(self, reservation: Reservation) -> bool:
-        """Whether the next start goes by when this one goes out; then no other is granted before `note_sent`.
+        """Whether the next start counts from when this request is sent; then no other is granted before `note_sent`.
 
-        Where one request follows another's end, or no delay is kept, it makes no difference.
+        With one request at a time, or without a delay, it makes no difference.
         """
         state = self._state
         if state.limits.max_concurrency <= 1 or state.delay.seconds <= 0.0:
@@ -160,7 +160,7 @@ class HostGate:
         return True
 
     def note_sent(self, reservation: Reservation) -> None:
-        """A request goes out now: the host counts from here, and so do we."""
+        """A request is sent now: the host counts from here, and so do we."""
         number = reservation.number
         if number in self._unsent:
             self._unsent.discard(number)
@@ -171,7 +171,7 @@ class HostGate:
             self._serve_queue()
 
     def update_limits(self, limits: GateLimits) -> None:
-        """Put new bounds in force, also on the wait that is under way."""
+        """Put new limits in force, also for tasks that are waiting."""
         self._state = pace.with_limits(self._state, limits)
         self._serve_queue()
 
@@ -181,15 +181,15 @@ class HostGate:
         self._serve_queue()
 
     def close(self) -> None:
-        """The lease is given back or lost: nothing starts any more, and no task waits for it."""
+        """The lease was released or lost: nothing starts any longer, and no task waits for a start."""
         self.extend_lease(-inf)
 
     async def reserve(self, timeout_s: float | None = None) -> Reservation | SlotTimeout | Wait:
         """Wait in line for a start.
 
-        SlotTimeout comes back when no slot was free for `timeout_s` (default: the limits' own), and Wait when
-        the host is blocked for longer than that, or the lease is over. Nothing is held in either case,
-        nor when the waiting task is cancelled. The host's plain delay is always waited out.
+        Returns SlotTimeout if no slot was free for `timeout_s` (default: that of the limits), and Wait if the host is
+        blocked for longer than that, or the lease is over. In both cases, and if the task is cancelled, nothing is
+        reserved. The host's plain delay never times out.
         """
         now = self._now()
         if not self._line:
@@ -211,7 +211,7 @@ class HostGate:
                 answer = self._take(self._now())
                 if isinstance(answer, Reservation):
                     return answer
-                # Between the call and our coming, a block or a longer delay was put in force.
+                # Between the wake-up and now, a block or a longer delay took effect.
                 waiter.turn = loop.create_future()
         finally:
             self._line.leave(waiter)
@@ -224,7 +224,7 @@ class HostGate:
         return now
 
     def _is_one_unsent(self) -> bool:
-        """Whether a request that was let go has yet to go out, so that the time to count from is not known."""
+        """Whether a granted request is not sent yet, so that the time to count from is unknown."""
         return bool(self._unsent) and self._state.delay.seconds > 0.0
 
     def _verdict(self, now: float) -> Start | Wait:
@@ -253,7 +253,7 @@ class HostGate:
         return Wait(until + max(self._state.delay.seconds, TIMER_LEAST_S), WaitReason.DELAY)
 
     def _serve_queue(self) -> None:
-        """Call the first in line if it may go, send away who will not, and set one timer for the rest."""
+        """Wake the first in line if it may start, dismiss those that time out, and set one timer for the rest."""
         line = self._line
         if not line:
             self._set_timer(inf, 0.0)
@@ -274,14 +274,14 @@ class HostGate:
         elif isinstance(verdict, Wait):
             self._set_timer(min(verdict.until, line.next_deadline()), now)
         else:
-            # It stays first until it has come, and no task passes it; then it wakes the next.
+            # It stays first, and no task overtakes it, until it runs; then it wakes the next.
             if not first.turn.done():
                 first.turn.set_result(None)
             self._set_timer(line.next_deadline(), now)
 
     def _send_away(self, waiters: list[Waiter], answer: SlotTimeout | Wait) -> None:
         for waiter in waiters:
-            # Who was called already takes its own look, and comes back here if it may not go.
+            # A task that was woken already checks by itself, and returns here if it may not start.
             if not waiter.turn.done():
                 self._line.leave(waiter)
                 waiter.turn.set_result(answer)
@@ -305,7 +305,7 @@ class HostGate:
 
 @dataclass(slots=True, eq=False)
 class Waiter:
-    """One task in line: `turn` is answered with None ("go and see") or with why there is no going."""
+    """One task in line: `turn` gets None ("check again") or the reason why it cannot start."""
 
     since: float
     deadline: float
@@ -313,7 +313,7 @@ class Waiter:
 
 
 class WaitingLine:
-    """Waiters in the order in which they came; joining, leaving and looking at the first are cheap."""
+    """Waiting tasks in order of arrival; joining, leaving and reading the first are cheap."""
 
     def __init__(self) -> None:
         self._waiters: OrderedDict[Waiter, None] = OrderedDict()
@@ -334,27 +334,26 @@ class WaitingLine:
             heappush(self._deadlines, (waiter.deadline, self._joined, waiter))
 
     def leave(self, waiter: Waiter) -> None:
-        """Leave from wherever one stands; harmless for who has left already."""
+        """Leave the line from any position; harmless if already left."""
         self._waiters.pop(waiter, None)
         if len(self._deadlines) > 2 * len(self._waiters) + 64:
             self._deadlines = [entry for entry in self._deadlines if entry[2] in self._waiters]
             heapify(self._deadlines)
 
     def first(self) -> Waiter | None:
-        """Who is next."""
+        """The next task."""
         return next(iter(self._waiters), None)
 
     def next_deadline(self) -> float:
-        """When the first waiting task gives up; infinite if none will."""
+        """When the first waiting task times out; infinite if none will."""
         while self._deadlines and self._deadlines[0][2] not in self._waiters:
             heappop(self._deadlines)
         return self._deadlines[0][0] if self._deadlines else inf
 
     def overdue(self, now: float, slots_free: int) -> list[Waiter]:
-        """Those whose time is up without a slot.
+        """Tasks that waited too long for a slot.
 
-        The first `slots_free` in line have a slot and only wait out the host's delay; their time-out has
-        done its work.
+        The first `slots_free` in line have a slot and only wait out the host's delay: they no longer time out.
         """
         late: list[Waiter] = []
         with_slot: set[Waiter] | None = None
@@ -367,5 +366,5 @@ class WaitingLine:
         return late
 
     def impatient(self, until: float) -> list[Waiter]:
-        """Those who would give up before `until`."""
+        """Tasks that would time out before `until`."""
         return [waiter for waiter in self._waiters if waiter.deadline < until]

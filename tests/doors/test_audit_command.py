@@ -17,7 +17,7 @@ from comity.doors.schemas.audits import AuditComparisonView, AuditInfoView, Audi
 from comity.doors.schemas.base import Schema
 from comity.model.audit import AuditInfo
 from comity.model.run import EndReason
-from comity.run.audit.advice import advice_for
+from comity.run.audit.audit import advice_for
 from comity.run.signals import INTERRUPTED
 from tests.audit.memory import audit_info
 from tests.doors.command_line import PATIENCE_S, CommandLine

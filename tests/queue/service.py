@@ -26,7 +26,7 @@ from comity.model.queue import (
     Submission,
 )
 from comity.model.robots import RobotsUnreachable
-from comity.rules.queue.breaker import BreakerTerms
+from comity.rules.queue.bot_limits import BreakerTerms
 from comity.upkeep.due_policies import make_due_jobs
 from comity.walk.bots.locks import Locks
 from comity.walk.bots.pull import Puller

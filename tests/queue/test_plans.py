@@ -11,7 +11,7 @@ from sqlalchemy import Connection, event, text
 from comity.database import bulk
 from comity.database.connection import Database
 from comity.database.queue import jobs
-from comity.database.queue.bot_rows import PullCount
+from comity.database.queue.bots import PullCount
 from comity.database.queue.jobs import JobLock
 from comity.database.queue.reservations import Hold
 from tests.queue.service import Service

@@ -129,7 +129,7 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """Locks that were kept, by job, and jobs that the bot does not hold any more."""
+    """Locks that were extended, by job, and jobs that the bot no longer holds."""
 
     kept: dict[str, datetime]
     lost: tuple[str, ...]
@@ -137,7 +137,7 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """Jobs that were given back, and jobs that the bot did not hold."""
+    """Jobs that were returned, and jobs that the bot did not hold."""
 
     released: tuple[str, ...]
     lost: tuple[str, ...]

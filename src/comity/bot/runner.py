@@ -1,8 +1,8 @@
 """`Bot.run`: pull jobs, hand each to a function when its window opens, submit what it returns.
 
 Threads run the function, as many as `workers`. Two duties go beside: pulling while there is room, and keeping the locks
-of all jobs in hand. A job whose window was missed is given back, never started late: another client may have the slot
-after it. On SIGTERM or Ctrl-C, jobs that have not started are given back at once, and those that have are finished.
+of all jobs in hand. A job whose window was missed is returned, never started late: another client may have the slot
+after it. On SIGTERM or Ctrl-C, jobs that have not started are returned at once, and those that have are finished.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STOPPED: Final = "the bot was stopped"
 
 
 def warn_of_quarantine(pulled: Pulled, before: str | None) -> str | None:
-    """Say once that the server hands out nothing to this bot; gives what limits it now."""
+    """Say once that the server hands out nothing to this bot; returns what limits it now."""
     if pulled.limited_by == QUARANTINE and before != QUARANTINE:
         LOG.warning("this bot failed too often and is in quarantine: the server hands out no jobs to it for a while")
     return pulled.limited_by

@@ -1,7 +1,7 @@
 """PostgreSQL connections with bounded waits: a hung server is noticed, although its machine still answers.
 
 Keepalives find a machine that vanished. A server that is suspended, or a proxy in front of it that stopped forwarding,
-keeps its connections open and says nothing; libpq would wait for ever. So a connection that waits long checks whether
+keeps its connections open and says nothing; libpq would wait forever. So a connection that waits long checks whether
 the server still takes new connections, and gives up if it does not.
 """
 
@@ -58,7 +58,7 @@ class BoundedConnection(psycopg.Connection[Any]):
     answered_at = float("-inf")
 
     def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
-        """Wait as psycopg does, but not for ever."""
+        """Wait as psycopg does, but not forever."""
         answer = super().wait(self._bounded(gen), *arguments, **options)
         self.answered_at = monotonic()
         return answer

@@ -54,7 +54,7 @@ def rows_of(connection: Connection, statement: str, values: tuple[Any, ...] = ()
 
 
 def asked(connection: Connection, statement: str, values: tuple[Any, ...] = ()) -> Callable[[], Sequence[Any]]:
-    """Ask for rows; the function that is given waits for them. In a block of `together`, others are sent meanwhile."""
+    """Send a query; the function that it returns waits for the rows. Inside `together`, others are sent meanwhile."""
     driver = _driver(connection)
     try:
         cursor = driver.execute(statement, values)
@@ -71,7 +71,7 @@ def asked(connection: Connection, statement: str, values: tuple[Any, ...] = ()) 
 
 
 def run(connection: Connection, statement: str, values: tuple[Any, ...] = ()) -> int:
-    """A statement in the driver's words that gives no rows; gives how many rows of the table it changed."""
+    """A statement in the driver's words that gives no rows; returns how many rows of the table it changed."""
     driver = _driver(connection)
     try:
         return int(driver.execute(statement, values).rowcount)
@@ -98,9 +98,9 @@ def run_for_each(connection: Connection, statement: str, rows: Sequence[tuple[An
 def together(connection: Connection) -> Iterator[None]:
     """Have a shared server do the statements of a block without waiting for the answer to each.
 
-    Only `rows_of` and the functions of `asked` wait, for what was sent before as well. `run` says nothing about the
-    rows that it changed, and an error comes with a later statement, or with the end of the block. The block runs
-    statements of this module alone.
+    Only `rows_of` and the functions that `asked` returns wait, also for everything sent before. `run` does not say how
+    many rows it changed, and an error is raised by a later statement or at the end of the block. The block may run only
+    statements of this module.
     """
     driver = _driver(connection)
     if connection.dialect.name != "postgresql" or not connection.dialect.loaded_dbapi.Pipeline.is_supported():

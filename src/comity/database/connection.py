@@ -128,7 +128,7 @@ class Database:
 
 
 def _close_returned(_connection: Any, entry: ConnectionPoolEntry) -> None:
-    """Close a connection that comes back after its pool was given up."""
+    """Close a connection that is returned after its pool was disposed of."""
     entry.invalidate()
 
 
@@ -204,7 +204,7 @@ class _SqliteWithIndexHints(SQLiteCompiler):
     """Lets a statement name the index it was made for: without statistics SQLite guesses, and guesses wrong."""
 
     def get_from_hint_text(self, table: Any, text: str | None) -> str | None:  # noqa: ARG002
-        """Spell `with_hint` as it was given."""
+        """Render the hint of `with_hint` unchanged."""
         return text
 
 

@@ -85,7 +85,7 @@ console_activity: Final = Table(
 
 
 def add_user(connection: Connection, name: str, password_hash: str, role: str, now: datetime | None) -> bool:
-    """Add a user; False if there is one with that name."""
+    """Add a user; False if the name is taken."""
     statement = (
         insert_into(connection, console_users)
         .values(name=name, password_hash=password_hash, role=role, created_at=instant(connection, now))
@@ -166,7 +166,7 @@ def end_session(connection: Connection, name_hash: str) -> None:
 
 
 def end_sessions(connection: Connection, user_name: str) -> int:
-    """End every session of a user; gives how many there were."""
+    """End every session of a user; returns how many there were."""
     return connection.execute(delete(console_sessions).where(console_sessions.c.user_name == user_name)).rowcount
 
 
@@ -230,7 +230,7 @@ def recorded_since(
 
 
 def newest_activity(connection: Connection) -> int:
-    """The number of the newest record; 0 if there is none."""
+    """The number of the newest record, or 0."""
     return int(connection.execute(select(func.max(console_activity.c.id))).scalar() or 0)
 
 

@@ -87,7 +87,7 @@ def add_seeds(
     )
     for start in range(0, len(rows), _BATCH):
         batch = rows[start : start + _BATCH]
-        # A conflict locks the row even where nothing is to be changed, and a leased host's worker would wait for us.
+        # A conflict would lock the row even if nothing changes, and the worker that holds the host would wait for us.
         seeded = _ranks_of_seeded(connection, [row["domain"] for row in batch])
         changed = [
             row for row in batch if row["domain"] not in seeded or row["seed_rank"] not in (None, seeded[row["domain"]])
@@ -374,7 +374,7 @@ def end_cooldowns(connection: Connection, now: datetime | None, *, refresh: bool
 
 
 def ask_refresh(connection: Connection, hosts: Collection[str], now: datetime | None) -> list[str]:
-    """Make those of the hosts due that are done and not leased; gives their names.
+    """Make those of the hosts due that are done and not leased; returns their names.
 
     A host that was done, and woke because a page of it was named just now, is refreshed with it.
     """
@@ -507,7 +507,7 @@ def rescore(
     after: UUID | None,
     older_than_s: float = 0.0,
 ) -> UUID | None:
-    """Score one batch of hosts in the order of their ids; gives the last id of it, or None at the end.
+    """Score one batch of hosts in the order of their ids; returns the last id of it, or None at the end.
 
     Hosts that were scored within `older_than_s` are left as they are.
     """

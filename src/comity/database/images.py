@@ -169,7 +169,7 @@ def add_provenance(connection: Connection, host_id: UUID, host: str, found: Sequ
 
 
 def put(connection: Connection, image: StoredImage) -> int:
-    """Enter an image, or note that its content was met again; gives its id."""
+    """Enter an image, or note that its content was met again; returns its id."""
     at = from_seconds(image.at)
     statement = insert_into(connection, images).values(
         **{name: value for name, value in image._asdict().items() if name != "at"}, first_seen_at=at, last_seen_at=at
@@ -187,7 +187,7 @@ def has_image(connection: Connection, host_id: UUID, image_id: int) -> bool:
 
 
 def note_asked(connection: Connection, host_id: UUID, asked: RequestedImage) -> int | None:
-    """Note what came of asking; gives the image that was at the address before, if another is there now."""
+    """Note what came of asking; returns the image that was at the address before, if another is there now."""
     column = image_urls.c
     mine = (column.domain_id == host_id, column.url_key == asked.url_key)
     before: int | None = connection.execute(select(column.image_id).where(*mine)).scalar()

@@ -449,7 +449,7 @@ def asked_without_chain(connection: Connection, host: str | None, limit: int) ->
 
 
 def leased_without_chain(connection: Connection, host: str | None, limit: int) -> Sequence[Any]:
-    """Hosts that are leased, or were until a process died, and of which nothing is recorded yet."""
+    """Hosts that are leased, or were until a process died, and that have no row in the ledger yet."""
     column = domains.c
     has_chain = exists().where(ledger_chains.c.domain_id == column.id)
     is_leased = or_(column.claimed_by.is_not(None), column.unclean_end_at.is_not(None))

@@ -48,7 +48,7 @@ def postpone(connection: Connection, ids: Collection[int], now: datetime | None,
 
 
 def queue_all(connection: Connection) -> int:
-    """Leave word of every posting, in place of all that was waiting; gives how many there are."""
+    """Leave word of every posting, in place of all that was waiting; returns how many there are."""
     connection.execute(delete(search_outbox))
     every = select(job_postings.c.id, literal("upsert")).order_by(job_postings.c.id)
     connection.execute(insert(search_outbox).from_select(["posting_id", "action"], every))

@@ -85,7 +85,7 @@ search_documents: Final = Table(
     Index("idx_search_documents_words", "words", postgresql_using="gin").ddl_if(dialect="postgresql"),
 )
 
-# A posting as it is shown.
+# A posting as results show it.
 search_cards: Final = Table(
     "search_cards",
     metadata,
@@ -250,7 +250,7 @@ def places(
 
 
 def documents(connection: Connection, chosen: Sequence[int]) -> list[SearchDocument]:
-    """How some postings are shown, in the order given."""
+    """Some postings as results show them, in the order of the ids."""
     if not chosen:
         return []
     rows = connection.execute(select(search_cards).where(search_cards.c.number.in_(chosen)))

@@ -35,12 +35,12 @@ from comity.database.dialects import generated_uuid
 
 
 def row_id(name: str = "id") -> Column[Any]:
-    """A random identity, made by the database unless one is given."""
+    """A random identity, made by the database unless the statement sets one."""
     return Column(name, Uuid(), primary_key=True, server_default=generated_uuid())
 
 
 def written_at(name: str) -> Column[Any]:
-    """An instant; now, unless another is given."""
+    """An instant; now, unless the statement sets one."""
     return Column(name, UtcDateTime(), nullable=False, server_default=func.current_timestamp())
 
 

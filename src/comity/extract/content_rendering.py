@@ -117,7 +117,7 @@ def _fill_rows(table: Element, most: int) -> list[Element]:
 
 
 def _taken_span(cell: Element, name: str) -> int:
-    """Remove an attribute of a cell; gives how many columns or rows it named."""
+    """Remove an attribute of a cell; returns how many columns or rows it named."""
     written = cell.attr(name)
     if written is None:
         return 1

@@ -102,7 +102,7 @@ def _charset(content_type: str) -> str | None:
 
 
 def byte_order_mark(body: bytes) -> tuple[str, int] | None:
-    """The codec that a byte order mark names, and the length of the mark; None if there is none."""
+    """The codec that a byte order mark names, and the length of the mark, or None."""
     return next(((codec, len(mark)) for mark, codec in _MARKS if body.startswith(mark)), None)
 
 

@@ -112,7 +112,7 @@ class ParsedPage:
 
     @property
     def text(self) -> str:
-        """The main content as text, without navigation, headers, footers and banners; empty if there is none."""
+        """The main content as text, without navigation, headers, footers and banners, or empty."""
         return self._main_content.text
 
     @property

@@ -521,7 +521,7 @@ def _is_inflated(body: Element, most: int) -> bool:
 
 
 def _note_block(node: Node | None, block_of: dict[Node, Element | None], layouts: dict[Node, bool]) -> Node | None:
-    """Note the nearest block around a node for it and for what is between; gives where that was found, if anywhere."""
+    """Note the nearest block around a node for it and for what is between; returns where it was found, if anywhere."""
     passed: list[Node] = []
     while node is not None and node not in block_of:
         if isinstance(node, Element) and node.tag in _LINK_BLOCKS and not _is_data_cell(node, layouts):

@@ -57,7 +57,7 @@ class PageData:
         self._budget = budget
 
     def find(self, path: DataPath) -> object | None:
-        """The value at a path; None if there is none."""
+        """The value at a path, or None."""
         root, steps = path.root, path.steps
         if root is PathRoot.JSONLD:
             return self._find_node(self.jsonld, self._jsonld_types, steps)

@@ -124,7 +124,7 @@ class HostQueue:
             self._push(QueuedUrl(entry.url, entry.key, entry.depth, 0, entry.priority))
 
     def read(self, rows: Iterable[QueuedUrl], *, is_whole: bool) -> int:
-        """Rows from the frontier; gives how many of them were not out already."""
+        """Rows from the frontier; returns how many of them were not out already."""
         fresh = 0
         for row in rows:
             if row.key not in self.out:

@@ -46,7 +46,7 @@ class SqlChange:
         """The database tells new from old itself."""
 
     def add(self, host_id: UUID, run_id: UUID | None, entries: Sequence[FrontierEntry]) -> int:
-        """Queue URLs that this host has never had; gives how many were new."""
+        """Queue URLs that this host has never had; returns how many were new."""
         if not entries:
             return 0
         key = self._key_of(host_id)
@@ -56,7 +56,7 @@ class SqlChange:
         return added
 
     def settle(self, host_id: UUID, run_id: UUID | None, settlement: HostSettlement) -> int:
-        """Enter what became of a host's URLs; gives how many of the links were new."""
+        """Enter what became of a host's URLs; returns how many of the links were new."""
         host_id = self._key_of(host_id)
         self._done += [(host_id, key) for key in settlement.done]
         self._dropped += [(host_id, key) for key in settlement.dropped]
@@ -71,12 +71,12 @@ class SqlChange:
         return found
 
     def lift(self, host_id: UUID, max_depth: int) -> int:
-        """Queue URLs that were too deep, down to a depth; gives how many."""
+        """Queue URLs that were too deep, down to a depth; returns how many."""
         self.flush()
         return frontier_table.lift(self.connection, self._key_of(host_id), max_depth)
 
     def requeue_all(self, host_id: UUID) -> int:
-        """Queue everything again that was done, and forget waits and tries; gives how much of it was done."""
+        """Queue everything again that was done, and forget waits and tries; returns how much of it was done."""
         self.flush()
         return frontier_table.requeue_all(self.connection, self._key_of(host_id))
 
@@ -342,11 +342,11 @@ class _ListChange(SqlChange):
         self._wanted = wanted
 
     def add(self, host_id: UUID, run_id: UUID | None, entries: Sequence[FrontierEntry]) -> int:
-        """Queue URLs that this host has never had; gives how many were new."""
+        """Queue URLs that this host has never had; returns how many were new."""
         return super().add(host_id, run_id, self._wanted(entries))
 
     def settle(self, host_id: UUID, run_id: UUID | None, settlement: HostSettlement) -> int:
-        """Enter what became of a host's URLs; gives how many of the links were new."""
+        """Enter what became of a host's URLs; returns how many of the links were new."""
         if settlement.links or settlement.too_deep:
             links, too_deep = self._wanted(settlement.links), self._wanted(settlement.too_deep)
             settlement = replace(settlement, links=links, too_deep=too_deep)

@@ -107,19 +107,19 @@ class FrontierChange(Protocol):
         ...
 
     def add(self, host_id: UUID, run_id: UUID | None, entries: Sequence[FrontierEntry]) -> int:
-        """Queue URLs that this host has never had; gives how many were new. Hints are kept for known ones, too."""
+        """Queue URLs that this host has never had; returns how many were new. Hints are kept for known ones, too."""
         ...
 
     def settle(self, host_id: UUID, run_id: UUID | None, settlement: HostSettlement) -> int:
-        """Enter what became of a host's URLs; gives how many of the links were new."""
+        """Enter what became of a host's URLs; returns how many of the links were new."""
         ...
 
     def lift(self, host_id: UUID, max_depth: int) -> int:
-        """Queue URLs that were too deep, down to a depth; gives how many."""
+        """Queue URLs that were too deep, down to a depth; returns how many."""
         ...
 
     def requeue_all(self, host_id: UUID) -> int:
-        """Queue everything again that was done, and forget waits and tries; gives how much of it was done."""
+        """Queue everything again that was done, and forget waits and tries; returns how much of it was done."""
         ...
 
     def requeue_known(self, host_id: UUID, ranked: Collection[tuple[int, int]]) -> int:
@@ -265,7 +265,7 @@ class FrontierStore(FrontierReads, Protocol):
         ...
 
     def recover(self, limit: int = 1000) -> int:
-        """Finish what any process left half-way, for at most `limit` hosts; gives how many hosts that were."""
+        """Finish what any process left half-way, for at most `limit` hosts; returns how many hosts that were."""
         ...
 
     def close(self) -> None:

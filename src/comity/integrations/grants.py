@@ -307,7 +307,7 @@ class Grants:
                 self.end(grant, None)
 
     def _failed(self, batch: Batch) -> float:
-        """Keep what could not be sent; gives how long to wait."""
+        """Keep what could not be sent; returns how long to wait."""
         self._reports.extendleft(reversed(batch.reports))
         self._releases.extendleft(reversed(batch.releases))
         self._failures += 1

@@ -1,8 +1,8 @@
 """The holder of a lease: a name by which any process on the same machine can tell whether the holder is alive.
 
 The name is `machine:process:start:nonce`. The machine part covers the boot and the PID namespace, so that
-a process number is only ever looked up where it means something: another container or machine is
-never taken for dead, its leases run out instead.
+a process number is only looked up where it is meaningful. A holder in another container or on another machine is never
+assumed dead; its leases expire instead.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def new_holder() -> str:
 
 
 def is_dead(holder: str) -> bool:
-    """Whether a holder of this machine is gone for certain; False whenever there is a doubt."""
+    """Whether a holder on this machine is certainly gone; False if in doubt."""
     parts = holder.split(_SEPARATOR)
     if len(parts) != 4 or parts[0] != machine_name() or not _PROCESS.fullmatch(parts[1]):
         return False
@@ -42,13 +42,13 @@ def is_dead(holder: str) -> bool:
     except ProcessLookupError:
         return True
     except PermissionError:
-        pass  # it runs as another user; its start time tells whether it is the same process
+        pass  # it runs as another user; its start time shows whether it is the same process
     found = started_at(process)
     return found is not None and start != "0" and found != start
 
 
 def is_dead_store_name(name: str) -> bool:
-    """The same for a holder's name as files carry it, with dashes for colons."""
+    """The same for a holder's name in file names, with dashes for colons."""
     head, _, nonce = name.rpartition("-")
     head, _, start = head.rpartition("-")
     machine, _, process = head.rpartition("-")

@@ -1,7 +1,7 @@
 """Claim, renew and release leases: the right to talk to hosts.
 
-A `Leases` object is one holder: a process makes one, and every lease in it dies with it. All methods are
-plain blocking calls on the database; the walk runs them beside its loop.
+A `Leases` object is one holder: a process creates one, and its leases end with it. All methods are plain blocking calls
+on the database; the walk runs them on a thread beside its event loop.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ class Leases:
         self.terms = terms or LeaseTerms()
         self.holder = holder or new_holder()
         self._held: dict[Any, Lease] = {}
-        self._leaving: set[tuple[Any, int]] = set()  # being given back, by host and token
+        self._leaving: set[tuple[Any, int]] = set()  # being released, by host and token
         self._lock = Lock()  # heartbeats come from another thread than the work under the leases
 
     @property
     def held(self) -> list[Lease]:
-        """The leases that this holder believes it has."""
+        """The leases that this holder believes it holds."""
         with self._lock:
             return list(self._held.values())
 
     @property
     def held_count(self) -> int:
-        """How many leases this holder believes it has."""
+        """How many leases this holder believes it holds."""
         return len(self._held)
 
     def claim(self, limit: int, *, hosts: Collection[str] | None = None, smart: bool = True) -> list[Lease]:
@@ -85,7 +85,7 @@ class Leases:
             return leasing.has_candidate(connection, self._now())
 
     def has_new_candidate(self, connection: Connection) -> bool:
-        """Whether a host waits that was never crawled; `claim` puts those that are under way first."""
+        """Whether a host that was never crawled is waiting; `claim` takes hosts in progress first."""
         return leasing.has_new_candidate(connection, self._now())
 
     def take(self, hosts: Collection[str]) -> list[Lease]:
@@ -99,7 +99,7 @@ class Leases:
         return self._keep(rows, asked_at)
 
     def heartbeat(self) -> list[Lease]:
-        """Prolong what is held; gives the leases that were lost, whose work must stop at once."""
+        """Renew all leases; returns those that were lost, whose work must stop at once."""
         with self._lock:
             mine = dict(self._held)
         if not mine:
@@ -111,7 +111,7 @@ class Leases:
             )
         end = self._end(asked_at)
         with self._lock:
-            # What was given back meanwhile is neither lost nor to be held again.
+            # A lease that was released in the meantime is neither lost nor to be held again.
             known = {host_id: lease for host_id, lease in mine.items() if self._held.get(host_id) == lease}
             gone = [lease for lease in known.values() if (lease.host_id, lease.token) not in alive]
             lost = [lease for lease in gone if (lease.host_id, lease.token) not in self._leaving]
@@ -131,7 +131,7 @@ class Leases:
             )
 
     def write(self, connection: Connection, lease: Lease, values: dict[str, Any]) -> None:
-        """Change the host's row under the lease, inside the caller's transaction; `LeaseLost` if it is gone."""
+        """Change the host's row under the lease, in the caller's transaction; raises `LeaseLost` if it is gone."""
         if not leasing.write_under(connection, lease, values, self._now()):
             self.forget(lease)
             raise LeaseLost(f"{lease.host}: the lease with token {lease.token} is no longer held; nothing was written")
@@ -145,7 +145,7 @@ class Leases:
         leasing.keep_memories(connection, rows)
 
     def still_held(self, connection: Connection, leases: Collection[Lease]) -> set[UUID]:
-        """Which of these leases hold, kept so until the transaction ends; the others are forgotten here, too."""
+        """Which of these leases are still held, locked until the transaction ends; the others are forgotten."""
         held = leasing.still_held(connection, leases, self._now())
         for lease in leases:
             if lease.host_id not in held:
@@ -165,7 +165,7 @@ class Leases:
         memory: GateMemory | None = None,
         extra: dict[str, Any] | None = None,
     ) -> None:
-        """Give the lease back with everything it leaves behind; raises `LeaseLost` if it is no longer held."""
+        """Release the lease, and store what it leaves behind; raises `LeaseLost` if it is no longer held."""
         with self._database.write() as connection:
             self.release_within(connection, lease, ending=ending, progress=progress, memory=memory, extra=extra)
         self.forget(lease)
@@ -180,7 +180,7 @@ class Leases:
         memory: GateMemory | None = None,
         extra: dict[str, Any] | None = None,
     ) -> None:
-        """Give the lease back inside the caller's transaction, who forgets it once that is committed."""
+        """Release the lease in the caller's transaction; the caller forgets it after the commit."""
         with self._lock:
             self._leaving.add((lease.host_id, lease.token))
         values: dict[str, Any] = {"claimed_by": None, "claim_expires_at": None}
@@ -198,7 +198,7 @@ class Leases:
             raise
 
     def release_dead(self) -> int:
-        """Free at once what processes of this machine held when they died; returns how many hosts."""
+        """Free the hosts of dead processes on this machine at once; returns how many."""
         with self._database.read() as connection:
             names = leasing.holders(connection, machine_name() + ":")
         dead = [name for name in names if name != self.holder and is_dead(name)]
@@ -208,26 +208,26 @@ class Leases:
             return leasing.end_uncleanly(connection, dead, self._now())
 
     def any_free(self, hosts: Collection[str]) -> bool:
-        """Whether one of these hosts could be leased now; what dead processes of this machine held is freed first."""
+        """Whether one of these hosts could be leased now; hosts of dead processes on this machine are freed first."""
         self.release_dead()
         with self._database.read() as connection:
             return leasing.any_free(connection, hosts, self._now())
 
     def free_former(self, holders: Collection[str]) -> int:
-        """Free what earlier holders of this very process could not give back; returns how many hosts."""
+        """Free hosts that earlier holders in this process could not release; returns how many."""
         with self._database.write() as connection:
             return leasing.end_uncleanly(connection, holders, self._now())
 
     def _now(self) -> datetime | None:
-        """A shared server goes by its own clock; an embedded state by ours."""
+        """A shared server uses its own clock, an embedded state uses ours."""
         return self._database.now(self._clock)
 
     def _end(self, asked_at: datetime) -> datetime:
-        """When a lease ends by our own clock: counted from before we asked, so never later than the server's end."""
+        """When a lease ends by our clock: counted from before the request, so never later than on the server."""
         return asked_at + timedelta(seconds=self.terms.lease_s)
 
     def forget(self, lease: Lease) -> None:
-        """Stop counting a lease as held, but not a newer one on the same host."""
+        """Forget a lease, but not a newer one on the same host."""
         with self._lock:
             self._leaving.discard((lease.host_id, lease.token))
             known = self._held.get(lease.host_id)

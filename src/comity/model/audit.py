@@ -169,7 +169,7 @@ class RobotsDecision(NamedTuple):
 
 
 class Warned(NamedTuple):
-    """A budget that came near its end, or an error of the audit itself: its code and its sentence."""
+    """A budget that was nearly spent, or an error of the audit itself: its code and its sentence."""
 
     code: str
     sentence: str
@@ -203,7 +203,7 @@ class AuditInfo:
 
     @property
     def open_warnings(self) -> list[str]:
-        """What went wrong besides the end: a budget that is spent needs no word on how near that was."""
+        """What went wrong, apart from how it ended: for a budget that is spent, no warning that it was nearly spent."""
         of_the_end = (self.ended_by, f"{self.ended_by}_near")
         return list(dict.fromkeys(each.sentence for each in self.warnings if each.code not in of_the_end))
 
@@ -259,7 +259,7 @@ class Severity(StrEnum):
 
 
 class FindingCode(StrEnum):
-    """Every fault that an audit reports; the codes are stored and must not change."""
+    """Every problem that an audit reports; the codes are stored and must not change."""
 
     # Answers
     BROKEN_LINK = "broken_link"  # a link to an answer of 4xx or 5xx, or to a host that does not answer
@@ -342,7 +342,7 @@ class FoundOn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One kind of fault, with every page that has it."""
+    """One kind of problem, with every page that has it."""
 
     code: FindingCode
     severity: Severity
@@ -432,7 +432,7 @@ class ComparedAudit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FindingChange:
-    """How one kind of fault changed between two audits."""
+    """How one kind of problem changed between two audits."""
 
     code: FindingCode
     severity: Severity
@@ -460,15 +460,15 @@ class AuditComparison:
 
     @property
     def better(self) -> int:
-        """How many faults are fixed, each page counted."""
+        """How many problems are fixed, counted by page."""
         return sum(len(each.better) for each in self.changes)
 
     @property
     def worse(self) -> int:
-        """How many faults are new."""
+        """How many problems are new."""
         return sum(len(each.worse) for each in self.changes)
 
     @property
     def same(self) -> int:
-        """How many faults are still there."""
+        """How many problems are still there."""
         return sum(len(each.same) for each in self.changes)

@@ -3,7 +3,7 @@
 ComityError
 ├── BadInput              what the user entered cannot be used; nothing was written (exit code 2)
 │   ├── BadAddress        not a host or URL that a crawler may request
-│   └── AlreadyThere      what was to be created exists
+│   └── AlreadyThere      the thing to be created already exists
 ├── NotFound              the named thing is not in the state
 ├── IllegalTransition     a host may not go from that status to this one
 ├── LeaseLost             the lease under which something was to be written is no longer held
@@ -68,7 +68,7 @@ class ComityError(Exception):
 class BadInput(ComityError):
     """What the user entered cannot be used: `BadInput(field, reason)`, or `BadInput(reason)` if it is not one field.
 
-    The field is a setting, a column or a parameter; a door that knows it by another name says it again under that name.
+    The field is a setting, a column or a parameter; a door that calls it something else renames it.
     """
 
     code = "bad_input"
@@ -84,7 +84,7 @@ class BadInput(ComityError):
         super().__init__(self.reason if self.field is None else f"{self.field}: {self.reason}", remedy=remedy)
 
     def renamed(self, field: str) -> BadInput:
-        """The same, with the field under the name by which the user knows it."""
+        """The same error, with the field renamed to what the user calls it."""
         return BadInput(field, self.reason, remedy=self.remedy)
 
 
@@ -100,7 +100,7 @@ class BadAddress(BadInput):
 
 
 class AlreadyThere(BadInput):
-    """What was to be created exists."""
+    """The thing to be created already exists."""
 
     code = "already_exists"
 

@@ -1,4 +1,4 @@
-"""Why a URL was, or was not, fetched: what the state knows of it, and the answer that is made of that.
+"""Why a URL was or was not fetched: what the state knows about it, and the answer.
 
 `rules.why` turns `UrlFacts` into an `Explanation`; `reports.why` gathers the facts.
 """
@@ -33,7 +33,7 @@ class HostFacts:
     """Until when the site itself wants no requests (Retry-After)."""
     next_fetch_at: datetime | None = None
     unrecorded: int = 0
-    """Sightings of URLs that were not queued, of which no record is kept."""
+    """How many URLs were seen and not queued without a record."""
     is_paused: bool = False
     """Whether a crawl with limits of its own, or one that was stopped, left the host to a person."""
 
@@ -81,7 +81,7 @@ class VisitFacts:
 
     @property
     def code(self) -> str:
-        """What ended it, without the sentence."""
+        """The code of what ended it, without the sentence."""
         return (self.error or "").partition(":")[0]
 
     @property
@@ -208,12 +208,12 @@ class UrlFacts:
     source: SourceFacts | None = None
     crawl_job: CrawlJobFacts | None = None
     budget: str | None = None
-    """What the last run of the host ran out of."""
+    """The budget that the last run of the host spent."""
     max_depth: int | None = None
     """How far the last run of the host followed links."""
     retry_limit: int = 5
     variants: tuple[str, ...] = ()
-    """Other spellings of the URL that the host has."""
+    """Variants of the URL that the host has."""
 
 
 @dataclass(frozen=True, slots=True)

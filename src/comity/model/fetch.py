@@ -19,8 +19,8 @@ LOGGED_OUT_STATUSES: Final = frozenset({401, 403, 419, 440})
 class Cookie(NamedTuple):
     """One cookie, with where it may be sent (RFC 6265 §5.3).
 
-    One that a site sets on the way lives as long as one visit, unless its host has a jar, and is never stored, unless
-    an operator asks for that.
+    A cookie that a site sets lives as long as one visit, or as the host's jar if there is one. It is stored only if an
+    operator asks for that.
     """
 
     name: str
@@ -34,12 +34,12 @@ class Cookie(NamedTuple):
     expires_at: float | None = None
 
     def __repr__(self) -> str:
-        """Without the value: a cookie may be as good as a password."""
+        """Without the value: a cookie may be as powerful as a password."""
         return f"Cookie({self.name!r} for {self.domain}{self.path})"
 
 
 class Proxy(NamedTuple):
-    """The proxy of one request: scheme, host and port, and apart from them what it knows us by."""
+    """The proxy of one request: scheme, host and port; its user and password are kept apart."""
 
     url: str
     user: str | None = None
@@ -123,7 +123,7 @@ NO_HEADERS = Headers()
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """Bounds of one request; every one of them ends it in its own kind of failure."""
+    """Limits of one request; each ends it with a failure of its own kind."""
 
     max_body_bytes: int = 10_000_000  # after decompression
     max_wire_bytes: int = 10_000_000  # as received
@@ -362,7 +362,7 @@ class Fetcher(Protocol):
 async def page_of_one_request(
     fetcher: Fetcher, request: FetchRequest, ask: Ask
 ) -> Response | FetchFailure | NotAllowed:
-    """Get a page that takes one request: the `get_page` of such fetchers, by which the walk knows them."""
+    """Get a page that takes one request: the `get_page` of fetchers for which one request is enough."""
     return await ask(request, fetcher.get)
 
 

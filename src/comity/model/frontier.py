@@ -128,7 +128,7 @@ class QueuedUrl(NamedTuple):
     attempts: int = 0
     priority: int = 0
     seen: SeenPage | None = None
-    """Known while a host is refreshed only, of pages that were visited before."""
+    """Known only while a host is refreshed, for pages that were visited before."""
 
     @property
     def is_image(self) -> bool:

@@ -1,8 +1,7 @@
-"""What a gate knows, what bounds it, and what it answers.
+"""What a gate remembers, what limits it, and what it answers.
 
-A gate says when the next request to a host may start. `GateMemory` is loaded from the host's row when a
-lease is taken and saved to it again; everything else lives as long as the lease.
-Times are UNIX seconds, durations are seconds.
+A gate decides when the next request to a host may start. `GateMemory` is loaded from the host's row when a lease is
+taken, and saved to it again; everything else lives as long as the lease. Times are UNIX seconds, durations are seconds.
 """
 
 from __future__ import annotations
@@ -48,14 +47,14 @@ class WaitReason(StrEnum):
 
 
 class AnswerKind(StrEnum):
-    """What a request showed about the host, as far as politeness is concerned."""
+    """What a response says about the host's pace."""
 
     SUCCESS = "success"  # the host serves: clears a block
     RATE_LIMITED = "rate_limited"  # 429
     UNAVAILABLE = "unavailable"  # 503
     OTHER = "other"  # any other status: says nothing about pace
     FAILED = "failed"  # no answer at all
-    UNSENT = "unsent"  # the slot was reserved and given back unused
+    UNSENT = "unsent"  # the slot was reserved and returned unused
 
 
 @dataclass(frozen=True, slots=True)

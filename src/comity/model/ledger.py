@@ -125,7 +125,7 @@ class NoteKind(StrEnum):
     UNREPORTED = "unreported"
     """A job or a grant ran out without a report: its request may have been made, within its window."""
     UNUSED = "unused"
-    """A job or a grant was given back: its client says that it made no request."""
+    """A job or a grant was returned: its client says that it made no request."""
 
 
 class LedgerRow(NamedTuple):

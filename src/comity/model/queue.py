@@ -45,7 +45,7 @@ class BotError(StrEnum):
 
 
 class SkipReason(StrEnum):
-    """Why a pull passed over jobs of a host, or a grant was not given."""
+    """Why a pull skipped the jobs of a host, or a grant was refused."""
 
     LEASED = "leased"  # one of Comity's own workers talks to the host
     RESERVED = "reserved"  # another bot does
@@ -107,7 +107,7 @@ class PulledJob:
 
 @dataclass(frozen=True, slots=True)
 class PulledJobs:
-    """The answer to a pull: the jobs, and how many more were looked at and passed over, by reason."""
+    """The answer to a pull: the jobs, and how many others were considered and skipped, by reason."""
 
     jobs: tuple[PulledJob, ...]
     skipped: dict[SkipReason, int]

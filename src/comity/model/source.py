@@ -185,7 +185,7 @@ class RunVerdict:
     stores: bool = False
     """Whether the postings found are kept."""
     closes: bool = False
-    """Whether postings that are not listed any more are closed."""
+    """Whether postings that are no longer listed are closed."""
     is_failure: bool = False
     """Whether it counts towards the circuit breaker."""
     counts_as_visit: bool = True

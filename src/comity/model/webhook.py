@@ -13,7 +13,7 @@ TEST_EVENT: Final = "test"
 
 
 class DeliveryStatus(StrEnum):
-    """Whether a call was accepted, is to be made (again), or was given up."""
+    """Whether a call was accepted, is still to be made or repeated, or was given up."""
 
     PENDING = "pending"
     DELIVERED = "delivered"

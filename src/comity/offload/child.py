@@ -1,4 +1,4 @@
-"""The child's side: take requests one by one, answer them, and end with the parent.
+"""The child's side: takes requests one by one, answers them, and ends with the parent.
 
 The end of the socket ends the process, so none outlives the parent that started it. A request is a head (`REQUEST`) and
 its arguments; the body lies in shared memory at the offset that the head names. An answer is any number of `PART`
@@ -55,7 +55,7 @@ def keep_freed_memory() -> None:
 
 
 def wall_seconds(seconds: float) -> float:
-    """How long work may take by the clock if it may take some seconds of processor time.
+    """How long work may take by the wall clock if it may take some seconds of CPU time.
 
     A child has a low priority: on a busy machine it waits for a core several times as long as it computes.
     """
@@ -114,7 +114,7 @@ def _send(control: socket.socket, kind: int, payload: bytes = b"") -> None:
 
 
 class _MemoryUse:
-    """How much memory this process uses. To look costs a twentieth of reading a page, so not every request looks."""
+    """How much memory this process uses. The check costs a twentieth of reading a page, so it is not always done."""
 
     def __init__(self) -> None:
         self._requests = 0

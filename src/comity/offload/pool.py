@@ -1,10 +1,10 @@
 """The parent's side: a few child processes that are started when needed and replaced when they fail.
 
-Work that holds Python's lock for long, or that a hostile body can make slow, large or fatal, is done in a child, which
-costs the event loop one copy of the body. A child has a few requests waiting in its socket, so that it is never idle
-while there is work, and a wake-up serves several requests.
+Work that holds the GIL for long, or that a hostile body can make slow, large or fatal, is done in a child process, at
+the cost of one copy of the body. A child has a few requests waiting in its socket, so that it is never idle while there
+is work, and one wake-up serves several requests.
 
-Only the request that a child was working on when it died, took too long or ran out of memory fails; those behind it go
+If a child dies, takes too long or runs out of memory, only the request that it was working on fails; those behind it go
 to another child.
 """
 
@@ -40,7 +40,7 @@ from comity.offload.child import (
 
 _START_SECONDS: Final = 30.0
 _SOCKET_BYTES: Final = 1 << 20
-_STARTS_IN_A_ROW: Final = 3  # children that may die before their first answer, until requests fail
+_STARTS_IN_A_ROW: Final = 3  # after this many children died before their first answer, requests fail
 _SLOTS: Final = 4
 """Requests that a child has at a time."""
 _RECEIVE_BYTES: Final = 256 * 1024
@@ -71,15 +71,15 @@ class ChildPool:
         self._failed_starts = 0
         self._closed = False
         self.held_bytes = 0
-        """Bodies of all requests that are not answered yet."""
+        """The total size of the bodies of unanswered requests."""
 
     @property
     def pids(self) -> list[int]:
-        """The child processes there are."""
+        """The present child processes."""
         return [child.process.pid for child in self._children]
 
     async def call(self, arguments: bytes, body: bytes, seconds: float) -> list[bytes] | FailedWork:
-        """Have one piece of work done; its time begins when the child does."""
+        """Do one piece of work in a child; its time starts when the child starts on it."""
         if self._closed:
             return FailedWork(WorkFailure.CRASHED, "the pool is closed")
         request = Request(arguments, body, seconds, asyncio.get_running_loop().create_future())
@@ -95,12 +95,12 @@ class ChildPool:
                     self._waiting.remove(request)
 
     def prepare(self) -> None:
-        """Start a child ahead of the first request; it ends like any other if none comes."""
+        """Start a child before the first request; if none comes, it ends like any other."""
         if not self._children and self._starting is None and not self._closed:
             self._starting = asyncio.get_running_loop().create_task(self._start())
 
     async def close(self) -> None:
-        """End the children and wait until they are gone; requests that are not answered fail."""
+        """End the children and wait until they are gone; unanswered requests fail."""
         self._closed = True
         self._give_up("the pool is closed")
         if self._starting is not None:
@@ -112,13 +112,13 @@ class ChildPool:
             await asyncio.wait(self._endings)
 
     def _hand_out(self) -> None:
-        """Give waiting requests to children, the least busy first; start one more child where all are busy."""
+        """Hand waiting requests to children, the least busy first; start another child if all are busy."""
         while self._waiting:
             child = max(self._children, key=lambda each: len(each.free), default=None)
             if child is None or not child.free:
                 break
             child.take(self._waiting.popleft())
-        # A child more is worth its memory only if requests wait although every child has its share.
+        # Another child is worth its memory only if requests wait although every child has its share.
         if self._waiting and self._starting is None and not self._closed and len(self._children) < self._most_children:
             self._starting = asyncio.get_running_loop().create_task(self._start())
 
@@ -190,7 +190,7 @@ class ChildPool:
         return goes_on
 
     def failed(self, child: ChildHandle, failure: WorkFailure, detail: str) -> None:
-        """A child took too long, died or made no sense: its first request fails, the others go to the next child."""
+        """A child took too long, died or sent garbage: its first request fails, the others go to the next child."""
         if child not in self._children:
             return
         ending = self._end(child, None, keeps_first=True)
@@ -256,27 +256,27 @@ class WorkFailure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FailedWork:
-    """Work that was given up, with details for people."""
+    """Work that was abandoned, with details for people."""
 
     code: WorkFailure
     detail: str
 
 
 class Owner(Protocol):
-    """Hears what becomes of a child."""
+    """Is notified of what happens to a child."""
 
     def answered(self, child: ChildHandle, *, resident_bytes: int, is_spent: bool) -> bool:
         """A request was answered; returns whether the child continues."""
 
     def failed(self, child: ChildHandle, failure: WorkFailure, detail: str) -> None:
-        """The child took too long, died or made no sense."""
+        """The child took too long, died or sent garbage."""
 
     def ended_idle(self, child: ChildHandle) -> None:
         """The child had nothing to do for a while."""
 
 
 class Request:
-    """One piece of work on its way."""
+    """One piece of work in progress."""
 
     __slots__ = ("arguments", "body", "future", "pieces", "seconds", "slot")
 
@@ -291,7 +291,7 @@ class Request:
         self.slot = -1
 
     def end(self, answer: list[bytes] | FailedWork) -> None:
-        """Answer it, unless it is not wanted any more."""
+        """Answer it, unless the answer is no longer wanted."""
         if not self.future.done():
             self.future.set_result(answer)
 
@@ -299,7 +299,7 @@ class Request:
 class ChildHandle:
     """One process, its end of the socket, the memory shared with it, and what it was asked.
 
-    A child answers in order. What it says, and that it says nothing any more, goes to its `Owner`.
+    A child answers in order. Its answers, and its end, are reported to its `Owner`.
     """
 
     def __init__(
@@ -359,7 +359,7 @@ class ChildHandle:
             self._idle = self._loop.call_later(seconds, self._owner.ended_idle, self)
 
     def close(self) -> None:
-        """Let go of the socket and the memory."""
+        """Release the socket and the memory."""
         for timer in (self._timer, self._idle):
             if timer is not None:
                 timer.cancel()
@@ -370,7 +370,7 @@ class ChildHandle:
             self.ready.set_result(False)
 
     def _start_clock(self, request: Request) -> None:
-        """The first request's time begins; one timer is enough, which looks at the deadline when it fires."""
+        """Start the time of the first request; one timer is enough, since it checks the deadline when it fires."""
         now = self._loop.time()
         self._used_before = self._used_seconds()
         self._gives_up_at = now + wall_seconds(request.seconds)
@@ -390,14 +390,14 @@ class ChildHandle:
         seconds = self.outstanding[0].seconds
         left = seconds - (self._used_seconds() - self._used_before)
         if left > 0 and self._loop.time() < self._gives_up_at:
-            # It waited for a core: a busy machine makes no page hard.
+            # It waited for a core: on a busy machine, that does not make a page heavy.
             self._deadline = min(self._loop.time() + max(left, 0.01), self._gives_up_at)
             self._timer = self._loop.call_at(self._deadline, self._on_timer)
             return
         self._owner.failed(self, WorkFailure.TOO_SLOW, f"it took more than {seconds:g} seconds")
 
     def _used_seconds(self) -> float:
-        """Processor time of the child so far; where the system does not tell, the time by the clock."""
+        """CPU time of the child so far; wall-clock time if the system does not report it."""
         try:
             return time.clock_gettime((~self.process.pid << 3) | 2)  # clock_getcpuclockid(3) of Linux
         except OSError:  # another system, or it has ended

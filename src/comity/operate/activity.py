@@ -1,4 +1,4 @@
-"""The record of what users of the console and programs with a token did."""
+"""Record what users of the console, and programs with a token, did."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_LOGINS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class LoginAttempt:
-    """A password that was checked, by any web process of the state."""
+    """One check of a password, by any web process that shares the state."""
 
     address: str
     is_correct: bool
@@ -26,7 +26,7 @@ class LoginAttempt:
 
 
 def login_attempts(database: Database, clock: Clock, window_s: float) -> list[LoginAttempt]:
-    """The attempts within a time that are recorded, the newest first, and of very many only these."""
+    """The recorded attempts of the last seconds, newest first; if there are very many, only the newest."""
     with database.read() as connection:
         now = database.now(clock)
         rows = console.recorded_since(connection, _LOGIN_ACTIONS, now, window_s, _MOST_LOGINS)
@@ -48,5 +48,5 @@ def record_activity(database: Database, clock: Clock, activity: Activity) -> Non
 
 
 def _storable(text: str) -> str:
-    """Text that both databases take: PostgreSQL stores neither NUL nor lone surrogates."""
+    """Text that both databases accept: PostgreSQL stores neither NUL nor lone surrogates."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()[:_LONGEST_TEXT]

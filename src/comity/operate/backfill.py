@@ -1,8 +1,8 @@
-"""Fill `domains` from what older crawls left: their fetches, and the images they stored.
+"""Fill `domains` from the fetches and images of older crawls.
 
-The log is read once, in batches; every host's sums are then compared with its row. A host without a row gets one, as it
-was left; a row keeps everything but counters that the evidence proves too low. An interrupted backfill continues where
-it stopped; a second one changes nothing.
+The log is read once, in batches; then the sums of every host are compared with its row. A host without a row gets one,
+in the state in which the older crawl left it. In an existing row, only counters that are provably too low change. An
+interrupted backfill continues where it stopped; repeating a finished one changes nothing.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def backfill(
 ) -> BackfillReport:
     """Fill the table of hosts and return the validation report.
 
-    A dry run writes nothing. `restart` forgets what an interrupted backfill had read. `bars` makes a bar for a title
-    and a total, and is called with how much is done.
+    A dry run writes nothing. `restart` discards what an interrupted backfill had read. `bars` makes a progress bar
+    from a title and a total; the bar is called with the amount done.
     """
     show = bars or (lambda _title, _total: _show_nothing)
     if not dry_run:
@@ -65,7 +65,7 @@ def backfill(
 
 
 class _DryRun:
-    """Replaces the database in a dry run: one connection, whose temporary tables are all that is written."""
+    """Stands in for the database in a dry run: one connection that writes only temporary tables."""
 
     def __init__(self, connection: Connection, now: Callable[[Clock], datetime | None]) -> None:
         self._connection = connection
@@ -85,7 +85,7 @@ class _DryRun:
 
 
 class _Backfill:
-    """A backfill in progress. `notes` say how far it is; they are stored with every step."""
+    """A backfill in progress. `notes` record how far it has come, and are stored with every step."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class _Backfill:
         self._dry_run = dry_run
         self._token = uuid4().hex
         self._notes: dict[str, Any] = {
-            "terms": [__version__, collapse],  # sums that were made under others are of no use
+            "terms": [__version__, collapse],  # sums made under other rules cannot be used
             "phase": "fetches",
             "next_fetch": 0,
             "last_spelling": None,
@@ -145,7 +145,7 @@ class _Backfill:
 
     @contextmanager
     def _step(self, **changes: Any) -> Iterator[Connection]:
-        """A transaction that moves the backfill on by one step, as a whole or not at all."""
+        """A transaction for one step of the backfill: the step and its note are stored together."""
         with self._database.write() as connection:
             self._notes |= changes
             if not backfill_rows.note(connection, self._token, self._notes):
@@ -165,7 +165,7 @@ class _Backfill:
             with self._database.read() as connection:
                 first = backfill_rows.next_fetch(connection, self._notes["next_fetch"])
                 if first is None or first > high:
-                    break  # what is written meanwhile is counted by its writer
+                    break  # rows written in the meantime are counted by the process that writes them
                 last = min(first + FETCHES_PER_BATCH - 1, high)
                 groups = backfill_rows.sums_of_fetches(connection, first, last)
             sums, read = self._by_host(groups)
@@ -186,14 +186,14 @@ class _Backfill:
             if isinstance(found, BadAddress):
                 skip_rows(skipped, found, group.fetch_rows)
                 continue
-            # A row that a lease tied to a host belongs to it, whatever the rules for names have become since.
+            # A row written under a host's lease belongs to that host, even if the rules for names have changed since.
             host = group.linked or found.authority
             parent = found.parent_domain if host == found.authority else None
             add_group(sums, host, parent, group)
         return sums, {"rows": rows, "skipped": skipped}
 
     def _read_spellings(self) -> None:
-        """Learn how `provenance` spells its hosts."""
+        """Map the host names in `provenance` to canonical ones."""
         with self._database.read() as connection:
             lacks = backfill_rows.provenance_lacks(connection)
             if lacks is None:
@@ -244,7 +244,7 @@ class _Backfill:
             pass
 
     def _read_names(self) -> None:
-        """Note which rows go by a name that today's rules would not give them: they are to be merged first."""
+        """Note the rows whose names are not canonical today: they have to be merged first."""
         with self._step() as connection:
             backfill_rows.forget_spellings(connection, "domains")
         last = None
@@ -261,7 +261,7 @@ class _Backfill:
             last = rows[-1].id
 
     def _compare(self) -> None:
-        """Bring every row up to its evidence, many hosts in a transaction."""
+        """Raise the counters of every row to what the evidence proves, many hosts per transaction."""
         with self._database.read() as connection:
             before = self._notes["before"] or current_counts(connection)
             total = backfill_rows.number_of_undecided(connection)
@@ -269,7 +269,7 @@ class _Backfill:
         with self._step(before=before):
             pass
         advance, done = self._show("Comparing hosts", total), 0
-        for _pass in range(_PASSES):  # again for rows that another process was writing to
+        for _pass in range(_PASSES):  # once more for rows that another process was writing to
             after = ""
             while True:
                 with self._step() as connection:
@@ -298,7 +298,7 @@ class _Backfill:
             if row.host in otherwise:
                 results[row.host] = ("misnamed", otherwise[row.host])
             elif known is None and (name := canonical_name(row.host, self._collapse)) != row.host:
-                results[row.host] = ("misnamed", name)  # the row that it was tied to was merged since
+                results[row.host] = ("misnamed", name)  # its row has been merged into another
             elif known is None and row.fetch_rows == 0:
                 results[row.host] = ("orphan", None)
             elif covering is not None:
@@ -333,7 +333,7 @@ _ADDED: Final = (*SUMMED, "crawl_depth_reached", "first_at", "last_at")
 
 
 def first_row(row: Any, refresh_after: timedelta) -> dict[str, Any]:
-    """The row of a host that had none: as the older crawl left it, and due when it would be due from then on."""
+    """A new row for a host: in the state in which the older crawl left it, and due when that state says."""
     reason = _why_left(row)
     status = HostStatus.EXHAUSTED if reason is None else status_for(reason)
     due = row.last_at + refresh_after if reason is None else cooldown_ends_at(row.last_at, reason, 0)
@@ -355,7 +355,7 @@ def first_row(row: Any, refresh_after: timedelta) -> dict[str, Any]:
 
 
 def _why_left(row: Any) -> BlockReason | None:
-    """Why a host counts as blocked or unreachable: more than half of its fetches were refused, or not answered."""
+    """Why a host counts as blocked or unreachable: more than half of its fetches were refused, or got no response."""
     if 2 * row.refusals > row.fetch_rows:
         kinds = {401: row.logins_asked, 429: row.rate_limits, 500: row.server_errors}
         kinds[403] = row.refusals - sum(kinds.values())
@@ -364,10 +364,10 @@ def _why_left(row: Any) -> BlockReason | None:
 
 
 def raised_counters(row: Any, known: Any) -> dict[str, Any] | None:
-    """A row's counters where the evidence proves some of them too low; None where it does not.
+    """A row's counters if the evidence proves some of them too low; otherwise None.
 
-    All of them only ever grow, and by what the log has a row for: more in the log proves that something was not
-    counted, less only that the log was cut.
+    Counters only grow, by one for each row of the log. A larger number of rows proves that something was not counted;
+    a smaller one proves only that the log was truncated.
     """
     counters = {name: max(getattr(known, name), _bounded(name, getattr(row, name))) for name in COUNTERS}
     times = [time for time in (known.last_crawled_at, row.last_at) if time is not None]
@@ -387,7 +387,7 @@ def _rates(counters: dict[str, int]) -> dict[str, float | None]:
 
 
 def _bounded(name: str, number: int) -> int:
-    """Errors and depth have a narrower column than pages and images."""
+    """Cap a counter: the columns of errors and depth are narrower than those of pages and images."""
     return min(number, _LARGEST) if name in ("total_error_count", "crawl_depth_reached") else number
 
 
@@ -405,7 +405,7 @@ def add_group(sums: dict[str, dict[str, Any]], host: str, parent: str | None, gr
 
 
 def skip_rows(skipped: dict[str, list[Any]], error: BadAddress, rows: int) -> None:
-    """Count rows that name no host; there could be many reasons that quote the address, so only some are kept apart."""
+    """Count rows that name no host. Reasons that quote the address could be many, so only some are kept separate."""
     is_full = error.reason not in skipped and len(skipped) >= _REASONS_KEPT
     line = skipped.setdefault(_OTHER_REASONS if is_full else error.reason, [0, error.text])
     line[0] += rows
@@ -413,7 +413,7 @@ def skip_rows(skipped: dict[str, list[Any]], error: BadAddress, rows: int) -> No
 
 @lru_cache(maxsize=65_536)
 def host_of_url(text: str, collapse: bool) -> CanonicalHost | BadAddress:
-    """The host of a URL that was fetched, of which the beginning is enough; what is not a web address gets a reason."""
+    """The host of a fetched URL, or the reason why it is not a web address. The beginning of the URL is enough."""
     absolute = _ABSOLUTE.match(text)
     try:
         if absolute is not None:

@@ -2,7 +2,7 @@
 
 A key has 256 random bits and is shown once. Only its SHA-256 is stored: with that many bits, a slow hash would protect
 nothing and cost every request. The lookup goes by the hash, whose prefix a caller cannot choose, so its timing reveals
-nothing about stored keys; the comparison is constant-time as well.
+nothing about stored keys; the comparison takes constant time, too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from comity.model.bot import (
 )
 from comity.model.errors import AlreadyThere, BadInput, ComityError, NotFound, Remedy, RemedyCode
 from comity.model.queue import PullLimit
-from comity.rules.queue.allowance import allowance
+from comity.rules.queue.bot_limits import allowance
 
 KEY_PREFIX: Final = "cmty_"  # so that scanners for leaked secrets can find keys
 _KEY_BYTES: Final = 32
@@ -85,7 +85,7 @@ def add_bot(
     values: dict[str, Any] = {"key_hash": key_hash(key), "note": _note(note), **limits}
     with database.write() as connection:
         if not bots_table.add(connection, bot_id, values, database.now(clock)):
-            # A bot that came without a key, in development, gets its first one.
+            # In development, a bot may have been used without a key; this is its first one.
             known = bots_table.get(connection, bot_id)
             if known is None or known.key_hash is not None or known.status == BotStatus.REVOKED:
                 raise AlreadyThere(f"there is already a bot {bot_id}", remedy=_REMEDY)
@@ -100,7 +100,7 @@ def renew_key(database: Database, bot_id: str) -> tuple[BotRecord, str]:
 
 
 def revoke_bot(database: Database, bot_id: str) -> BotRecord:
-    """Revoke a bot's key for good. Jobs that it holds come back when their locks run out."""
+    """Revoke a bot's key for good. The jobs that it holds return to the queue when their locks expire."""
     return _change(database, bot_id, status=str(BotStatus.REVOKED), quarantined_until=None)
 
 
@@ -114,7 +114,7 @@ def resume_bot(database: Database, bot_id: str) -> BotRecord:
 
 
 def quarantine_bot(database: Database, clock: Clock, bot_id: str, minutes: int) -> BotRecord:
-    """Keep a bot from pulling for some minutes; it may still submit what it holds."""
+    """Stop a bot from pulling jobs for some minutes; it may still submit results of those it holds."""
     if not 1 <= minutes <= MOST_QUARANTINE_MINUTES:
         raise BadInput("minutes", f"must be between 1 and {MOST_QUARANTINE_MINUTES:,}")
     with database.write() as connection:
@@ -155,7 +155,7 @@ def list_bots(
     limit: int | None = None,
     sort: str = "bot_id",
 ) -> list[BotRecord]:
-    """Bots in the order of their ids, or of another column (- in front reverses); `after` is the last one before."""
+    """Bots by id, or by another column (a leading - reverses the order); `after` is the last one of the page before."""
     name, is_reversed = sort.removeprefix("-"), sort.startswith("-")
     if name not in BOT_SORTS:
         raise BadInput("sort", f"must be one of {', '.join(BOT_SORTS)}, with - in front for the reverse order")
@@ -178,7 +178,7 @@ def list_bots(
 
 
 def ensure_bot(database: Database, clock: Clock, bot_id: str) -> bool:
-    """Make sure that a bot that came without a key has a row; False if it is revoked."""
+    """Make sure that a bot without a key has a row; False if it is revoked."""
     check_bot_id(bot_id)
     with database.read() as connection:
         row = bots_table.get(connection, bot_id)
@@ -190,7 +190,7 @@ def ensure_bot(database: Database, clock: Clock, bot_id: str) -> bool:
 
 
 def limit_reached(database: Database, clock: Clock, bot_id: str) -> PullLimit | None:
-    """Why a bot gets no jobs now, however many wait; None if it may pull."""
+    """Why a bot gets no jobs now, even if some are waiting; None if it may pull."""
     with database.read() as connection:
         row = bots_table.get(connection, bot_id)
         now = jobs_table.server_time(connection) if database.now(clock) is None else clock.seconds()

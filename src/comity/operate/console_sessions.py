@@ -1,6 +1,6 @@
-"""Sessions of the console, in the state: they survive a restart and are known to every web process.
+"""Sessions of the console. They are stored in the state, so they survive a restart and every web process knows them.
 
-The name of a session has 256 random bits and is known to its browser alone; only its SHA-256 is stored.
+The name of a session has 256 random bits and is known only to its browser; the state stores its SHA-256.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST_CACHED: Final = 1000
 
 
 class ConsoleSessions:
-    """Starts, finds and ends sessions; whether anyone can log in at all."""
+    """Starts, finds and ends sessions, and knows whether there are any users."""
 
     def __init__(self, database: Database, clock: Clock, lifetime_s: float, admin_password_hash: str | None) -> None:
         self._database = database
@@ -56,7 +56,7 @@ class ConsoleSessions:
         return self._has_users[0]
 
     def start(self, user: str, password_hash: str) -> tuple[str, ConsoleSession] | None:
-        """Start a session of a user whose password was checked against this hash; gives its name for the cookie.
+        """Start a session of a user whose password was checked against this hash; returns its name for the cookie.
 
         None if the user was removed, or the password changed, in the meantime.
         """

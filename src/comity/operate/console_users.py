@@ -31,7 +31,7 @@ def hash_password(password: str) -> str:
 
 
 def is_password(known_hash: str, password: str) -> bool:
-    """Whether a password belongs to a hash; takes a while and some memory, on purpose."""
+    """Whether a password matches a hash. Slow and memory-hungry on purpose."""
     from argon2 import PasswordHasher
     from argon2.exceptions import InvalidHashError, VerificationError
 
@@ -42,7 +42,7 @@ def is_password(known_hash: str, password: str) -> bool:
 
 
 def check_name(name: str) -> str:
-    """A user's name as it is stored, in lower case; `BadInput` if it cannot be one."""
+    """A user's name in the form in which it is stored, lower case; raises `BadInput` if it is not allowed."""
     name = name.strip().lower()
     if not USER_NAME.fullmatch(name):
         raise BadInput("name", "must have 1 to 64 letters, digits, dots, dashes, underscores or @")
@@ -50,7 +50,7 @@ def check_name(name: str) -> str:
 
 
 def add_user(database: Database, clock: Clock, name: str, password: str, role: Role) -> ConsoleUser:
-    """Add a user; `AlreadyThere` if there is one with that name."""
+    """Add a user; raises `AlreadyThere` if the name is taken."""
     name, known_hash = check_name(name), hash_password(password)
     with database.write() as connection:
         if not console.add_user(connection, name, known_hash, role, database.now(clock)):
@@ -83,7 +83,7 @@ def remove_user(database: Database, name: str) -> None:
 
 
 def has_users(database: Database) -> bool:
-    """Whether there is any user beside the one of the settings."""
+    """Whether there are users other than the one in the settings."""
     with database.read() as connection:
         return console.has_users(connection)
 
@@ -101,7 +101,7 @@ def hash_of(database: Database, name: str, admin_password_hash: str | None) -> s
 
 @cache
 def decoy_hash() -> str:
-    """A hash that no password belongs to, so that a name without a user takes as long as one with."""
+    """A hash that no password matches, so that checking an unknown name takes as long as checking a known one."""
     import secrets
 
     return hash_password(secrets.token_urlsafe(32))

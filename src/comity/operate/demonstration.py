@@ -1,4 +1,4 @@
-"""What the state knows of the demonstration: whether it could be loaded, and its hosts."""
+"""What the state knows about the demonstration: whether it can be loaded, and its hosts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_empty(database: Database) -> bool:
 
 
 def unfinished_ports(database: Database) -> list[int]:
-    """The ports of all sites of a demonstration that was interrupted, in order; empty if there is none."""
+    """The ports of all sites of an interrupted demonstration, in order; empty if there is none."""
     with database.read() as connection:
         rows = console.local_hosts(connection, DEMO_SOURCE)
     if not any(row.status in _UNFINISHED for row in rows):

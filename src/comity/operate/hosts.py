@@ -118,8 +118,8 @@ def _held(row: Any) -> HostBusy:
 
 
 def _covered(database: Database, store: FrontierStore, host: str) -> dict[int, list[int]]:
-    """The keys of a host's URLs that are taken down, by their state; `BadInput` if the whole host is."""
-    from comity.operate.takedown import covered_of_host  # knows sources and postings, too: a crawl does not need them
+    """The keys of a host's URLs that are taken down, by state; raises `BadInput` if the whole host is taken down."""
+    from comity.operate.takedown import covered_of_host  # slow to import; crawls do without
 
     with database.read() as connection:
         row = hosts_table.get(connection, host)
@@ -132,15 +132,16 @@ def _covered(database: Database, store: FrontierStore, host: str) -> dict[int, l
 
 
 def request_refresh(database: Database, clock: Clock, hosts: Collection[str]) -> list[str]:
-    """Make the hosts due for a refresh that are done; gives their names. Others keep their state: they have work left,
-    or a cooldown that a refresh does not shorten.
+    """Make finished hosts due for a refresh; returns their names.
+
+    Other hosts keep their state: they have work left, or a cooldown that a refresh does not shorten.
     """
     with database.write() as connection:
         return hosts_table.ask_refresh(connection, hosts, database.now(clock))
 
 
 def seeded_hosts_of_site(database: Database, site: SiteHosts) -> set[str]:
-    """The hosts of a site that are known and may be crawled."""
+    """The known hosts of a site that may be crawled."""
     parents = {canonical_host(name).parent_domain for name in site.names} if site.has_subdomains else set()
     with database.read() as connection:
         known = hosts_table.seeded_below(connection, site.names, {parent for parent in parents if parent is not None})

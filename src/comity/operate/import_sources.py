@@ -41,7 +41,7 @@ class _Undo(Exception):
 def import_sources(
     database: Database, clock: Clock, listed: ParsedSourceList, terms: ImportTerms | None = None
 ) -> SourceImport:
-    """Add the sources of a list. With a refused row nothing is written, unless bad rows are to be skipped."""
+    """Add the sources of a list. If a row is refused, nothing is written, unless bad rows are to be skipped."""
     terms = terms or ImportTerms()
     checked = [_checked(row) for row in listed.rows]
     rows: list[ImportedRow] = []
@@ -64,7 +64,7 @@ def _known_id(row: ImportedRow) -> Any:
 
 
 def _checked(row: SourceRow) -> tuple[SourceRow, dict[str, Any]]:
-    """A row with its values as they are stored; one that cannot be used gets a problem."""
+    """A row with its values in stored form, or with the problem that makes it unusable."""
     if row.problem is not None:
         return row, {}
     try:
@@ -144,7 +144,7 @@ def _repeated(
 
 
 def _differing(known: Source, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns in which a row differs from its source; an omitted value does not change the source."""
+    """The columns in which a row differs from its source; omitted values do not count."""
     return {name: value for name, value in values.items() if value is not None and value != getattr(known, name)}
 
 

@@ -1,4 +1,4 @@
-"""Merge hosts that the naming rules made one.
+"""Merge rows of `domains` that name the same host under today's naming rules.
 
 The earliest row is kept, counters are summed, references are moved, and the stricter of two policies holds.
 """
@@ -26,7 +26,7 @@ BATCH_ROWS: Final = 5000
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """One host that no longer goes by its old name."""
+    """One host whose name changed."""
 
     old: str
     new: str
@@ -42,7 +42,7 @@ def merge_hosts(
     dry_run: bool = False,
     frontier: FrontierStore | None = None,
 ) -> Iterator[Merged]:
-    """Bring every host under its canonical name, one transaction each; yields what was done."""
+    """Give every host its canonical name, one transaction per host; yields what was done."""
     store = frontier or own_frontier(database)
     last: UUID | None = None
     while True:
@@ -74,7 +74,7 @@ def _merge(
     with database.read() as connection:
         ids = list(hosts_table.ids_of(connection, [old, new]).values())
     if len(ids) > 1:
-        store.prepare_hosts(ids)  # what is half-way there would be lost with its row
+        store.prepare_hosts(ids)  # changes that are still on their way to Redis would be lost with its row
     with store.change() as change:
         connection = change.connection
         ours, theirs = (merging.locked(connection, name) for name in sorted((old, new)))
@@ -101,6 +101,6 @@ def _merge(
 
 
 def _wake_if_work_came(connection: Any, kept: Any, gone: Any) -> None:
-    """A host that was done is not done any more when it inherits URLs that wait."""
+    """Make a finished host pending again if it inherits URLs that are still waiting."""
     if kept.status is HostStatus.EXHAUSTED and gone.status in (HostStatus.PENDING, HostStatus.ACTIVE):
         hosts_table.change(connection, kept.id, {"status": HostStatus.PENDING, "next_crawl_after": None})

@@ -1,8 +1,8 @@
 """Move the URLs of a state from its own tables to Redis, or back, while nothing is crawled.
 
-Each step is one transaction: some URLs of a host become a change of the other store and leave the tables; on the way
-back these are whole hosts. So each URL is in exactly one store at any moment, and an interrupted move continues where
-it stopped.
+Each step is one transaction: some URLs of a host leave the tables and become a change of the other store; on the way
+back, a step moves whole hosts. So every URL is in exactly one store at any moment, and an interrupted move continues
+where it stopped.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def move_frontier_back(
             waiting = journal_table.some_hosts(connection, _HOSTS)
         if not waiting:
             return moved
-        store.prepare_hosts(waiting)  # whatever is still on its way there
+        store.prepare_hosts(waiting)  # changes that are still on their way to Redis
         came = _move_some_back(database, clock, store, waiting)
-        with suppress(FrontierUnavailable):  # what stays there does no harm
+        with suppress(FrontierUnavailable):  # leftovers in Redis do no harm
             for host_id in came:
                 store.wipe(host_id)
         moved += sum(came.values())

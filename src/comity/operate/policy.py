@@ -31,7 +31,7 @@ def get_policy(database: Database, host: str) -> HostPolicy | None:
 
 
 def check_limits(**changes: PolicyValue | None) -> dict[str, PolicyValue]:
-    """Those limits that were named; `BadInput` if there are none, one is out of bounds, or a pattern cannot be used."""
+    """The limits that were set; raises `BadInput` if there are none, or if a limit or a pattern cannot be used."""
     values = {name: value for name, value in changes.items() if value is not None}
     if not values:
         raise BadInput("nothing to set: name at least one limit, such as min_request_interval_ms")
@@ -58,9 +58,9 @@ def _checked_patterns(name: str, value: PolicyValue) -> tuple[str, ...]:
 def set_request_options(
     database: Database, clock: Clock, host: str, text: str, changes: Mapping[str, Any]
 ) -> HostPolicy:
-    """Change what the requests to a host carry; what is not named keeps its value. `text` is the host as it was typed.
+    """Change what the requests to a host carry; options that are not named stay. `text` is the host as typed.
 
-    An empty list removes what was there. Only references to secrets are stored.
+    An empty list removes an option. Only references to secrets are stored.
     """
     with database.write() as connection:
         row = policies.get(connection, host)

@@ -25,7 +25,7 @@ from comity.model.source_import import ImportResult, ParsedSourceList, SourceRow
 from comity.operate.takedown import require_not_taken_down
 from comity.rules.canonical import WebAddress, canonical_host, resolve_link, web_address
 from comity.rules.job_transitions import is_legal
-from comity.rules.queue.document import document_problem
+from comity.rules.queue.submission import document_problem
 from comity.rules.suggestions import one_of
 from comity.rules.takedown import Takedowns
 
@@ -86,14 +86,14 @@ def edit_policy(database: Database, clock: Clock, policy_id: UUID, *, collapse: 
             require_not_taken_down(connection, values["url"])
             if operator.policies_with(connection, [values["url"]]):
                 raise AlreadyThere(f"{values['url']} already has a policy", remedy=_REMEDY)
-            values |= _host_of(connection, values["url"], collapse) | _dropped(connection, policy_id)  # of the old URL
+            values |= _host_of(connection, values["url"], collapse) | _dropped(connection, policy_id)  # for the old URL
         if values.get("enabled") is False:
             values |= _dropped(connection, policy_id)
         operator.change_policy(connection, policy_id, values, clock.now())
 
 
 def _dropped(connection: Connection, policy_id: UUID) -> dict[str, Any]:
-    """Drop the job of a policy that no bot holds. The run that it was for is still due, so that it is not lost."""
+    """Drop the job of a policy if no bot holds it. Its run stays due, so it is not lost."""
     return {"next_run_at": None} if operator.drop_waiting_jobs(connection, policy_id) else {}
 
 
@@ -197,7 +197,7 @@ def act_on_jobs(
 
 
 def _set_job_priorities(database: Database, ids: Sequence[UUID], priority: int, now: datetime) -> ActionReport:
-    """A job that is finished keeps its priority: it is part of what happened."""
+    """Set the priority of a job, unless it is finished: then the priority is history."""
     items: list[ActionResult] = []
     with database.write() as connection:
         rows = operator.jobs_for_change(connection, ids)
@@ -254,7 +254,7 @@ def _moved(row: Any, after: JobStatus, reason: str, now: datetime) -> dict[str, 
         "slot_at": None,
         "slot_ends_at": None,
     }
-    if row.status == JobStatus.FAILED:  # it begins again, with all its retries
+    if row.status == JobStatus.FAILED:  # it starts again, with all its retries
         values |= {"retry_count": 0, "finished_at": None, "submission_digest": None, "submission_answer": None}
     return values
 
@@ -275,7 +275,7 @@ def _enable(connection: Connection, row: Any, now: datetime) -> str | None:
 
 
 def _disable(connection: Connection, row: Any, now: datetime) -> str | None:
-    """A job that no bot holds is dropped, and made again if the policy is enabled; a locked one may be finished."""
+    """Disable a policy. A job that no bot holds is dropped, to be made again on enabling; a locked one may finish."""
     if not row.enabled:
         return "it is disabled already"
     operator.change_policy(connection, row.id, {"enabled": False} | _dropped(connection, row.id), now)

@@ -49,7 +49,7 @@ _POLICY_LISTS: Final = ("headers", "cookies", "auth", "proxy", "login")
 
 @dataclass(frozen=True, slots=True)
 class OptionTexts:
-    """Options as they are written, of a run or of one host's policy."""
+    """The options of a run or of one host's policy, as they were written."""
 
     headers: Sequence[str] = ()
     cookies: Sequence[str] = ()
@@ -57,13 +57,13 @@ class OptionTexts:
     proxy: Sequence[str] = ()
     login: Sequence[str] = ()
     origins: Sequence[str] = ()
-    """Where options go that name no host."""
+    """Where options that name no host are sent."""
     cookie_jar: bool = False
     keep_cookies: bool = False
     collapse_subdomains: bool = False
-    """Whether the lease of a host is that of its registrable domain; what is sent is for exact names even so."""
+    """Whether one lease covers a whole registrable domain. Options are still sent to exact host names only."""
     proxy_login: tuple[str | None, str | None] = field(default=(None, None), repr=False)
-    """User and password of proxies that name none."""
+    """The user and password for proxies whose URLs contain none."""
 
 
 class Secrets:
@@ -117,7 +117,7 @@ def read_text(field: str, path: str, most_bytes: int) -> str:
 
 @dataclass(slots=True)
 class _Parts:
-    """What is known for one host so far."""
+    """What has been collected for one host so far."""
 
     headers: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
     cookies: list[Cookie] = field(default_factory=list)
@@ -136,7 +136,7 @@ class _Parts:
 
 
 class RequestOptions:
-    """The options of a run, read and checked; gives each host what its requests carry."""
+    """The options of a run, read and checked; says what the requests to each host carry."""
 
     def __init__(self, texts: OptionTexts, environment: Mapping[str, str], now: Callable[[], float]) -> None:
         self._environment = environment
@@ -151,12 +151,12 @@ class RequestOptions:
 
     @property
     def hosts(self) -> Collection[str]:
-        """The hosts that have something of their own."""
+        """The hosts with options of their own."""
         return self._parts.keys()
 
     @property
     def unaddressed(self) -> str | None:
-        """The kind of an option that is sent nowhere: it names no host, and there are no seeds; None if there is none.
+        """The kind of an option that would be sent nowhere, because it names no host and there are no seeds; or None.
 
         A proxy is for all hosts, and a login names its page.
         """
@@ -209,7 +209,7 @@ class RequestOptions:
 def policy_options(host: str, known: Mapping[str, Any] | None, changes: Mapping[str, Any]) -> dict[str, Any] | None:
     """The options of a policy after changes; None if none are left. `BadInput` for one that holds a secret.
 
-    A policy stores references to secrets only. A value that is written out must be one that anyone may read.
+    A policy stores only references to secrets, so a literal value must be one that anyone may read.
     """
     document = dict(known or {}) | {name: value for name, value in changes.items() if value is not None}
     origin = origin_of_scope(host)
@@ -272,7 +272,7 @@ def read_proxies(field: str, texts: Iterable[str], secrets: Secrets) -> tuple[Pr
 
 
 def _read_parts(texts: OptionTexts, secrets: Secrets, now: float) -> dict[str, _Parts]:
-    """What each host gets; hosts without anything are left out."""
+    """What each host receives; hosts that receive nothing are left out."""
     for name in _POLICY_LISTS:
         if len(getattr(texts, name)) > MOST_OPTIONS:
             raise BadInput(name, f"at most {MOST_OPTIONS:,} are allowed")

@@ -1,4 +1,4 @@
-"""What an operator may do with runs of crawls: stop one, wherever it runs, and have its limits hold after it."""
+"""What an operator may do with runs of crawls: stop one on any machine, and keep its limits in force afterwards."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from comity.rules.seed_list import SiteHosts, read_seed
 
 
 def request_stop(database: Database, clock: Clock, run_id: UUID) -> RunListed:
-    """Ask a run to stop cleanly; its process looks for it every second. `HostBusy` if it cannot be stopped this way.
+    """Ask a run to stop cleanly; its process checks every second. Raises `HostBusy` if it cannot be stopped this way.
 
     Workers leave its hosts alone from then on: a crawl that a person stopped is continued only by a person.
     """
@@ -34,7 +34,7 @@ def request_stop(database: Database, clock: Clock, run_id: UUID) -> RunListed:
 
 
 def _hosts_of(database: Database, run: RunListed) -> set[str]:
-    """The hosts of a run by its own settings: those of its seeds, and those that are known of its site."""
+    """The hosts of a run by its own settings: those of its seeds, and the known hosts of its site."""
     collapse, site_hosts = bool(run.settings.get("collapse_subdomains")), run.settings.get("site_hosts")
     hosts = {read_seed(seed, collapse=collapse).host.authority for seed in run.seeds}
     if site_hosts:
@@ -44,12 +44,12 @@ def _hosts_of(database: Database, run: RunListed) -> set[str]:
 
 
 def pause_hosts(database: Database, hosts: Collection[str], run_id: UUID | None) -> None:
-    """Have workers leave hosts to a run and to the person who may continue it; without a run, let workers have them."""
+    """Reserve hosts for a run and the person who may continue it; without a run, return them to the workers."""
     with database.write() as connection:
         hosts_table.pause_for_workers(connection, hosts, run_id)
 
 
 def resume_finished_hosts(database: Database, run_id: UUID) -> None:
-    """Let workers have those hosts of a run again that have nothing left to visit; they are refreshed as others are."""
+    """Return the finished hosts of a run to the workers, which refresh them like any others."""
     with database.write() as connection:
         hosts_table.resume_finished(connection, run_id)

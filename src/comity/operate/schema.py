@@ -10,7 +10,7 @@ from comity.database.connection import Database
 
 @dataclass(frozen=True, slots=True)
 class SchemaAge:
-    """The age of a state: what it has (None without tables), what this code needs, and where it is."""
+    """The schema version of a state (None without tables), the version that this code needs, and where the state is."""
 
     revision: str | None
     head: str
@@ -19,12 +19,12 @@ class SchemaAge:
 
     @property
     def is_current(self) -> bool:
-        """Whether the state and the code are of one age."""
+        """Whether the state has the schema version that this code needs."""
         return self.revision == self.head
 
 
 def schema_age(database: Database) -> SchemaAge:
-    """Look at the age of a state; writes nothing."""
+    """Read the schema version of a state; writes nothing."""
     with database.read() as connection:
         revision = schema.current_revision(connection)
     return _age(database, revision)

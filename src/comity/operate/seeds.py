@@ -1,8 +1,8 @@
 """Adding seeds to the state: one by one, in batches, as a whole list that is checked first, or from Redis.
 
 Other programs fill a set, sorted set or list in Redis with hosts or URLs. A batch is read, committed and only then
-removed there: a process that dies in between reads it once more, which changes nothing. Members that cannot be used
-stay. The score of a member of a sorted set is its rank, 1 being the best.
+removed from Redis: if the process dies in between, the batch is read again, which changes nothing. Members that cannot
+be used stay. In a sorted set, the score of a member is its rank, 1 being the best.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def add_seeds(
 ) -> SeedReport:
     """Store seeds in one transaction: all of them, or none. URLs go to the frontier, by default the database's own.
 
-    Workers leave the hosts to the run `paused_by`, from the moment at which they are stored.
+    From then on, workers leave the hosts to the run `paused_by`.
     """
     return add_seed_batches(
         database, clock, [seeds], source=source, weights=weights, frontier=frontier, paused_by=paused_by
@@ -148,9 +148,9 @@ def _add_batch(
 
 
 def _lift_cooldowns(connection: Connection, named: Mapping[UUID, list[FrontierEntry]], new: Mapping[UUID, int]) -> None:
-    """A host that did not answer is tried again at once under a scheme or port that was not tried yet.
+    """Try a host that did not respond again at once, if this scheme or port has not been tried yet.
 
-    One whose robots.txt forbade all that was wanted of it is tried again for a URL that was not: the file decides.
+    A host whose robots.txt forbade every URL so far is tried again for a new URL: robots.txt decides about it.
     """
     unasked = [host_id for host_id, count in new.items() if count]
     hosts.wake(connection, hosts.asleep(connection, unasked, {BlockReason.ROBOTS_DENIED}))
@@ -167,8 +167,8 @@ def _better(known: Seed | None, seed: Seed) -> Seed:
     return seed if seed.rank is not None and seed.rank < known.rank else known
 
 
-# A seed list may have any length. Its good lines wait in a temporary file, so that memory stays bounded, a pipe is read
-# once, and a file that changes meanwhile does no harm; then all of them are stored in one transaction.
+# A seed list may have any length. Its good lines are kept in a temporary file, then stored in one transaction: memory
+# stays bounded, a pipe is read once, and a file that changes in the meantime does no harm.
 
 BATCH: Final = 20_000
 _LONGEST_LINE: Final = 64 * 1024
@@ -178,7 +178,7 @@ _HELD_IN_MEMORY_BYTES: Final = 8_000_000
 
 @dataclass(frozen=True, slots=True)
 class CheckedSeeds:
-    """A list that was read to its end: the seeds wait in `_spool`; of its bad lines the first are kept."""
+    """A list that was read to the end: its seeds are in `_spool`, and its first bad lines are kept."""
 
     count: int
     bad_count: int
@@ -193,7 +193,7 @@ class CheckedSeeds:
             yield batch
 
     def close(self) -> None:
-        """Give the temporary file back."""
+        """Delete the temporary file."""
         self._spool.close()
 
 
@@ -205,7 +205,7 @@ def check_seed_list(
     skip_bad: bool = False,
     on_bytes: Callable[[int], None] | None = None,
 ) -> CheckedSeeds:
-    """Read a list to its end; `BadInput` names the first bad line, unless bad lines are to be passed over."""
+    """Read a list to the end; raises `BadInput` with the first bad line, unless bad lines are to be skipped."""
     spool: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_HELD_IN_MEMORY_BYTES)  # noqa: SIM115  # lives on in the result
     try:
         return _check(_lines(stream, name, on_bytes), spool, name, collapse, skip_bad)
@@ -254,7 +254,7 @@ def store_seeds(
 
 
 def _lines(stream: BinaryIO, name: str, on_bytes: Callable[[int], None] | None) -> Iterator[str]:
-    """Bounded lines of text; what cannot be a text file is refused at once."""
+    """Lines of bounded length; a file that cannot be text is refused at once."""
     number, position = 0, 0
     while line := stream.readline(_LONGEST_LINE):
         number += 1
@@ -267,7 +267,7 @@ def _lines(stream: BinaryIO, name: str, on_bytes: Callable[[int], None] | None) 
             raise BadInput(f"{name}, line {number}: longer than {_LONGEST_LINE} bytes; is this a seed list?")
         if on_bytes is not None and number % BATCH == 0:
             on_bytes(position)
-        # A byte that is no UTF-8 becomes a character that no address may have: the line is bad, and named.
+        # A byte that is not UTF-8 becomes a character that no address may contain, so the line is reported as bad.
         yield line.decode("utf-8", "surrogateescape")
 
 
@@ -292,7 +292,7 @@ class SetReport:
 
 
 class _Kind(StrEnum):
-    """What a key with seeds may hold, as TYPE names it."""
+    """The types of a key with seeds, as the command TYPE names them."""
 
     SET = "set"
     SORTED_SET = "zset"
@@ -324,7 +324,7 @@ class SeedSet:
                 url,
                 socket_timeout=_TIMEOUT_S,
                 socket_connect_timeout=_TIMEOUT_S,
-                protocol=2,  # a server that wants a password then says so, instead of talking about protocols
+                protocol=2,  # with RESP2, a server that wants a password says so, instead of rejecting the protocol
                 decode_responses=False,
             )
         except ValueError as error:
@@ -335,7 +335,7 @@ class SeedSet:
             return int(getattr(self._redis, _COUNT[self._kind()])(self.key))
 
     def batches(self) -> Iterator[list[_Ranked]]:
-        """Every member that stays in the set throughout, with its rank, about a thousand at a time."""
+        """Every member that is in the set throughout the scan, with its rank, about a thousand at a time."""
         kind = self._kind()
         if kind is _Kind.LIST:
             yield from self._list_batches()
@@ -347,12 +347,12 @@ class SeedSet:
                 cursor, found = scan(self.key, cursor, count=_SET_BATCH)
             is_first = False
             members = found if kind is _Kind.SORTED_SET else [(member, None) for member in found]
-            for first in range(0, len(members), _SET_BATCH):  # a small set comes all at once, however it was asked for
+            for first in range(0, len(members), _SET_BATCH):  # a small set is returned as a whole, whatever COUNT says
                 ranks = dict(members[first : first + _SET_BATCH])
                 yield [(member, _rank_of(score)) for member, score in ranks.items()]
 
     def _list_batches(self) -> Iterator[list[_Ranked]]:
-        """The same from a list, whose stored members leave it at the front; what stays there is read once."""
+        """The same for a list: stored members leave it at the front, and the rest is read once."""
         left, stayed = len(self), 0
         while left > 0:
             with self._clear_errors():
@@ -379,7 +379,7 @@ class SeedSet:
                     self._redis.srem(self.key, *members)
 
     def _kind(self) -> _Kind:
-        """What the key holds, asked once; a key that does not exist counts as an empty set."""
+        """The type of the key, read once; a key that does not exist counts as an empty set."""
         if self._known_kind is None:
             with self._clear_errors():
                 name = bytes(self._redis.type(self.key)).decode()
@@ -454,7 +454,7 @@ def _rank_of(score: float | None) -> int | None:
 
 
 def _read_member(member: bytes, rank: int | None, collapse: bool) -> Seed | BadLine:
-    """One member; a rank written into it as `rank,host` wins over the score."""
+    """One member; a rank inside it (`rank,host`) takes precedence over the score."""
     if len(member) > _LONGEST_MEMBER or b"\n" in member:
         return BadLine(1, _NO_SEED)
     lines = read_seed_lines([member.decode("utf-8", "surrogateescape")], collapse=collapse)

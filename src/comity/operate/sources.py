@@ -50,7 +50,7 @@ _OTHER_LETTERS: Final = {"UK": "GB", "EL": "GR"}
 _WITHOUT_ZONE: Final = frozenset({"XK", "BV", "HM"})
 _RESETS_PAGES: Final = frozenset({"careers_url", "source_type", "parser_hint", "org_name", "org_type", "country"})
 _WHEN: Final = ("time_window", "time_zone", "country")
-# A source that was deleted and is added again starts from the beginning.
+# A deleted source that is added again starts from the beginning.
 _ANEW: Final = {
     "org_name": None,
     "org_type": None,
@@ -109,7 +109,7 @@ def check_columns(**given: Any) -> dict[str, Any]:
 
 
 def add_source(database: Database, clock: Clock, careers_url: str, *, approved: bool = True, **columns: Any) -> Source:
-    """Add a source that is due at once; one that is not approved yet waits for it, paused."""
+    """Add a source. It is due at once, or paused if it still needs approval."""
     values = columns_of_new_source(check_columns(careers_url=careers_url, **columns), clock.now(), approved=approved)
     with database.write() as connection:
         require_not_taken_down(connection, values["careers_url"])
@@ -120,7 +120,7 @@ def add_source(database: Database, clock: Clock, careers_url: str, *, approved: 
 
 
 def columns_of_new_source(checked: Mapping[str, Any], now: datetime, *, approved: bool = True) -> dict[str, Any]:
-    """The row of a new source: what was checked, and what follows from it."""
+    """The row of a new source: the checked values, and those derived from them."""
     values = {name: value for name, value in checked.items() if value is not None}
     if "crawl_frequency_days" not in values:
         values["crawl_frequency_days"] = int(base_days(None, values.get("org_type"))[0])
@@ -141,10 +141,10 @@ def insert_source(connection: Connection, values: dict[str, Any]) -> Source | No
 
 
 def edit_source(database: Database, clock: Clock, source_id: UUID, **changes: Any) -> Source:
-    """Change what is named; None takes a value away.
+    """Change the named columns; None removes a value.
 
-    A change of what is read makes it due now, and the next run read all of it. A shorter frequency counts from the last
-    run on, and a new time window holds for the run that is planned already.
+    If what is read changes, the source is due now, and the next run reads all of it. A shorter frequency counts from
+    the last run, and a new time window applies to the run that is already planned.
     """
     if not changes:
         raise BadInput("nothing to change: name at least one column, such as crawl_frequency_days")
@@ -164,7 +164,7 @@ def edit_source(database: Database, clock: Clock, source_id: UUID, **changes: An
 def change_source(
     database: Database, clock: Clock, connection: Connection, source_id: UUID, values: dict[str, Any]
 ) -> Source:
-    """Write checked changes, with what follows from them: when it is read next, and whether all of it is."""
+    """Write checked changes, and what follows from them: the time of the next run, and whether it reads everything."""
     before = _known(connection, source_id)
     source = _changed(database, clock, connection, source_id, values | _replanned(before, values, clock.now()))
     if _RESETS_PAGES & values.keys():
@@ -173,7 +173,7 @@ def change_source(
 
 
 def approve_source(database: Database, clock: Clock, source_id: UUID) -> Source:
-    """Let a source be read, beginning now."""
+    """Approve a source; it is due now."""
     return _activate(database, clock, source_id)
 
 
@@ -183,12 +183,12 @@ def pause_source(database: Database, clock: Clock, source_id: UUID) -> Source:
 
 
 def resume_source(database: Database, clock: Clock, source_id: UUID) -> Source:
-    """Read a source again, beginning now, with its failures forgotten."""
+    """Resume a source: its failures are forgotten, and it is due now."""
     return _activate(database, clock, source_id, consecutive_failures=0)
 
 
 def delete_source(database: Database, clock: Clock, source_id: UUID) -> Source:
-    """Read a source no more; what only it listed is closed, and leaves search. Its log stays."""
+    """Delete a source. Postings that only it listed are closed and leave search; its log stays."""
     now = clock.now()
     with database.write() as connection:
         source = _changed(
@@ -211,7 +211,7 @@ class SourceActionResult:
 
 
 def act_on_sources(database: Database, clock: Clock, action: str, ids: Iterable[UUID]) -> list[SourceActionResult]:
-    """Do the same with several sources, each by itself; one that cannot be changed does not hold up the others."""
+    """Apply one action to several sources, each on its own; one that cannot be changed does not stop the others."""
     act = {"pause": pause_source, "resume": resume_source, "approve": approve_source, "delete": delete_source}[action]
     done: list[SourceActionResult] = []
     for source_id in dict.fromkeys(ids):
@@ -239,7 +239,7 @@ def ignored_settings(database: Database, source: Source) -> list[str]:
 
 
 async def run_now(runner: SourceRunner, source: Source) -> SourceReport:
-    """Run a source now, due or not; `HostBusy` if it is being run or its host is leased."""
+    """Run a source now, due or not; raises `HostBusy` if it is running already or its host is leased."""
     result = await runner.run(source.id)
     if isinstance(result, SourceReport):
         return result
@@ -249,7 +249,7 @@ async def run_now(runner: SourceRunner, source: Source) -> SourceReport:
 
 
 async def test_fetch(runner: SourceRunner, url: str) -> HeadRead:
-    """Ask for the head of a page only: status, size, ETag, Last-Modified."""
+    """Request only the head of a page: status, size, ETag, Last-Modified."""
     return await runner.head(_whole_address(url))
 
 
@@ -270,7 +270,7 @@ async def simulate_extract(runner: SourceRunner, source: Source) -> Simulation:
 
 
 def source_to_try(database: Database, named: str, **columns: Any) -> Source:
-    """A stored source by its address or id, or a page that is none yet, with some columns otherwise; writes nothing."""
+    """A stored source, by address or id, or a page that is not a source yet; with some columns replaced, unstored."""
     identity = _identity(named)
     with database.read() as connection:
         row = sources_table.get(connection, identity) if identity is not None else None
@@ -315,11 +315,11 @@ def _what_is_read(source: Source) -> Iterator[tuple[str, Any]]:
 
 
 def _replanned(before: Source, values: dict[str, Any], now: datetime) -> dict[str, Any]:
-    """When an edit has a source read; one that has no time yet, or is due, is left as it is."""
+    """When an edit makes a source due; a source that has no time yet, or is due already, is left as it is."""
     planned = before.next_run_at
     is_planned = planned is not None or before.status is SourceStatus.ACTIVE
     if is_planned and any(values.get(name, known) != known for name, known in _what_is_read(before)):
-        return {"next_run_at": now}  # also where it is due: it may be being run as it was
+        return {"next_run_at": now}  # also if it is due: a run may be reading it with the old values
     if planned is None or planned <= now:
         return {}
     days, last = values.get("crawl_frequency_days"), before.last_crawled_at
@@ -361,7 +361,7 @@ def _text(name: str, value: str) -> str | None:
 
 
 def _country(text: str) -> str:
-    """Letters that name no country would be taken for none at every run, and the time window with them."""
+    """Check a country: unknown letters would count as no country in every run, and disable the time window."""
     from comity.rules.country_zones import zone_of_capital
 
     letters = _OTHER_LETTERS.get(text.upper(), text.upper())
@@ -403,7 +403,7 @@ def _check_zone(name: str | None) -> None:
 
 
 def check_hint(text: str) -> str | None:
-    """What is wrong with a parser hint, in a sentence; None if it can be used. An empty one removes the hint."""
+    """What is wrong with a parser hint, as a sentence; None if it can be used. An empty hint removes it."""
     try:
         check_columns(parser_hint=text)
     except BadInput as error:

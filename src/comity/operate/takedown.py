@@ -31,7 +31,7 @@ BATCH_URLS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class TakedownReport:
-    """What adding a takedown did."""
+    """What adding takedowns did."""
 
     entry: str
     is_new: bool
@@ -41,7 +41,7 @@ class TakedownReport:
 
 @dataclass(frozen=True, slots=True)
 class StoredTakedown:
-    """An entry as it stands."""
+    """A stored entry."""
 
     entry: str
     reason: str | None
@@ -51,10 +51,10 @@ class StoredTakedown:
 def add_takedowns(
     database: Database, texts: Iterable[str], *, reason: str | None = None, frontier: FrontierStore | None = None
 ) -> list[TakedownReport]:
-    """Remember hosts or URLs and drop what is queued of them: all of them, or none."""
+    """Add hosts or URLs and drop what is queued of them, all or none."""
     entries = [read_entry(text) for text in texts]
     store = frontier or own_frontier(database)
-    # What is queued after this look is refused, and dropped, when its turn comes.
+    # A URL that is queued after this check is refused, and dropped, when its turn comes.
     covered = {entry: _covered(database, store, entry, QUEUED) for entry in entries}
     with store.change() as change:
         for entry in entries:
@@ -72,7 +72,7 @@ def add_takedowns(
 
 
 def remove_takedowns(database: Database, texts: Iterable[str], *, frontier: FrontierStore | None = None) -> list[str]:
-    """Forget entries, all or none; what they dropped from the queues waits there again."""
+    """Remove entries, all or none; the URLs that they dropped are queued again."""
     entries = {read_entry(text).text: text for text in texts}
     store = frontier or own_frontier(database)
     with database.read() as connection:
@@ -94,7 +94,7 @@ def remove_takedowns(database: Database, texts: Iterable[str], *, frontier: Fron
 
 
 def require_not_taken_down(connection: Connection, url: str) -> None:
-    """Refuse an address that must not be asked."""
+    """Raise `BadInput` if an address is taken down."""
     refused = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
     address = resolve_link(url, url)
     if address is not None and (entry := refused.covering(address)) is not None:

@@ -37,7 +37,7 @@ def list_activity(
 
 
 def newest_activity(database: Database) -> int:
-    """The number of the newest record; 0 if there is none."""
+    """The number of the newest record, or 0."""
     with database.read() as connection:
         return console.newest_activity(connection)
 

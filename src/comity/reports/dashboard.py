@@ -1,6 +1,6 @@
-"""The dashboard: how everything stands, the last day by the hour, and what waits for a person.
+"""The dashboard: the status now, the last day by the hour, and what needs attention.
 
-Every part reads an index or a bounded sample, so it costs the same with ten million fetches as with ten thousand.
+Every part reads an index or a bounded sample, so ten million fetches cost no more than ten thousand.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from comity.reports.status import Figures, Status, status_of
 
 HOURS: Final = 24
 MOST_JOBS: Final = history.MOST_JOBS
-_FAILURES: Final = 3  # in a row, after which a source needs a look
-_LEAST_FREE: Final = 0.1  # of a disk
-_FEWEST_FOR_SHARE: Final = 20  # fetches of which a share of errors says anything
+_FAILURES: Final = 3  # failures in a row after which a source needs attention
+_LEAST_FREE: Final = 0.1  # share of a disk
+_FEWEST_FOR_SHARE: Final = 20  # fewer fetches than this say nothing about the share of errors
 _TOO_MANY_ERRORS: Final = 0.25
 _CAME: Final = frozenset({"fetched", "not_modified"})
 _NOT_SENT: Final = frozenset({"refused", "postponed"})
@@ -63,7 +63,7 @@ class RunHour:
 
 
 class NeedCode(StrEnum):
-    """What waits for a person; doors have a sentence for each."""
+    """What needs attention; doors have a sentence for each."""
 
     DISK_LOW = auto()
     TOO_MANY_ERRORS = auto()
@@ -79,7 +79,7 @@ class NeedCode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One thing that waits for a person, and how many of it there are."""
+    """One kind of thing that needs attention, and how many there are."""
 
     code: NeedCode
     count: int
@@ -88,7 +88,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """What the state takes, and what the disk has left; None where the server does not say."""
+    """The size of the state, and the free space on its disk; None if the server does not say."""
 
     state_bytes: int | None
     free_bytes: int | None
@@ -147,7 +147,7 @@ def dashboard_of(
     heartbeat_s: float,
     figures: Figures | None = None,
 ) -> Dashboard:
-    """How everything stands now, as `status_of` has it, and how it went."""
+    """The status now, as `status_of` reports it, and the last day."""
     status = status_of(database, clock, lease_s=lease_s, heartbeat_s=heartbeat_s, figures=figures)
     now = database.now(clock)
     with database.read() as connection:
@@ -188,7 +188,7 @@ def _hour(connection: Any, times: status_queries.FetchTimes, start: datetime) ->
 
 
 def percentile(values: Sequence[int], share: float) -> int | None:
-    """The value below which this share of sorted values lies; None if there are none."""
+    """The value below which this share of the sorted values lies, or None."""
     return values[min(int(len(values) * share), len(values) - 1)] if values else None
 
 

@@ -1,7 +1,7 @@
 """Lists for operators: hosts, and the requests, visits, URLs, decisions and moves of one host, in bounded pages.
 
-Every page is found by an index. `ListPage.next` is the cursor of the page behind it; `is_whole` is False where a filter
-without an index was applied to a part of the rows, and the next page goes on behind them.
+Every page is found by an index. `ListPage.next` is the cursor of the next page. `is_whole` is False if a filter without
+an index was applied to only part of the rows; the next page continues after them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ URL_STATES: Final = {"queued": QUEUED, "done": DONE, "dropped": DROPPED, "too_de
 SORTS: Final = (*HOST_SORTS, *(f"-{name}" for name in HOST_SORTS))
 MOST_COUNTED: Final = 10_000
 COUNTED_URLS: Final = 2_000
-"""URLs of a host that are looked at to count them by state."""
+"""How many URLs of a host are counted by state, at most."""
 _FETCHES_LOOKED_AT: Final = 1_000
 _MAX_ERRORS: Final = 10
 _BY_TEXT: Final = "contains"
@@ -118,7 +118,7 @@ class HostMove:
 
 @dataclass(frozen=True, slots=True)
 class HostOverview:
-    """What a person wants to know of a host first."""
+    """What a person wants to know about a host first."""
 
     columns: dict[str, Any]
     policy: HostPolicy | None
@@ -190,7 +190,7 @@ def host_counts(database: Database) -> dict[HostStatus, int]:
 
 
 def host_overview(database: Database, host: str) -> HostOverview:
-    """One host with what a bounded look finds; `NotFound` if it was never seen."""
+    """One host, read within bounds; raises `NotFound` if it was never seen."""
     with database.read() as connection:
         row = _known(connection, host)
         policy = policies.get(connection, host)
@@ -236,8 +236,8 @@ def host_requests(
 ) -> ListPage[HostRequest]:
     """The last requests to a host, newest first, each with the earliest moment at which it was allowed.
 
-    One request more than the page is read: what came before a request says when it was allowed. With a purpose, the
-    page has those of these requests that were sent for it.
+    One more request than the page shows is read, since the request before decides when the next was allowed. With a
+    purpose, the page shows only the requests that were sent for it.
     """
     order = _order("requests", oldest_first)
     place = read_cursor(after, order, int)[0] if after is not None else None
@@ -254,7 +254,7 @@ def host_requests(
 
 
 def _order(name: str, oldest_first: bool) -> str:
-    """The name of an order in cursors: a place in one order is none in the other."""
+    """The name of an order in cursors: a position in one order is meaningless in another."""
     return f"{name}, oldest first" if oldest_first else name
 
 
@@ -324,7 +324,7 @@ def host_evidence(
 
 
 PlacedUrls = Callable[[UUID, int, int, int], Sequence[Any]]
-"""URLs of a host in a state behind a place, from a frontier outside the database; gives `frontier.store.PlacedUrl`s."""
+"""URLs of a host in a state after a position, from a frontier outside the database, as `frontier.store.PlacedUrl`s."""
 
 
 def host_urls(

@@ -34,9 +34,9 @@ class IdleHost:
 def why_idle(
     database: Database, clock: Clock, hosts: Collection[str], *, run_ended: bool = False, columns_key: int = 0
 ) -> list[IdleHost]:
-    """Explain every host of a run that was not crawled; `run_ended` where the run was ended before they came to it.
+    """Explain every host of a run that was not crawled; `run_ended` if the run ended before their turn came.
 
-    `columns_key` says what the run reads from pages, which earlier ones may not have done.
+    `columns_key` identifies the columns that the run extracts; earlier runs may have extracted others.
     """
     if not hosts:
         return []

@@ -35,7 +35,7 @@ _NOTE: Final = ("lease_token", "note", "origin", "version", "valid_from", "valid
 
 @dataclass(frozen=True, slots=True)
 class HostAudit:
-    """What the check of one host found; `remarks` are facts to know that are no violations."""
+    """What the check of one host found; `remarks` are worth knowing, but are not violations."""
 
     host: str
     requests: int
@@ -47,7 +47,7 @@ class HostAudit:
 
 @dataclass(slots=True)
 class _Notes:
-    """What the notes of a chain say."""
+    """What the notes of a chain record."""
 
     robots: list[RobotsNote] = field(default_factory=list)
     gaps: list[tuple[int, float, float]] = field(default_factory=list)
@@ -97,7 +97,7 @@ def _check(connection: Connection, chain: Any) -> HostAudit:
     counted = _Counted(_lines(connection, chain.domain_id))
     violations += islice(_misconduct(connection, chain, counted, notes), _MAX_FINDINGS)
     for _line in counted:
-        pass  # count the rest, should there have been more violations than are shown
+        pass  # count the rest, if there are more violations than are shown
     violations += _present(connection, chain)
     if chain.merged_into is None:
         violations += _visits(connection, chain)
@@ -164,7 +164,7 @@ def _broken_requests(connection: Connection, chain: Any, numbers: RequestNumbers
 
 
 def _unrecorded(chain: Any, numbers: RequestNumbers, notes: _Notes) -> Iterator[Violation]:
-    """Requests that were never entered, though their lease was given back in order."""
+    """Requests that are missing from the ledger although their lease was released in order."""
     is_open = chain.claimed_by is not None or chain.unclean_end_at is not None
     excused = {chain.lease_token} if is_open else set()
     for token, count in numbers.missing(excused, [gap[0] for gap in notes.gaps]):
@@ -173,7 +173,7 @@ def _unrecorded(chain: Any, numbers: RequestNumbers, notes: _Notes) -> Iterator[
 
 
 def _misconduct(connection: Connection, chain: Any, lines: _Counted, notes: _Notes) -> Iterator[Violation]:
-    """Requests that broke what was in force, in the order of their starts."""
+    """Requests that broke a rule in force, in the order of their starts."""
 
     def load(version: str) -> bytes | None:
         return ledger.robots_body(connection, version)
@@ -209,7 +209,7 @@ def _policies(connection: Connection, chain: Any) -> list[list[PolicyEntry]]:
 
 
 def _present(connection: Connection, chain: Any) -> Iterator[Violation]:
-    """What the tables say now must be what the ledger and the histories end with."""
+    """Check that the tables agree with the ends of the ledger and of the histories."""
     if chain.domain is not None and (chain.domain != chain.host or chain.merged_into is not None):
         said = "a merged host" if chain.merged_into is not None else chain.host
         sentence = f"the head of the chain says {said}, and the host's row {chain.domain}"
@@ -244,7 +244,7 @@ def _visits(connection: Connection, chain: Any) -> Iterator[Violation]:
 
 
 def _remarks(chain: Any, notes: _Notes, last: LedgerLine | None) -> Iterator[str]:
-    """What a reader of the ledger must know besides: where requests may be missing through no fault of the record."""
+    """What else a reader of the ledger must know: where requests may be missing although the record is intact."""
     delay_s = last.delay_s if last is not None else 0.0
     gaps = [(since, until) for _token, since, until in notes.gaps]
     if chain.claimed_by is None and chain.unclean_end_at is not None:
@@ -427,7 +427,7 @@ def _fetches(connection: Connection, host: str) -> Iterator[str]:
 
 
 def read_anchor(lines: Iterable[str]) -> list[Anchor]:
-    """The ends of the chains that an earlier export names; `BadInput` if it is none."""
+    """The ends of the chains that an earlier export names; raises `BadInput` if the file is not an export."""
     anchors: list[Anchor] = []
     try:
         for number, line in enumerate(lines):

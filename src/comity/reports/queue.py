@@ -64,7 +64,7 @@ class CrawlPolicy:
 
 @dataclass(frozen=True, slots=True)
 class CrawlJob:
-    """One crawl of a URL, from its making to its result."""
+    """One crawl of a URL, from when the job is made to its result."""
 
     id: UUID
     policy_id: UUID | None
@@ -257,7 +257,7 @@ class ListOf(Generic[Item]):
         return ItemPage(items, None if last is None else write_cursor(sort or self.default, *_key(last, keys)))
 
     def safe_page(self, database: Database, *, cursor: str | None = None, **wanted: Any) -> ItemPage[Item]:
-        """One page; the first if the cursor belongs to another order, as it does when someone sorts a later page."""
+        """One page; the first if the cursor belongs to another order, which happens when a later page is sorted."""
         try:
             return self.page(database, cursor=cursor, **wanted)
         except BadInput as error:
@@ -270,10 +270,10 @@ class ListOf(Generic[Item]):
         return (item for item in self.export(database, sort=sort, **wanted) if item is not None)
 
     def export(self, database: Database, *, sort: str = "", **wanted: Any) -> Iterator[Item | None]:
-        """Every item, as `each`, with None between two batches: a server then notices that its client has left.
+        """Every item, like `each`, with None between two batches, so that a server can notice that its client has left.
 
-        The first batch is read at once: what is wrong is an error then, not a list that breaks off. It is small, so
-        that an export begins quickly.
+        The first batch is read at once, so that a problem is an error and not a list that breaks off. It is small, so
+        that an export starts quickly.
         """
         name, descending = self.order(sort)
         keys = keys_of(self.table, self.sorts, name)
@@ -319,7 +319,7 @@ LATE: Final = ListOf(
 
 
 def find_policy(database: Database, named: str) -> CrawlPolicy:
-    """A policy by its id or its URL; `NotFound` if there is none."""
+    """A policy by its id or its URL; raises `NotFound` if it does not exist."""
     identity = identity_of(named)
     with database.read() as connection:
         row = listing.policy(connection, policy_id=identity) if identity is not None else None
@@ -334,7 +334,7 @@ def find_policy(database: Database, named: str) -> CrawlPolicy:
 
 
 def find_job(database: Database, job_id: UUID) -> CrawlJob:
-    """One job; `NotFound` if there is none."""
+    """One job; raises `NotFound` if it does not exist."""
     with database.read() as connection:
         row = listing.job(connection, job_id)
     if row is None:
@@ -343,7 +343,7 @@ def find_job(database: Database, job_id: UUID) -> CrawlJob:
 
 
 def find_result(database: Database, named: UUID) -> SubmittedResult:
-    """One result, by its id or the id of its job; `NotFound` if there is none."""
+    """One result, by its id or the id of its job; raises `NotFound` if it does not exist."""
     with database.read() as connection:
         row = listing.result(connection, result_id=named) or listing.result(connection, job_id=named)
     if row is None:
@@ -359,7 +359,7 @@ def result_of_job(database: Database, job_id: UUID) -> SubmittedResult | None:
 
 
 def find_late(database: Database, late_id: UUID) -> LateSubmission:
-    """One late submission; `NotFound` if there is none."""
+    """One late submission; raises `NotFound` if it does not exist."""
     with database.read() as connection:
         rows = listing.late(connection, PageOf("received_at", True, 1), id=late_id)
     if not rows:
@@ -380,7 +380,7 @@ def price_history(database: Database, policy_id: UUID, limit: int = MOST_PRICES)
 
 
 def raw_html_of(database: Database, row_id: UUID, *, late: bool = False) -> bytes:
-    """The HTML of a result or of a late submission, as it was submitted; `NotFound` if there is none."""
+    """The HTML of a result or of a late submission, as it was submitted; raises `NotFound` if it does not exist."""
     with database.read() as connection:
         row = listing.raw_html(connection, "late_submissions" if late else "crawl_results", row_id)
     if row is None or row.raw_html is None:
@@ -411,7 +411,7 @@ def queue_stats(database: Database, clock: Clock) -> QueueStats:
 
 
 def queue_glance(database: Database, clock: Clock) -> QueueGlance:
-    """What a page shows of the queue: counts that stop at `COUNTED`, so that they are quick however long it is."""
+    """What a page shows about the queue: counts stop at `COUNTED`, so they are fast however long the queue is."""
     now = clock.now()
     with database.snapshot() as connection:
         return QueueGlance(
@@ -445,12 +445,12 @@ def queue_figures(database: Database) -> tuple[dict[str, int], datetime | None]:
 
 
 def age_s(since: datetime | None, now: datetime) -> float | None:
-    """Seconds since a time, to the millisecond; None if there is none."""
+    """Seconds since a time, to the millisecond, or None."""
     return None if since is None else max(0.0, round((now - since).total_seconds(), 3))
 
 
 def identity_of(text: str) -> UUID | None:
-    """The id that a text is; None if it is none."""
+    """A text as an id, or None if it is not one."""
     try:
         return UUID(text)
     except ValueError:

@@ -17,7 +17,7 @@ from comity.rules.seed_list import read_seed
 
 DOORS: Final = ("crawl", "sources", "audit", "sql")
 STATUSES: Final = ("running", "finished", "stopped", "failed")
-_HOSTS_MOST: Final = 100  # that are shown with a run
+_HOSTS_MOST: Final = 100  # shown with a run
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class RunHost:
     is_last_run: bool
     """Whether this run was the last that crawled it."""
     is_paused: bool = False
-    """Whether this run left it to a person: workers do not go on with it."""
+    """Whether this run left it to a person, so that workers do not continue it."""
 
 
 def list_crawl_runs(
@@ -82,7 +82,7 @@ def list_crawl_runs(
 
 
 def find_run(database: Database, run_id: UUID) -> RunListed:
-    """One run; `NotFound` if there is none."""
+    """One run; raises `NotFound` if it does not exist."""
     with database.read() as connection:
         row = runs.get(connection, run_id)
     if row is None:
@@ -91,7 +91,7 @@ def find_run(database: Database, run_id: UUID) -> RunListed:
 
 
 def hosts_of_run(database: Database, run: RunListed) -> list[RunHost]:
-    """The hosts of a run's seeds, as they are now; of very many, the first."""
+    """The hosts of a run's seeds, as they are now; only the first, if there are very many."""
     names = sorted({read_seed(seed).host.authority for seed in run.seeds})[:_HOSTS_MOST]
     if not names:
         return []

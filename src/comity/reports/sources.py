@@ -64,7 +64,7 @@ class SourcesStatus:
 
 
 def find_source(database: Database, named: str) -> Source:
-    """A source by its identity or its address; `NotFound` if there is none."""
+    """A source by its identity or its address; raises `NotFound` if it does not exist."""
     with database.read() as connection:
         row = sources_table.with_address(connection, named)
         address = resolve_link(named, named) if row is None and "://" in named else None

@@ -36,7 +36,7 @@ _AT_ONCE: Final = 10_000
 
 
 def write_table(database: Database, name: str, path: Path) -> int:
-    """Write one table, with its column names first; gives how many rows."""
+    """Write one table, with its column names first; returns how many rows."""
     table = _TABLES[name]
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)

@@ -1,6 +1,6 @@
 """The status of the whole state: workers, leases, queues, throughput, errors.
 
-Reads a bounded part of the state, so that it can be asked every few seconds. What is estimated says so.
+It reads a bounded part of the state, so it can be called every few seconds. Estimates are marked as such.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _MAX_DUE: Final = 5
 _ERRORS_LOOKED_AT: Final = 5_000
 _MAX_ERRORS: Final = 8
 _OF_CLIENTS: Final = (reservations.BOT, reservations.GRANT)
-_SILENT_AFTER: Final = 2.0  # heartbeats that were missed
+_SILENT_AFTER: Final = 2.0  # missed heartbeats
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerLine:
-    """One holder of leases. Its last sign of life is when it last took or renewed one.
+    """One holder of leases. It was last seen when it took or renewed one.
 
-    A bot or another crawler renews nothing: how long it holds a host is the time limit of its jobs or grants.
+    Bots and other crawlers do not renew leases: they hold a host until the time limit of their jobs or grants.
     """
 
     holder: str
@@ -60,7 +60,7 @@ class QueueLine:
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """Fetches within a stretch of time, by outcome."""
+    """Fetches within a period, by outcome."""
 
     seconds: int
     fetches: int
@@ -71,7 +71,7 @@ class Throughput:
 
 @dataclass(frozen=True, slots=True)
 class DueLine:
-    """A host that comes back at a time."""
+    """A host that is due again at a time."""
 
     host: str
     status: HostStatus
@@ -137,9 +137,9 @@ def figures_of(database: Database, clock: Clock) -> Figures:
 def status_of(
     database: Database, clock: Clock, *, lease_s: float, heartbeat_s: float, figures: Figures | None = None
 ) -> Status:
-    """How everything stands now. The terms of leases tell when a holder was last heard of.
+    """The status now. A holder was last seen when it last took or renewed a lease, so the leases tell.
 
-    `figures` are given where they were counted a moment ago.
+    Pass `figures` if they were counted a moment ago.
     """
     with database.read() as connection:
         status_queries.bound(connection)
@@ -176,7 +176,7 @@ def _figures(connection: Any, now: datetime) -> Figures:
 
 
 def _worker(row: Any, run: Any, now: datetime, lease_s: float, heartbeat_s: float) -> WorkerLine:
-    """Read a holder's name, and when it was last heard of: a lease ends so long after it was taken or renewed."""
+    """Read a holder's name, and when it was last seen: a lease ends a fixed time after it was taken or renewed."""
     if run is not None and run.lease_minutes:
         lease_s = run.lease_minutes * 60
     parts = row.claimed_by.split(":")

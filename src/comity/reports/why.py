@@ -1,8 +1,8 @@
 """Collect what the state knows of a URL, for `rules.why` to explain.
 
-Nothing is asked of the site, and every question to the state is answered by an index: it takes a few milliseconds
-however large the state is. All of them go through one transaction, and what can be asked at once is: a server that is
-far away adds its distance to each.
+The site is not contacted. Every query uses an index, so the answer takes a few milliseconds however large the state is.
+All queries share one transaction and are sent together where possible, because each round trip to a distant server
+costs time.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from comity.clock import Clock
 from comity.database import records, runs, sitemaps, takedowns, url_facts
 from comity.database.connection import Database
 from comity.database.frontier import left_out, unqueued
-from comity.database.queue import url_job
-from comity.database.queue.url_job import UrlJob
+from comity.database.queue import policies
+from comity.database.queue.policies import UrlJob
 from comity.database.sources import rows as sources_table
 from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
 from comity.model.explanation import (
@@ -50,15 +50,15 @@ from comity.rules.why import explain_url
 
 
 class FindsUrls(Protocol):
-    """The frontiers of hosts, wherever these are kept."""
+    """The frontiers of hosts, in the database or in Redis."""
 
     def find(self, host_ids: Collection[UUID], key: int) -> Any:
-        """What is known of one URL; gives what `FrontierReads.find` does."""
+        """What the frontier knows about one URL, as `FrontierReads.find` returns it."""
         ...
 
 
 FrontierIn = Callable[[Connection], FindsUrls]
-"""The frontiers as they are asked within a transaction."""
+"""The frontiers as one transaction reads them."""
 _STATES: Final = {QUEUED: "queued", DONE: "done", DROPPED: "dropped", TOO_DEEP: "too_deep"}
 _BY_SOURCE: Final = "source"
 
@@ -88,7 +88,7 @@ def explain(
 
 
 def _without_tracking(address: WebAddress, terms: WhyTerms) -> WebAddress | None:
-    """The address under which a link is taken, where that is another."""
+    """The address that a link is treated as, if it differs."""
     if terms.tracking is None:
         return None
     cleaned = clean_query(address.url, terms.tracking)
@@ -96,7 +96,7 @@ def _without_tracking(address: WebAddress, terms: WhyTerms) -> WebAddress | None
 
 
 def _dropped(url: str, kept: str) -> str:
-    """The parameters that were dropped, by name, or what else was."""
+    """The names of the parameters that were dropped, or what else was."""
     left = set(kept.partition("?")[2].split("&"))
     names = [each.partition("=")[0] for each in url.partition("?")[2].split("&") if each not in left and each]
     if names:
@@ -154,7 +154,7 @@ class _Lookup:
             image=_image(found) if found.image_url_key is not None else None,
             sitemap=_sitemap(found) if found.sitemap_url_key is not None else None,
             source=self._source(found.source_id, fetched),
-            crawl_job=_crawl_job(url_job.of_url(connection, address.url)),
+            crawl_job=_crawl_job(policies.of_url(connection, address.url)),
             budget=found.budget["reason"] if found.budget is not None else None,
             max_depth=_max_depth(found.run_settings),
             variants=() if known or host is None else tuple(self._variants(host.id, address)),
@@ -252,7 +252,7 @@ class _Lookup:
         )
 
     def _variants(self, host_id: UUID, address: WebAddress) -> Iterator[str]:
-        """Other spellings of an address that the host has: the other scheme, `www.`, a slash at the end."""
+        """Variants of an address that the host has: the other scheme, `www.`, a slash at the end."""
         for url in _spellings(address.url):
             if self._frontier.find([host_id], url_key(url)) is not None:
                 yield url

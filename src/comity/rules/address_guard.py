@@ -1,15 +1,15 @@
 """Which network addresses a crawler may connect to: takes an address as text, returns a verdict that names the block.
 
-The address that is really dialled is judged, so every way to write it and every name that resolves to it meets the same
-table. The blocks are IANA's special-purpose registries (RFC 6890 and its updates), multicast, reserved space and
-the few public-looking addresses on which cloud platforms serve their metadata. Blocks that IANA calls globally
-reachable but that host no web sites (AS112, AMT, ORCHID, 6to4 anycast) are refused as well.
+The guard judges the address that is actually dialled, so every way to write it and every name that resolves to it are
+checked against the same table. The blocks are IANA's special-purpose registries (RFC 6890 and its updates), multicast,
+reserved space and the few public-looking addresses on which cloud platforms serve their metadata. Blocks that IANA
+calls globally reachable but that host no web sites (AS112, AMT, ORCHID, 6to4 anycast) are refused, too.
 
 Forms that carry an IPv4 address inside an IPv6 one:
 - NAT64's well-known prefix passes if the IPv4 address inside is public: networks without IPv4 need it (RFC 6052).
 - IPv4-mapped addresses are refused, unless the IPv4 address inside is in an allowed network: they dial the same.
 - 6to4, Teredo, IPv4-compatible and ISATAP addresses are refused: tunnels lead past the guard.
-Outside 2000::/3 nothing is given out (RFC 4291 §2.4), so all the rest is refused too. An allowed network wins
+Nothing outside 2000::/3 is allocated (RFC 4291 §2.4), so the rest is refused too. An allowed network takes precedence
 over every block.
 """
 
@@ -24,12 +24,12 @@ Network = IPv4Network | IPv6Network
 
 @dataclass(frozen=True, slots=True)
 class AddressVerdict:
-    """Allowed or refused; the reason names the block, or the network that allowed it."""
+    """Allowed or refused; the reason names the block, or the allowed network."""
 
     allowed: bool
     reason: str
     address: str | None = None
-    """The address that was refused, where it was one: a network that holds it may be allowed later."""
+    """The refused address, if it was an address: a network that contains it may be allowed later."""
 
 
 _IPV4_BLOCKS: tuple[tuple[IPv4Network, str], ...] = tuple(
@@ -66,7 +66,7 @@ _IPV4_BLOCKS: tuple[tuple[IPv4Network, str], ...] = tuple(
     )
 )
 
-# The first block that holds the address names the refusal, so narrow blocks stand before wide ones.
+# The first block that contains the address names the refusal, so narrow blocks come before wide ones.
 _IPV6_BLOCKS: tuple[tuple[IPv6Network, str], ...] = tuple(
     (IPv6Network(block), name)
     for block, name in (
@@ -150,7 +150,7 @@ def decide(address: str, allowed_networks: Sequence[Network] = ()) -> AddressVer
 
 
 def decide_port(port: int) -> AddressVerdict:
-    """Judge the port of a URL: anything but what belongs to another protocol."""
+    """Judge the port of a URL: every port is allowed except those of other protocols."""
     if port in _OTHER_PROTOCOLS or port > 65535:
         return AddressVerdict(False, f"port {port} is not used for HTTP")
     return _PUBLIC
@@ -170,7 +170,7 @@ def decide_name(hostname: str, allowed_networks: Sequence[Network] = ()) -> Addr
 
 
 def _allowing_network(address: IPv4Address | IPv6Address, allowed: Sequence[Network]) -> Network | None:
-    """The allowed network that holds the address, or the IPv4 address that it maps to."""
+    """The allowed network that contains the address, or the IPv4 address that it maps to."""
     if not allowed:
         return None
     candidates: list[IPv4Address | IPv6Address] = [address]

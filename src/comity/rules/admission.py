@@ -1,19 +1,19 @@
 """Admission: may this URL be queued, or fetched? One ladder of questions, the same for every URL, cheapest first.
 
     scope      is it on the host that is crawled?
-    memory     was it met before?
+    memory     was it seen before?
     patterns   do the patterns of the run, or of its host's policy, leave it out?
     takedown   is it, or its whole host, taken down?
     address    did its origin turn out to be one that is never asked?
     robots     does robots.txt of its origin allow it?
     trap       does it look like one of endlessly many?
 
-That it is a web address at all is settled before: `rules.canonical` gives a `WebAddress` or nothing. Depth and budgets
-are no questions about one URL: they bind all links of a page, or all visits of a host (`walk.visit.page`,
-`rules.budget`).
+Whether a text is a web address is decided before: `rules.canonical` returns a `WebAddress` or nothing. Depth and
+budgets are not questions about one URL: they apply to all links of a page, or to all visits of a host
+(`walk.visit.page`, `rules.budget`).
 
-The stages of a URL ask different questions; the builders below say which. `admit` is called for every link of every
-page, so it makes an object only where evidence or a robots.txt verdict must be carried.
+Different stages of a URL ask different questions; the builders below say which. `admit` is called for every link of
+every page, so it creates an object only to carry evidence or a robots.txt verdict.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class DenialCode(StrEnum):
 
 
 class Admitted(NamedTuple):
-    """A URL that passed every question of its stage; with the verdict of robots.txt where it is to be fetched now."""
+    """A URL that passed every question of its stage, with the verdict of robots.txt if it is about to be fetched."""
 
     verdict: RobotsVerdict | None
 
 
 class Denied(NamedTuple):
-    """A URL that did not, with what its evidence is written from.
+    """A URL that did not, with what its evidence is made from.
 
     That is the pattern, the takedown's entry, the failed first contact, the verdict of robots.txt or the refusal of the
     trap watch.
@@ -86,7 +86,7 @@ class RobotsRules(Protocol):
 RobotsOf = Callable[[str], RobotsRules | None]
 """Gives the robots.txt of an origin, if it is known."""
 IsKnown = Callable[[int], bool]
-"""Whether the URL with this key was met before; may note that it is now."""
+"""Whether the URL with this key was seen before; may note that it has been now."""
 TrapCheck = Callable[[str, int], TrapRefusal | None]
 """Judges a path with its query, at a depth."""
 PatternCheck = Callable[[WebAddress], LeftOut | None]
@@ -95,7 +95,7 @@ PatternCheck = Callable[[WebAddress], LeftOut | None]
 
 @dataclass(slots=True)  # not frozen, which would make each of them slow to build
 class Terms:
-    """What is asked at one stage, and what is in force there; a question that is None or empty is not asked."""
+    """The questions of one stage, and the rules in force there; a question that is None or empty is skipped."""
 
     host: str | None = None
     is_known: IsKnown | None = None
@@ -103,14 +103,14 @@ class Terms:
     refused: Mapping[str, FetchFailure] | None = None
     robots: RobotsOf | None = None
     is_fetch: bool = False
-    """Whether it is fetched now: then robots.txt must be known, and nothing goes while it cannot be read."""
+    """Whether it is about to be fetched: then robots.txt must be known and readable."""
     trap: TrapCheck | None = None
     depth: int = 0
     patterns: PatternCheck | None = None
 
 
 def admit(address: WebAddress, terms: Terms) -> Admitted | Denied:
-    """Ask everything that a stage asks about a URL; the first question that it does not pass decides."""
+    """Ask every question of a stage about a URL; the first one that it fails decides."""
     if terms.host is not None and address.host != terms.host:
         return OTHER_HOST
     if terms.is_known is not None and terms.is_known(address.key):
@@ -146,25 +146,25 @@ def of_link(
     depth: int,
     patterns: PatternCheck | None = None,
 ) -> Terms:
-    """A link on a page, or an entry of a sitemap: what is queued once, on the host that is crawled.
+    """A link on a page, or an entry of a sitemap: queued once, on the host that is being crawled.
 
-    While robots.txt is not known or cannot be read nothing is forbidden for good: it is asked again before the fetch.
+    While robots.txt is unknown or unreadable, nothing is forbidden for good: it is checked again before the fetch.
     """
     return Terms(host, is_known, _covering(takedowns), None, robots, False, trap, depth, patterns)
 
 
 def of_site_link(is_known: IsKnown, takedowns: Takedowns, depth: int, patterns: PatternCheck | None) -> Terms:
-    """A link to another host of the same site: its robots.txt is asked by the holder of that host, before the fetch."""
+    """A link to another host of the same site: the holder of that host checks its robots.txt before the fetch."""
     return Terms(None, is_known, _covering(takedowns), depth=depth, patterns=patterns)
 
 
 def of_image(host: str, takedowns: Takedowns, robots: RobotsOf, patterns: PatternCheck | None = None) -> Terms:
-    """An image on a page: like a link, but each page that shows it counts, and images make no endless spaces."""
+    """An image on a page: like a link, but every page that shows it counts, and no trap is expected."""
     return Terms(host, None, _covering(takedowns), None, robots, patterns=patterns)
 
 
 def of_withheld_link(host: str, is_known: IsKnown) -> Terms:
-    """A link that is not followed whatever it leads to: only whether it would have been one of this host's."""
+    """A link that is not followed in any case: asks only whether it would have been on this host."""
     return Terms(host, is_known)
 
 
@@ -186,7 +186,7 @@ def of_redirect(
     robots: RobotsOf,
     patterns: PatternCheck | None = None,
 ) -> Terms:
-    """Where a redirect leads, or anything else that is fetched without having been queued; on any host."""
+    """The target of a redirect, or any other URL that is fetched without having been queued; on any host."""
     return Terms(None, None, _covering(takedowns), refused, robots, True, patterns=patterns)
 
 

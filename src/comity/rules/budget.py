@@ -14,10 +14,10 @@ VISITS_PER_PAGE: Final = 10  # visits that a limit on pages allows for each of t
 LEAST_VISITS: Final = 100
 WITHIN: Final = WithinBudget()
 _UNWARNED: Final = frozenset({BudgetReason.VISIT_LIMIT, BudgetReason.HOST_VISIT_LIMIT})
-_STEADY: Final = 0.2  # a new estimate that differs less than this from the one on the screen only counts down
-_FOLLOWS: Final = 0.25  # how much of a larger difference is made up with each new estimate
-_LEAST_RATE: Final = 0.001  # pages a second, below which it says nothing
-_SHORT_S: Final = 3.0  # differences that are never worth a jump
+_STEADY: Final = 0.2  # if a new estimate differs less than this from the one on the screen, the figure only counts down
+_FOLLOWS: Final = 0.25  # the share of a larger difference that each new estimate corrects
+_LEAST_RATE: Final = 0.001  # pages a second; below this the rate is meaningless
+_SHORT_S: Final = 3.0  # smaller differences never cause a jump
 
 
 def check(budget: Budget, spent: Spent, now: float) -> WithinBudget | BudgetWarning | Exhausted:
@@ -76,7 +76,7 @@ def _limit_text(reason: BudgetReason, limit: float) -> str:
 
 
 class TimeLeft(NamedTuple):
-    """Seconds to the end, and whether that is only a lower bound."""
+    """Seconds to the end, and whether they are only a lower bound."""
 
     seconds: float
     is_at_least: bool
@@ -113,10 +113,10 @@ def time_left(
     `queued` counts all hosts, also those that are not open; `rate` is in pages a second; `grows` says that pages still
     bring new URLs.
 
-    A host that takes one request at a time needs its delay, or its answer time where that is longer, for every URL; a
-    host that asked us to wait needs that wait first. The slowest host is a lower bound. Where the machine or the
-    network is the limit instead, all that is queued divided by the present rate is longer, and counts. A budget may end
-    the crawl earlier.
+    A host that takes one request at a time needs its delay for every URL, or its response time if that is longer; a
+    host that asked us to wait needs that wait first. The slowest host gives a lower bound. If the machine or the
+    network is the bottleneck instead, the number of queued URLs divided by the present rate is longer, and counts. A
+    budget may end the crawl earlier.
 
     While pages still bring new URLs, or hosts are not open yet, the figure is a lower bound: "at least".
     """
@@ -172,7 +172,7 @@ def render_seconds(seconds: float) -> str:
 
 
 def _with_the_rest(loads: Sequence[HostLoad], queued: int) -> Sequence[HostLoad]:
-    """Share URLs that are queued, but not at hand, among the hosts that have more."""
+    """Divide queued URLs that are not loaded yet among the hosts that have more."""
     rest = queued - sum(max(load.queued, 0) for load in loads)
     more = [load for load in loads if load.has_more]
     if rest <= 0 or not more:

@@ -6,8 +6,8 @@ Takes text from a person, a file or a page; returns `CanonicalHost` or `WebAddre
 queries in that encoding (WHATWG URL §4.4, "query state").
 
 Most links of most pages are plain: they need no parser. `_web_address.c` resolves them where there is a C compiler,
-regular expressions elsewhere; both give what the parser gives. Of most of these nothing is to be decided, since they
-were met before: they are left out there as well (`fresh_links`, `resolve_unmet`).
+regular expressions elsewhere; both return what the parser returns. Most of these links were seen before and need no
+decision: they are dropped there, too (`fresh_links`, `resolve_unmet`).
 """
 
 from __future__ import annotations
@@ -106,20 +106,20 @@ _Terms = tuple[
 
 
 class MetLinks(NamedTuple):
-    """Of which addresses nothing is to be decided any more, by their keys."""
+    """The addresses about which nothing is left to decide, by key."""
 
     host: str
     known: Set[int]
-    """Those of the host that were met."""
+    """Those of the host that were seen."""
     too_deep: Set[int] | None
-    """Those that were met too deep, if that is enough."""
+    """Those that were seen too deep, if they need not be seen again."""
     counted: Set[int]
     """Of the known, those that are counted each time."""
     noted: Set[int] | None
-    """Those of other hosts that are noted, if that is enough."""
+    """Those of other hosts that were noted, if they need not be noted again."""
 
     def leave_out(self, address: WebAddress) -> bool:
-        """Whether nothing is to be decided about an address."""
+        """Whether nothing is left to decide about an address."""
         if address.host != self.host:
             return self.noted is not None and address.key in self.noted
         if address.key in self.known:
@@ -192,8 +192,8 @@ def resolve_links(
 def fresh_links(hrefs: Sequence[str], met: set[str], without: Set[str] = frozenset()) -> list[str]:
     """The links of a page that have to be resolved, without fragments.
 
-    Those that were met as they are written, from a page of the same origin, are left out; those that mean the same on
-    all of its pages are met now.
+    Links that were seen in the same form on a page of the same origin are left out; those that mean the same on all of
+    its pages count as seen from now on.
     """
     if _fresh is not None:
         return _fresh(hrefs, met, without)
@@ -201,7 +201,7 @@ def fresh_links(hrefs: Sequence[str], met: set[str], without: Set[str] = frozens
     for href in [href for href in hrefs if href not in met and href not in without]:
         address, mark, _fragment = href.partition("#")
         if mark and (not address or address in met):
-            continue  # another place on a page that was met
+            continue  # another place on a known page
         if address.startswith(WITHOUT_PATH):
             met.add(address)
         fresh.append(address)
@@ -211,7 +211,7 @@ def fresh_links(hrefs: Sequence[str], met: set[str], without: Set[str] = frozens
 def resolve_unmet(
     hrefs: Sequence[str], base: str, met: MetLinks, *, collapse: bool = False, tracking: TrackingRules | None = None
 ) -> list[WebAddress]:
-    """Resolve those links of a page for which something is to be decided."""
+    """Resolve those links of a page that need a decision."""
     unmet = []
     for found in _plain_links(hrefs, base, collapse, tracking, met):
         if not isinstance(found, str):
@@ -224,7 +224,7 @@ def resolve_unmet(
 def _plain_links(
     hrefs: Sequence[str], base: str, collapse: bool, tracking: TrackingRules | None, met: MetLinks | None
 ) -> Collection[WebAddress | str]:
-    """The addresses of plain links, and the others as they are written; those that were met are left out."""
+    """The addresses of plain links, and the other links as written; known ones are left out."""
     if _resolve_plain is None:
         return hrefs
     return _resolve_plain(hrefs, base, *_terms(collapse, tracking), met)
@@ -357,8 +357,8 @@ def origin_of(url: str) -> str:
 def normalize_escapes(url: str) -> str:
     """Normalize escapes: `%7E` becomes `~`, `%c3` becomes `%C3` (RFC 3986 §6.2.2).
 
-    Escapes of all other characters stay: `%2F` and `/` name different pages. A parsed URL has no escaped dot segment
-    any more (WHATWG URL §4.4). If a per cent sign is not part of an escape, decoding could make it one: such a URL
+    Escapes of all other characters stay: `%2F` and `/` name different pages. A parsed URL no longer has escaped dot
+    segments (WHATWG URL §4.4). If a per cent sign is not part of an escape, decoding could make it one: such a URL
     stays as it is.
     """
     if "%" not in url or _BARE_PERCENT.search(url):
@@ -414,7 +414,7 @@ def _parse(shown: str, text: str) -> ada_url.URL:
 
 
 def _without_password(text: str) -> str:
-    """The text for a message: messages end up in logs, and anything before an @ may be a password."""
+    """The text for a message. Messages end up in logs, and anything before an @ may be a password."""
     _before, at, after = text.rpartition("@")
     return f"…@{after}" if at else text
 

@@ -37,7 +37,7 @@ class ContentTypeVerdict:
 
 
 def media_type(content_type: str | None) -> str:
-    """The bare `type/subtype` in lower case, without parameters; empty if there is none."""
+    """The bare `type/subtype` in lower case, without parameters, or empty."""
     if not content_type:
         return ""
     # Several values joined by a comma are malformed; the last is what browsers take (WHATWG MIME Sniffing).

@@ -1,6 +1,6 @@
 """Cookies of one host (RFC 6265 §5): takes Set-Cookie headers, returns the Cookie header of a later request.
 
-Sites that set a cookie and redirect back would otherwise redirect for ever. Without a jar nothing outlives the visit.
+Sites that set a cookie and redirect back would otherwise redirect forever. Without a jar nothing outlives the visit.
 The rules are narrower than a browser's: a cookie never leaves its host, whatever domain it names, and one that came by
 https never goes out by http. `www.example.com` and `example.com` are one host, so a cookie for `example.com` is for
 both, and for no other name below it.
@@ -43,7 +43,8 @@ def cookies_after(
 ) -> tuple[Cookie, ...]:
     """The cookies of a visit after an answer from `url` with these Set-Cookie fields.
 
-    With `exact` each is for the name that set it alone, as a jar wants it: what is set after a login is a secret.
+    With `exact`, each cookie is only for the name that set it. A jar needs that: a cookie set after a login is a
+    secret.
     """
     place = _place(url)
     kept = {(cookie.name, cookie.domain, cookie.port, cookie.path): cookie for cookie in cookies}
@@ -61,7 +62,7 @@ def cookies_after(
 
 
 def cookie_field(cookies: Iterable[Cookie], url: str, now: float) -> str | None:
-    """The Cookie field for a request to `url`; None if no cookie is meant for it (RFC 6265 §5.4)."""
+    """The Cookie field for a request to `url`; None if no cookie applies (RFC 6265 §5.4)."""
     place = _place(url)
     fitting = [cookie for cookie in cookies if _fits(cookie, place, now)]
     fitting.sort(key=lambda cookie: -len(cookie.path))  # longer paths first; of equals, the older first
@@ -70,7 +71,7 @@ def cookie_field(cookies: Iterable[Cookie], url: str, now: float) -> str | None:
 
 
 def read_cookie(line: str, place: _Origin, now: float) -> Cookie | None:
-    """Read one Set-Cookie field; None if it sets nothing that may be kept (RFC 6265 §5.2, §5.3)."""
+    """Read one Set-Cookie field; None if its cookie must not be kept (RFC 6265 §5.2, §5.3)."""
     if len(line) > _LONGEST_COOKIE or _UNSENDABLE.search(line):
         return None
     pair, *rest = line.split(";")
@@ -137,7 +138,7 @@ def read_cookie_file(text: str, origin: str, now: float) -> tuple[tuple[Cookie, 
 
 
 def _domain(said: str, place: _Origin) -> tuple[str, bool] | None:
-    """For which domain a cookie is, and whether for that host alone; None if the host may not set it for there."""
+    """The domain of a cookie, and whether it is for that host alone; None if the host may not set it."""
     domain = said.removeprefix(".").lower()
     if not domain or domain == place.host:
         return place.host, not domain or is_public_suffix(domain)
@@ -148,7 +149,7 @@ def _domain(said: str, place: _Origin) -> tuple[str, bool] | None:
 
 
 def _keeps_its_prefix(name: str, is_secure: bool, is_host_only: bool, path: str | None) -> bool:
-    """Whether a cookie is what its name promises (RFC 6265bis §4.1.3)."""
+    """Whether a cookie keeps the promise of its name prefix (RFC 6265bis §4.1.3)."""
     lowered = name.lower()
     if lowered.startswith("__host-"):
         return is_secure and is_host_only and path == "/"
@@ -156,7 +157,7 @@ def _keeps_its_prefix(name: str, is_secure: bool, is_host_only: bool, path: str 
 
 
 def _expires_at(attributes: dict[str, str], now: float) -> float | None:
-    """Max-Age wins over Expires; what cannot be read says nothing."""
+    """When a cookie expires. Max-Age takes precedence over Expires; unreadable values are ignored."""
     age = attributes.get("max-age")
     if age is not None and _MAX_AGE.fullmatch(age):
         return now + max(-1.0, float(age[:12]))

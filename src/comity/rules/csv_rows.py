@@ -1,10 +1,10 @@
-"""Rows of CSV: values enter, one line as RFC 4180 writes it leaves.
+"""Rows of CSV: takes values, returns one line as RFC 4180 defines it.
 
 Lines end with CRLF, a cell with a comma, a quote or a line break is quoted, and a quote in it is doubled (RFC 4180 §2).
 An unknown value is an empty cell; an empty text is `""`, so the two differ.
 
-Spreadsheets run a cell that begins like a formula, and page titles are written by strangers. A text that begins so gets
-an apostrophe in front, which spreadsheets do not show. `unguarded` takes exactly that apostrophe away again.
+Spreadsheets run a cell that begins like a formula, and page titles are written by strangers. Such a text gets an
+apostrophe in front, which spreadsheets do not show. `unguarded` removes exactly that apostrophe.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LINE_END: Final = "\r\n"
 # What spreadsheets read as the beginning of a formula; the wide forms count in East Asian locales.
 _FORMULA: Final = "=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20"
 HAS_GUARD: Final = f"^'+[{_FORMULA}]"
-"""How a text begins that was guarded, as a regular expression."""
+"""The beginning of a guarded text, as a regular expression."""
 # Also a text that would look as if it had been guarded.
 _needs_guard: Final = re.compile(f"'*[{_FORMULA}]").match
 _has_guard: Final = re.compile(HAS_GUARD).match
@@ -38,7 +38,7 @@ def guarded(text: str) -> str:
 
 
 def unguarded(text: str) -> str:
-    """The text that was guarded."""
+    """The original text of a guarded one."""
     return text[1:] if _has_guard(text) else text
 
 

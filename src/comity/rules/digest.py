@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import quote
 
 _LONGEST_CHALLENGE: Final = 2_048
-# The stronger, the later: of several challenges the best one is answered (RFC 7616 §3.7).
+# From weak to strong: of several challenges, the strongest is answered (RFC 7616 §3.7).
 _HASHES: Final[dict[str, Callable[[bytes], str]]] = {
     "MD5": lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest(),
     "SHA-256": lambda data: hashlib.sha256(data).hexdigest(),
@@ -32,7 +32,7 @@ _ESCAPED: Final = re.compile(r"\\(.)")
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """What a server asks to be answered."""
+    """The challenge of a server."""
 
     realm: str
     nonce: str
@@ -46,7 +46,7 @@ class Challenge:
 
 
 def read_challenges(fields: Iterable[str]) -> Challenge | None:
-    """The strongest digest challenge in the WWW-Authenticate fields of an answer; None if there is none."""
+    """The strongest digest challenge in the WWW-Authenticate fields of an answer, or None."""
     found = [challenge for field in fields for challenge in _challenges(field[:_LONGEST_CHALLENGE])]
     return max(found, key=lambda each: _STRENGTH.index(_hash_name(each.algorithm)), default=None)
 
@@ -119,7 +119,7 @@ def _challenges(field: str) -> Iterable[Challenge]:
             continue
         scheme = _SCHEME.match(field, place)
         if scheme is None:
-            place += 1  # a comma, or what no one can read
+            place += 1  # a comma, or something unreadable
             continue
         if is_digest and (challenge := _challenge(known)) is not None:
             yield challenge

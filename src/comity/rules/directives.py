@@ -1,7 +1,7 @@
 """Page directives: takes robots meta contents and X-Robots-Tag values, returns what this crawler must not do.
 
 Directives for all crawlers and for this agent add up: the most restrictive wins, as Google documents for both.
-``index``, ``follow`` and ``all`` therefore say nothing. Directives about the look of a search result (snippets,
+So ``index``, ``follow`` and ``all`` have no effect. Directives about the look of a search result (snippets,
 previews, translation) do not concern a crawler and are ignored; ``noimageindex`` matters where images are fetched, and
 does not restrict the page itself.
 """

@@ -20,7 +20,7 @@ COOLDOWNS: Mapping[BlockReason, timedelta] = {
     BlockReason.SERVER_ERRORS: timedelta(days=7),
     # robots.txt itself is read again at its own age; a change wakes the host sooner.
     BlockReason.ROBOTS_DENIED: timedelta(days=90),
-    # Nothing was refused: retry when the cached robots.txt expires.
+    # Nothing was refused, so retry when the cached robots.txt expires.
     BlockReason.ROBOTS_UNREACHABLE: timedelta(hours=12),
     BlockReason.DNS_FAILURE: timedelta(days=7),
     BlockReason.CONNECTION_FAILURE: timedelta(days=7),
@@ -94,7 +94,7 @@ def host_reason(left: HostRunEnd) -> EndReason:
 def run_reason(ended_by: EndReason | None, hosts: Mapping[EndReason, int]) -> EndReason:
     """Why a run ended: what ended it as a whole, else the reasons of its hosts, by `PRECEDENCE`.
 
-    A limit that was reached when nothing was left to do ended nothing.
+    A limit that was reached when nothing was left to do did not end the run.
     """
     if ended_by is not None and (ended_by in FAILURES | STOPS or not hosts or not DONE.issuperset(hosts)):
         return ended_by
@@ -121,7 +121,7 @@ def sentence_for(reason: EndReason, hosts: Mapping[EndReason, int], detail: str 
 def brought_nothing(pages: int, tried: int, hosts: Iterable[EndReason]) -> bool:
     """Whether no page was fetched although some were wanted: a command reports this by its exit code.
 
-    Hosts that are done, or that another worker crawls, and that got no requests, are no failure.
+    Hosts that got no requests because they are done, or because another worker crawls them, are not a failure.
     """
     return pages == 0 and (tried > 0 or not (DONE | {EndReason.HELD_ELSEWHERE}).issuperset(hosts))
 
@@ -142,14 +142,14 @@ class HostRecord:
     """What a run observed of a host."""
 
     pages: int
-    login_walls: int  # pages that asked for a login instead of what was asked for
+    login_walls: int  # responses that asked for a login instead of showing the page
     refused_by_robots: int
     robots_unreachable: bool
     errors_in_a_row: int
     last_error: HostError | None
     queued: int
     pages_before: int = 0
-    login_pages: int = 0  # pages that were login pages by their own address: they say nothing either way
+    login_pages: int = 0  # pages that are login pages by their URL: they prove nothing either way
 
 
 def host_ending(record: HostRecord, max_errors_in_a_row: int) -> HostEnding:

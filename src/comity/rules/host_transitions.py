@@ -1,9 +1,8 @@
-"""The life of a host, as one table. Everything that knows legal moves reads it here.
+"""The life of a host, as one table: the only place that defines the legal moves.
 
-The database's trigger and the diagram in the documentation are generated from `MOVES`.
-A move is a statement that names the status: a host whose status is left unnamed stays as it is, and
-staying is only a move of its own where it means something (active: another page was crawled; blocked:
-blocked again).
+The database's trigger and the diagram in the documentation are generated from `MOVES`. A statement that sets the status
+is a move. Setting the same status again is legal only where it means something (active: another page was crawled;
+blocked: blocked again).
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ MOVES: Mapping[HostStatus, Mapping[HostStatus, str]] = {
 
 FIRST = _PENDING
 BACKFILL = "backfill"
-# A row that a backfill makes is as the older crawl left its host; its `source` says where it comes from.
+# A backfilled row has the status in which the older crawl left its host; its `source` says where it comes from.
 FIRST_OF_BACKFILL: Mapping[HostStatus, str] = {
     _EXHAUSTED: "backfilled, with the last status in the log",
     _BLOCKED: "backfilled, refused more often than not",

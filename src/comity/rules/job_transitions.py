@@ -1,4 +1,4 @@
-"""Lifecycle of a job, as one table. Everything that knows legal moves reads it here.
+"""The life of a job, as one table: the only place that defines the legal moves.
 
 The database's trigger and the diagram in the documentation are generated from `MOVES`.
 """

@@ -87,7 +87,7 @@ def chained_request(
 
 @lru_cache(maxsize=4096)
 def _limits_text(*limits: Any) -> str:
-    """What a request went by, as JSON without brackets; the requests of a host mostly have it in common."""
+    """The rules that a request followed, as JSON without brackets; mostly the same for all requests of a host."""
     return _encode(limits)[1:-1]
 
 
@@ -105,20 +105,20 @@ class ChainCheck:
         self._digest = START
 
     def row(self, sequence: int, digest: str, values: Sequence[Any]) -> tuple[Breach, str] | None:
-        """Look at the next row, whose values follow the sequence and the host in the digest."""
+        """Check the next row; in the digest, its values follow the sequence and the host."""
         if sequence <= self._sequence:
             return Breach.ROW_INSERTED, f"a row was inserted: number {sequence} is not the next one in the chain"
         missing = sequence - self._sequence - 1
         is_altered = chained(self._digest, (sequence, self._host_id, *values)) != digest
         self._sequence, self._digest = sequence, digest
-        if missing:  # without the row before it, this one cannot be checked; the next can
+        if missing:  # without the row before it, this one cannot be checked, but the next can
             return Breach.ROW_MISSING, f"rows before number {sequence:,} are missing: {missing:,}"
         if is_altered:
             return Breach.ROW_ALTERED, f"row {sequence:,} was altered: its digest does not match"
         return None
 
     def end(self, count: int, digest: str) -> tuple[Breach, str] | None:
-        """Compare the end of the chain with what its head says."""
+        """Compare the end of the chain with its head."""
         if self._sequence < count:
             return (
                 Breach.ROW_MISSING,

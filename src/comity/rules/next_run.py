@@ -1,7 +1,7 @@
 """The default schedule of sources: when a source is read next, why, and within which time window.
 
-A source's row, what its run came to, the time and a chance go in; NextRun comes out. docs/schedules.md says how the
-rules are read where they leave a choice.
+Takes a source's row, the result of its run, the time and a chance; returns a NextRun. docs/schedules.md says how the
+rules are interpreted where they leave a choice.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DAY_MINUTES: Final = 24 * 60
 _DAY: Final = timedelta(days=1)
 _STEP: Final = timedelta(hours=1)
 _RESOLUTION: Final = timedelta(seconds=1)
-# Zones change their offset a few times a year; more changes than this on the way to an opening are no real zone's.
+# Zones change their offset a few times a year; no real zone has more changes than this before an opening.
 _MOST_OFFSET_CHANGES: Final = 16
 
 
@@ -118,7 +118,7 @@ def base_days(crawl_frequency_days: float | None, org_type: str | None) -> tuple
 
 
 def backoff_days(failures_before: int) -> float:
-    """How long to wait after a failure that so many others in a row went before."""
+    """How long to wait after a failure, depending on how many failures in a row came before it."""
     doublings = min(max(0, failures_before), _DOUBLINGS_THAT_MATTER)
     return min(LONGEST_BACKOFF_DAYS, FIRST_BACKOFF_DAYS * 2.0**doublings)
 
@@ -253,12 +253,12 @@ def parse_time_window(text: str) -> TimeWindow | WindowRefused:
 
 
 def is_open(window: TimeWindow, at: datetime, zone: tzinfo) -> bool:
-    """Whether the clock on the wall shows a time inside the window."""
+    """Whether local wall-clock time is inside the window."""
     return _wait(window, at.astimezone(zone)) == timedelta(0)
 
 
 def opening_at_or_after(window: TimeWindow, at: datetime, zone: tzinfo) -> datetime | None:
-    """The given time if the window is open then, else the next time at which it opens; None if it never does.
+    """The time itself if the window is open then, else the next time at which it opens; None if it never does.
 
     A window such as "22:00-05:00" follows local wall-clock time. In the night when clocks are set back, an hour that
     comes twice is open twice; when they are set forward, a window that would have opened in the missing hour opens when
@@ -269,7 +269,7 @@ def opening_at_or_after(window: TimeWindow, at: datetime, zone: tzinfo) -> datet
         wait = _wait(window, instant.astimezone(zone))
         if not wait:
             return instant
-        # While the offset stays, the wall clock runs evenly; where it jumps, we look at the clock again.
+        # While the offset stays the same, the wall clock runs evenly; where it jumps, read the clock again.
         jump = _first_offset_change(zone, instant, instant + wait)
         if jump is None:
             return instant + wait

@@ -1,6 +1,6 @@
-"""Cursors of lists: the place behind the last row of a page, as text that a user passes back.
+"""Cursors of lists: the position after the last row of a page, as text that the client passes back.
 
-A cursor holds only values by which rows are sorted. It grants nothing, so it is not signed; one that was altered is
+A cursor contains only the values by which rows are sorted. It grants nothing, so it is not signed; an altered one is
 refused or starts the next page elsewhere.
 """
 
@@ -20,15 +20,15 @@ _LARGEST: Final = 2**63 - 1
 
 
 def write_cursor(order: str, *values: object) -> str:
-    """A place in a list as text; `order` says which list and order it belongs to."""
+    """A position in a list as text; `order` names the list and its order."""
     document = [order, *map(_plain, values)]
     return base64.urlsafe_b64encode(json.dumps(document, separators=(",", ":")).encode()).decode().rstrip("=")
 
 
 def read_cursor(text: str, order: str, *kinds: type | None, name: str = "after") -> tuple[Any, ...]:
-    """The values of a cursor, each of its kind or None; `BadInput` if it is none, or one of another order.
+    """The values of a cursor, each of its kind or None; raises `BadInput` if it is invalid or belongs to another order.
 
-    The kinds are str, int, UUID and datetime; `name` is the parameter that the user knows it by.
+    The kinds are str, int, UUID and datetime; `name` is the parameter's name for the user.
     """
     try:
         if len(text) > LONGEST_CURSOR:

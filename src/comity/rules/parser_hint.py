@@ -37,7 +37,7 @@ _PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 
 
 def parse_hint(text: str) -> ParserHint | HintProblem:
-    """Read a hint as it was typed: a JSON object, or the name of an applicant system."""
+    """Read a hint as typed: a JSON object, or the name of an applicant system."""
     text = text.strip()
     if not text:
         return HintProblem("The hint is empty: write a JSON object or the name of an applicant system.")
@@ -175,7 +175,7 @@ def _selector(rule: str, key: str) -> Selector | HintProblem:
 
 
 def _css_problem(css: str, key: str) -> HintProblem | None:
-    """Ask the parser that will use it whether a selector can be read."""
+    """Check a selector with the parser that will use it."""
     from turbohtml import parse  # the rules are read at start-up, pages only later
 
     if not css.strip() or len(css) > LONGEST_RULE:

@@ -1,4 +1,4 @@
-"""How much a host deserves the next free worker.
+"""The priority of a host: higher gets the next free worker.
 
 A sum of weighted parts, rounded to an integer. The database computes the same sum for all hosts in one
 statement (`database.hosts`); a test holds the two together.
@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 @dataclass(frozen=True, slots=True)
 class PriorityWeights:
-    """What each part of the score is worth; all of them are settings."""
+    """The weights of the parts of the score; all are settings."""
 
     seed_rank: float = 1000.0
     seed_rank_half: float = 1000.0
@@ -45,13 +45,13 @@ def rate(part: int, pages_crawled: int) -> float | None:
 def priority_score(signals: HostSignals, weights: PriorityWeights, now: datetime) -> int:
     """Score a host; higher is sooner.
 
-    Rank 1 is the best seed, so its part falls with the rank: half of the weight is left at
-    `seed_rank_half`. The yield is that of the counters as they stand now.
+    Rank 1 is the best seed, so this part falls with the rank: half of its weight is left at `seed_rank_half`. The yield
+    is computed from the current counters.
     """
     rank_part = 0.0
     if signals.seed_rank is not None:
         rank_part = weights.seed_rank * weights.seed_rank_half / (weights.seed_rank_half + max(signals.seed_rank, 0))
-    # Pages that are revisited are crawled more than once: no host is worth less for having been refreshed.
+    # Revisited pages are counted as crawled more than once: a refresh must not lower the priority of a host.
     remaining = min(max(signals.pages_discovered - signals.pages_crawled, 0), weights.pages_remaining_cap)
     waited = now - (signals.last_crawled_at or weights.never_crawled_since)
     total = (

@@ -7,9 +7,8 @@
     http://me:env:PASSWORD@proxy:3128        a proxy; `file:proxies.txt` alone is a list, one per line
 
 A value is text, or a reference to a secret: `env:NAME` and `file:PATH`, alone or as the last word. Every option has
-one origin (scheme, name and port), and goes nowhere else. A host without a scheme means https: what is meant for TLS is
-never sent without it. `http://example.com` also stands for `https://example.com`, which is the safer way to the same
-host.
+one origin (scheme, name and port), and is sent nowhere else. A host without a scheme means https: what is meant for TLS
+is never sent without it. `http://example.com` also covers `https://example.com`, the safer way to the same host.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _COOKIE_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 _COOKIE_VALUE: Final = re.compile(r'[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e"]*')  # RFC 6265 §4.1.1, and quotes
 _REFERENCE: Final = re.compile(r"(?:(?P<before>[^\s:]+) )?(?P<kind>env|file):(?P<name>.+)")
 _ENV_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
-# A host in front of an option: with a scheme, a dot, a port or brackets, so that no header name looks like it.
+# A host in front of an option has a scheme, a dot, a port or brackets, so no header name looks like one.
 _SCOPE: Final = re.compile(
     r"(?P<scope>https?://[^\s/?#@]+?|\[[0-9A-Fa-f:.]+\](?::\d{1,5})?|[^\s/?#@:]+:\d{1,5}|[^\s/?#@:]*\.[^\s/?#@:]*):\s+"
     r"(?P<rest>\S.*)",
@@ -78,7 +77,7 @@ _MESSAGE: Final = frozenset(
         "upgrade",
     }
 )
-# Headers whose values may be written out in the state. Every other value may be a secret.
+# Headers whose values may be stored as plain text. Every other value may be a secret.
 PUBLIC_HEADERS: Final = frozenset(
     {
         "accept",
@@ -154,14 +153,14 @@ class ProxyOption:
 
     @property
     def holds_secret(self) -> bool:
-        """Whether a password is written out; a user without a password may be a key."""
+        """Whether it contains a literal password; a user without a password may be a key."""
         if self.password is not None and self.password.reference is not None:
             return False
         return bool((self.password and self.password.text) or (self.user and self.user.reference is None))
 
 
 def read_value(field: str, text: str) -> Value:
-    """Read a value with its reference; `BadInput` if it cannot be sent. The text is not repeated: it may be secret."""
+    """Read a value with its reference; raises `BadInput`, without the text (it may be secret), if it cannot be sent."""
     if len(text) > LONGEST_VALUE:
         raise BadInput(field, f"a value is longer than {LONGEST_VALUE:,} characters")
     if _CONTROL.search(text.replace("\t", " ")):
@@ -196,7 +195,7 @@ def is_header_name(text: str) -> bool:
 
 
 def refusal_of_header(name: str) -> str | None:
-    """Why a header may not be set: it would break the message, or has a setting of its own."""
+    """Why a header may not be set: it would break the message, or there is a setting for it."""
     lowered = name.lower()
     if lowered in _OWN_SETTING:
         return f"the header {name} may not be set: {_OWN_SETTING[lowered]}"
@@ -308,7 +307,7 @@ def host_of_origin(origin: str, *, collapse: bool = False) -> str | None:
 
 
 def sticky_proxy(proxies: Sequence[Proxy], host: str) -> Proxy | None:
-    """The proxy of a host: always the same, in every process; a proxy that joins or leaves moves only its share.
+    """The proxy of a host: the same in every process. Adding or removing a proxy moves only its share of the hosts.
 
     The highest of the hashes of host and proxy wins (rendezvous hashing).
     """

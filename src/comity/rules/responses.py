@@ -1,8 +1,8 @@
 """What a response shows besides its content: a login wall, or a host without TLS.
 
-A page that merely has a login form is no login wall. A host that was named without a scheme is tried by https first,
-and by http only if there is no TLS: a refused certificate or a TLS alert is still https, because an attacker who can
-break TLS could force the downgrade.
+A page that merely contains a login form is not a login wall. A host that was named without a scheme is tried by https
+first, and by http only if there is no TLS: a refused certificate or a TLS alert is still https, because an attacker who
+can break TLS could force the downgrade.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _NOT_TLS: Final = (
 def is_login_wall(
     *, status: int, requested_url: str, final_url: str, has_password_field: bool, link_count: int, title: str | None
 ) -> bool:
-    """Whether an answer stands between us and what was asked for.
+    """Whether a response is a login wall instead of the page.
 
-    401 says so itself. Otherwise a password must be asked for, and either we were sent to a login page that we
-    did not ask for, or there is next to nothing else on the page.
+    A 401 is one. Any other response must ask for a password, and either come from a redirect to a login page or contain
+    next to nothing else.
     """
     if status == 401:
         return True
@@ -52,14 +52,14 @@ def is_login_wall(
 
 
 def is_login_address(url: str) -> bool:
-    """Whether a URL names a login page: to meet one there says nothing about the rest of the site."""
+    """Whether a URL names a login page: a login form there says nothing about the rest of the site."""
     start = url.find("/", url.find("//") + 2)
     path = url[start:].partition("#")[0].partition("?")[0] if start >= 0 else ""
     return (not path.isascii() or _may_be_login(path.lower())) and _LOGIN_PATH.search(path) is not None
 
 
 def _may_be_login(path: str) -> bool:
-    """One of these is in every such path: every page's address is looked at, and this is the cheapest way."""
+    """Every such path contains one of these. The check runs for every page, and this is the cheapest way."""
     return "log" in path or "sign" in path or "sso" in path or "auth" in path or "session" in path or "anmelden" in path
 
 

@@ -45,7 +45,7 @@ from comity.rules.next_run import (
     within_window,
 )
 
-_NEVER_DAYS: Final = 3650.0  # a budget of nothing
+_NEVER_DAYS: Final = 3650.0  # an empty budget
 PRIOR_WEIGHT: Final = 0.5  # worth half a change: one or two visits outweigh it
 HALF_LIFE_DAYS: Final = 60.0
 CURIOSITY: Final = 0.5
@@ -57,7 +57,7 @@ _FASTEST_PER_DAY: Final = 1e4
 
 
 def claim_of(state: RevisitState, host: str, *, importance: float = 1.0, limits: RevisitLimits | None = None) -> Claim:
-    """What a source asks of the budget by what is believed of it."""
+    """A source's claim on the budget, from what is believed about it."""
     return Claim(host, importance * hopeful_rate(state), limits or RevisitLimits())
 
 
@@ -108,7 +108,7 @@ def prior_belief(org_type: str | None) -> RevisitState:
 def observe(
     state: RevisitState, interval_days: float, *, changed: bool, half_life_days: float = HALF_LIFE_DAYS
 ) -> RevisitState:
-    """The belief after one more visit, so many days after the last that succeeded."""
+    """The belief after one more visit, this many days after the last successful one."""
     interval = min(max(interval_days, _SHORTEST_INTERVAL_DAYS), _LONGEST_INTERVAL_DAYS)
     shape, exposure = _faded(state, interval, half_life_days)
     if changed:
@@ -119,7 +119,7 @@ def observe(
 
 
 def hopeful_rate(state: RevisitState, curiosity: float = CURIOSITY) -> float:
-    """The estimate plus a part of its uncertainty, so that sources of which little is known are tried more often."""
+    """The estimate plus part of its uncertainty, so that little-known sources are tried more often."""
     return (state.changes + curiosity * sqrt(state.changes)) / state.exposure_days
 
 
@@ -160,7 +160,7 @@ class Tank(NamedTuple):
 def allocate(
     claims: Sequence[Claim], visits_per_day: float, host_caps_per_day: Mapping[str, float] | None = None
 ) -> Allocation:
-    """Spend so many visits a day for the least total wait, within the limits of sources and the caps of hosts."""
+    """Spend the daily visits for the least total wait, within the limits of sources and the caps of hosts."""
     caps = host_caps_per_day or {}
     tanks_of: dict[str, list[Tank]] = defaultdict(list)
     for claim in claims:
@@ -203,7 +203,7 @@ def fill(tanks: Sequence[Tank], total: float) -> Share:
 
 
 def limits_as_rates(limits: RevisitLimits) -> tuple[float, float]:
-    """Least and most visits a day."""
+    """The minimum and maximum visits a day."""
     return 1.0 / limits.longest_days, 1.0 / limits.shortest_days
 
 

@@ -1,8 +1,8 @@
 """Reading a list to import: takes the bytes of a CSV, TSV, JSON or JSON Lines file, returns rows by column.
 
-A file that cannot be read as a whole is a `BadInput`. A row that cannot be read is a row with a problem, so that a
-report can name every one of them. What the values mean is checked where the rows are added. `ListReader` says which
-columns a list of one noun has; lists of sources and of crawl policies are at the end.
+A file that cannot be read as a whole raises `BadInput`. A row that cannot be read is returned with its problem, so that
+a report can name all of them. The values are checked where the rows are added. `ListReader` defines the columns for one
+noun; those for sources and crawl policies are at the end.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SAVE_AS: Final = 'save it as UTF-8 (in a spreadsheet: "CSV UTF-8")'
 
 
 def format_of(name: str) -> SourceFormat:
-    """The format that the name of a file says; `BadInput` if it says none."""
+    """The format that a file's name implies; raises `BadInput` if it implies none."""
     ending = name.rpartition(".")[2].lower() if "." in name else ""
     ending = {"ndjson": "jsonl"}.get(ending, ending)
     if ending not in set(SourceFormat):
@@ -55,11 +55,11 @@ class ListReader:
     key: str
     """The column that every row must have."""
     key_in_words: str
-    """The same, in messages."""
+    """The key column, for messages."""
     columns: Mapping[str, tuple[str, ...]]
     """Every column that may be in a list, with the other names that people give it."""
     of_a_state: frozenset[str]
-    """Columns of a listing that say what happened, which a list cannot set."""
+    """Columns of a listing that report what happened; a list cannot set them."""
     whole: Mapping[str, str]
     """Columns that are whole numbers, with their units."""
     numbers: frozenset[str] = frozenset()
@@ -162,7 +162,7 @@ class ListReader:
     def _columns(self, header: Sequence[str]) -> tuple[list[tuple[str, str | None]], tuple[str, ...]]:
         """The column that each name means, None for one that is ignored; and the names that are ignored.
 
-        A name that is nearly one of ours is refused, not ignored: a misspelled column must not get lost.
+        A name that is almost one of ours is refused, not ignored: a misspelled column must not be lost.
         """
         if len(header) > _MOST_COLUMNS:
             raise BadInput(f"the list has more than {_MOST_COLUMNS} columns")
@@ -185,7 +185,7 @@ class ListReader:
         return found, tuple(dict.fromkeys(ignored))
 
     def _row(self, number: int, line: int | None, given: Mapping[str, Any]) -> SourceRow:
-        """Values that are empty are left out; numbers are read."""
+        """Drop empty values, and parse numbers."""
         values: dict[str, Any] = {}
         for column, value in given.items():
             try:
@@ -234,7 +234,7 @@ def _flag(column: str, value: Any) -> bool:
 
 
 def _object(column: str, value: Any) -> Any:
-    """An object, also if it is written as JSON in a cell."""
+    """An object, possibly written as JSON in a cell."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -290,7 +290,7 @@ def _json_lines(text: str) -> Iterator[tuple[int, Any]]:
 
 
 def _name(cell: str) -> str:
-    """A name as it is compared: "Careers URL" is careers_url."""
+    """A name in the form in which names are compared: "Careers URL" is careers_url."""
     return _NOT_A_NAME.sub("_", cell.strip().casefold()).strip("_")
 
 
@@ -323,7 +323,7 @@ SOURCE_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "schedule": (),
     "importance": ("weight", "priority"),
 }
-# Columns of `comity sources list --json` that say what happened, which a list cannot set.
+# Columns of `comity sources list --json` that report what happened; a list cannot set them.
 _NOT_OF_A_SOURCE: Final = frozenset(
     {
         *("id", "status", "next_run_at", "last_crawled_at", "last_crawl_status", "last_crawl_message", "created_at"),

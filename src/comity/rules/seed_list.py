@@ -1,4 +1,4 @@
-"""Reading a list of seeds: one host or URL per line, or `rank,host` as the popular rankings are published.
+"""Reading a list of seeds: one host or URL per line, or `rank,host`, the format of popular rankings.
 
 `SiteHosts` says which hosts are crawled as one site.
 """
@@ -18,14 +18,14 @@ _PORT: Final = ":"
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that names nothing that could be crawled."""
+    """A line that names nothing to crawl."""
 
     number: int
     reason: str
 
 
 def read_seed(text: str, *, rank: int | None = None, collapse: bool = False) -> Seed:
-    """Read one host or URL; only a full URL is queued as it is written.
+    """Read one host or URL; only a full URL is queued as written.
 
     A host is visited under the name that was typed: `www.example.com` counts as `example.com`, but a site may
     answer to only one of the two.
@@ -89,6 +89,6 @@ class SiteHosts:
 
 
 def _without_port(host: str) -> str:
-    """A canonical host without its port; the colons of an IPv6 address are none."""
+    """A canonical host without its port; the colons of an IPv6 address do not mark one."""
     at = host.rfind(_PORT)
     return host[:at] if at > host.rfind("]") else host

@@ -34,7 +34,7 @@ def common_sitemap_paths(origin: str) -> tuple[str, ...]:
 
 
 def has_seeded_pages(queued: Iterable[QueuedUrl]) -> bool:
-    """Whether a page of this host, other than its start page, was given by its URL and is still to be visited."""
+    """Whether a page of this host other than its start page was named by its URL and is still waiting."""
     return any(row.depth == 0 and web_address(row.url).path != "/" for row in queued)
 
 
@@ -67,7 +67,7 @@ class SitemapPlan:
             self._take_up(row)
         names_some = bool(self._queue)
         for url in named:
-            # robots.txt of this host names it, so it speaks for this host wherever it lies.
+            # robots.txt of this host names it, so it may list pages of this host wherever it is stored (sitemaps.org).
             address = resolve_link(url.strip(), base, collapse=collapse)
             names_some |= address is not None
             self._add(address, 0, is_guess=False)
@@ -83,7 +83,7 @@ class SitemapPlan:
         """Take the next sitemap to request; None if there is none, or enough were read."""
         while self._queue:
             planned = self._queue.popleft()
-            # One guess that was right answers for the others.
+            # One correct guess makes the others unnecessary.
             if planned.is_guess and self._found:
                 continue
             if self._asked >= self._bounds.most_files or self._entries >= self._bounds.most_entries:
@@ -95,7 +95,7 @@ class SitemapPlan:
         return None
 
     def left_out(self) -> tuple[PlannedSitemap, ...]:
-        """What will not be requested, because enough were."""
+        """The sitemaps that are left out because the limit is reached."""
         return self._over
 
     def read(
@@ -105,9 +105,9 @@ class SitemapPlan:
         *,
         found_at: WebAddress | None = None,
     ) -> list[PlannedSitemap]:
-        """Note that this one was a sitemap, found at `found_at` in the end, and queue what it names; gives what was."""
+        """Note that this was a sitemap, found at `found_at`, and queue the sitemaps that it names; returns those."""
         found_at = found_at or planned.address
-        # An index speaks for its own host, and where it was sent to; whom else it may name is for robots.txt to say.
+        # An index may name sitemaps of its own host and of the host that it redirects to; robots.txt may name others.
         hosts = {self._host, planned.address.host} | ({found_at.host} if not planned.is_guess else set())
         self._found += 1
         before = len(self._queue)
@@ -120,7 +120,7 @@ class SitemapPlan:
     def accept(
         self, planned: PlannedSitemap, entry: SitemapEntry, *, found_at: WebAddress | None = None
     ) -> WebAddress | None:
-        """Resolve an entry of a planned sitemap; None if it is not of this host, or one too many."""
+        """Resolve an entry of a planned sitemap; None if it is on another host or beyond the limit."""
         base = (found_at or planned.address).url
         address = resolve_link(entry.loc, base, collapse=self._collapse, tracking=self._tracking)
         if address is None or address.host != self._host or self._entries >= self._bounds.most_entries:
@@ -129,7 +129,7 @@ class SitemapPlan:
         return address
 
     def _take_up(self, row: SitemapRow) -> None:
-        """Go on where an earlier reading of the same plan ended."""
+        """Continue where an earlier reading of the same plan ended."""
         if row.state is SitemapState.PLANNED:
             self._add(resolve_link(row.url, row.url, collapse=self._collapse), row.depth, is_guess=row.is_guess)
         else:

@@ -1,4 +1,4 @@
-"""Whether a reading of a source is believed.
+"""Whether a reading of a source can be trusted.
 
 Takes a reading and what was known before; returns a verdict: what is stored, whether postings that are no longer listed
 are closed, and whether the run counts as a failure. A careers page that suddenly shows a login, a captcha, an error or
@@ -140,7 +140,7 @@ def _quarantine(reason: str, before: _Before) -> RunVerdict:
 
 
 def _unread(obstacle: Obstacle | None, before: _Before) -> RunVerdict:
-    """No page came at all."""
+    """No page could be read."""
     if obstacle is None:
         return before.kept(RunStatus.FAIL, "nothing was read", is_failure=True, counts_as_visit=False)
     if obstacle.trouble is Trouble.ROBOTS_DENIED:

@@ -1,7 +1,8 @@
 """Which known pages a refresh requests again, and in which order.
 
-Takes what a sitemap says of a page and what its last visit found; returns a rank, or None for a page that is skipped.
-Everything is revisited except pages that are gone; with `only_stale`, only what the site calls changed, or what is due.
+Takes what a sitemap says about a page and what its last visit found; returns a rank, or None if the page is skipped.
+All pages are revisited except those that are gone; with `only_stale`, only pages that the site lists as changed, or
+that are due.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _DAY: Final = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class RefreshTerms:
-    """What a refresh revisits. `refresh_after` is the age at which a page of which nothing is said is stale."""
+    """What a refresh revisits. `refresh_after` is the age at which a page without hints from a sitemap is stale."""
 
     refresh_after: timedelta
     only_stale: bool = False
@@ -44,8 +45,9 @@ WHOLE_REFRESH: Final = RefreshTerms(REFRESH_AFTER)
 def revisit_rank(hints: PageHints | None, seen: SeenPage | None, now: datetime, terms: RefreshTerms) -> int | None:
     """How urgently a known page is requested again, higher is sooner; None if it is not.
 
-    A page that was never visited to an end (refused, or failed each time) gets another chance. One that is gone is
-    requested again if a sitemap says that it changed since. Without `only_stale` all ranks are equal: depth decides.
+    A page whose visits never came to an end (refused, or failed each time) gets another chance. A page that is gone is
+    requested again if a sitemap says that it changed since. Without `only_stale`, all ranks are equal and depth
+    decides.
     """
     if seen is None:
         return HIGHEST_RANK // 2 if terms.only_stale else 0
@@ -65,7 +67,7 @@ def revisit_rank(hints: PageHints | None, seen: SeenPage | None, now: datetime, 
 
 
 def _changed_since(lastmod: datetime | None, seen_at: float, now: datetime) -> bool:
-    """Whether a sitemap says that a page changed after a visit; a date that lies ahead says nothing."""
+    """Whether a sitemap says that a page changed after a visit; a date in the future says nothing."""
     if lastmod is None or lastmod > now + _DAY:
         return False
     # A date without a time of day stands for the whole day: the page may have changed after our visit.

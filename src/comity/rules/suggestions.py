@@ -1,4 +1,4 @@
-"""A word that is not known: the known one that was probably meant, and the sentence that says so."""
+"""Suggestions for an unknown word: the known one that was probably meant, and the sentence that says so."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _MAX_QUOTED: Final = 40
 
 
 def nearest(word: str, known: Collection[str]) -> str | None:
-    """The known word that is most like this one, case aside; None if none is."""
+    """The known word that is most similar, ignoring case; None if none is similar."""
     folded = {each.casefold(): each for each in known}
     found = get_close_matches(word.casefold()[:100], folded, n=1, cutoff=_ALIKE)
     return folded[found[0]] if found else None
 
 
 def one_of(name: str, word: str, known: Collection[str]) -> str:
-    """The known word that this is, case aside; `BadInput` with the nearest, and with all of them where they are few."""
+    """The known word that this is, ignoring case; else raises `BadInput` with the nearest, and all if they are few."""
     folded = word.strip().casefold()
     found = next((each for each in known if each.casefold() == folded), None)
     if found is not None:

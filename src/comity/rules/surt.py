@@ -82,7 +82,7 @@ def _lenient_key(url: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _turned_authority(origin: str) -> str | None:
-    """Turn a scheme and authority; pages name the same few over and over. None if it is none, or no parser takes it."""
+    """Reverse a scheme and authority, or None if they are invalid; pages name the same few over and over."""
     if "?" in origin or "#" in origin or origin.endswith("/") or origin.lower().endswith(("http:", "https:")):
         return None
     try:

@@ -17,7 +17,7 @@ from comity.rules.robots.verdict import normalized_target
 
 @dataclass(frozen=True, slots=True)
 class TakedownEntry:
-    """One entry in its canonical form; `path` is None if it covers the whole host."""
+    """One entry in canonical form; `path` is None if it covers the whole host."""
 
     text: str
     host: str
@@ -85,7 +85,7 @@ class Takedowns:
 
 @lru_cache(maxsize=8192)
 def _host_of_origin(origin: str) -> str:
-    """The host that a URL names itself, also where sub-domains are folded into one host."""
+    """The host that a URL itself names, even if sub-domains are folded into one host."""
     return canonical_host(origin).authority
 
 

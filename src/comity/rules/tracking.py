@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import unquote
 
 TRACKING_PARAMETERS: Final = (
-    # Campaigns: "utm_*" stands for every name that begins so.
+    # Campaigns: "utm_*" stands for every name with this prefix.
     *("utm_*", "mtm_*", "matomo_*", "piwik_*", "hsa_*", "at_custom*"),
     *("pk_campaign", "pk_kwd", "pk_keyword", "pk_source", "pk_medium", "pk_content", "pk_cid"),
     *("ga_source", "ga_medium", "ga_term", "ga_content", "ga_campaign", "ga_place"),
@@ -28,7 +28,7 @@ TRACKING_PARAMETERS: Final = (
     *("mc_cid", "mc_eid", "_hsenc", "_hsmi", "__hssc", "__hstc", "__hsfp", "hsctatracking", "vero_id", "vero_conv"),
     *("oly_anon_id", "oly_enc_id", "ml_subscriber", "ml_subscriber_hash", "_ke", "_kx", "ck_subscriber_id", "__s"),
     *("elqtrack", "elqtrackid", "elqcampaignid", "sfmc_id", "nr_email_referer", "bsft_*"),
-    # What a site notes about the way to it.
+    # How the visitor came to the page.
     *("ref_src", "__twitter_impression", "guccounter", "guce_referrer", "guce_referrer_sig"),
 )
 # Names that stand for a session whatever their value.
@@ -52,7 +52,7 @@ _DOT_SEGMENT: Final = re.compile(r"/(?:\.|%2e){1,2}(?=/|$)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class TrackingRules:
-    """Which parameters fall away; names without regard to case, `*` at the end for any continuation."""
+    """Which parameters are dropped: names, ignoring case, with `*` at the end for any continuation."""
 
     parameters: tuple[str, ...] = TRACKING_PARAMETERS
     session_parameters: tuple[str, ...] = SESSION_PARAMETERS
@@ -70,7 +70,7 @@ class TrackingRules:
 
     @property
     def names(self) -> tuple[frozenset[str], tuple[str, ...], frozenset[str]]:
-        """Names of parameters that fall away, beginnings of such names, and those that do by their value."""
+        """Names of parameters that are dropped, prefixes of such names, and names that depend on the value."""
         return self._names, self._beginnings, self._opaque
 
 
@@ -78,7 +78,7 @@ DEFAULT_TRACKING: Final = TrackingRules()
 
 
 def clean_query(url: str, rules: TrackingRules) -> str:
-    """Drop what the rules name from an absolute URL or a path with its query; what has nothing to drop stays itself."""
+    """Drop what the rules name from an absolute URL or a path with its query; returns the same object if nothing is."""
     if rules.strips_path_sessions and (";" in url or "/(" in url):
         # A host may be written with a semicolon, too (`https://;sid=1/`): it stays.
         path_at = url.find("/", 8) % (len(url) + 1) if url.startswith(("http://", "https://")) else 0

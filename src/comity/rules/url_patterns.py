@@ -11,7 +11,7 @@ matches everything below what it names.
     example.com/a/  with a host, or a scheme and a host: on this host only; `*.example.com/` is every subdomain
     re:\\?(.*&)?sort= searched in the whole URL
 
-`UrlRules` holds what a run and the policy of a host say. An exclude wins over an include.
+`UrlRules` contains the patterns of a run and of a host's policy. An exclude takes precedence over an include.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class LeftOut(NamedTuple):
     rule: str
     """`exclude`, `include` or `under`."""
     pattern: str
-    """The exclude that matches; the includes of which none does; the path that it is not below."""
+    """The exclude that matches; the includes, if none matches; or the path that it is not below."""
     is_of_policy: bool = False
 
     @property
@@ -96,7 +96,7 @@ class LeftOut(NamedTuple):
 
 
 def parse_pattern(text: str) -> UrlPattern:
-    """Read a pattern; `BadPattern` says what is wrong with one that cannot be used."""
+    """Read a pattern; raises `BadPattern` with what is wrong if it cannot be used."""
     if not text:
         raise BadPattern("a pattern is empty; write one such as /docs/ or *.pdf")
     shown = text if len(text) <= 80 else f"{text[:77]}..."
@@ -177,7 +177,7 @@ def _at_slash(text: str) -> tuple[str, str]:
 
 
 def _refuse_host_name(name: str) -> None:
-    """Refuse a pattern that may be meant as a host: it would be looked for among the names in paths."""
+    """Refuse a pattern that is probably meant as a host: it would match names in paths."""
     bare = name.removeprefix("*.")
     if "." in bare and "*" not in bare and has_known_suffix(bare):
         raise BadPattern(f"write {name}/ for a host, or **/{name} for a file of this name")
@@ -214,7 +214,7 @@ def _label(label: str) -> str:
 
 
 def _path(path: str, ending: str, *, has_query: bool) -> str:
-    """The expression of a path from the root. What a pattern names it matches with everything below it."""
+    """The expression of a path from the root. A pattern matches what it names and everything below."""
     if any(part in (".", "..") for part in path.split("/")):
         raise BadPattern("contains . or .. as a folder, which canonical URLs never contain")
     written = _translated(path, in_query=False)
@@ -224,7 +224,7 @@ def _path(path: str, ending: str, *, has_query: bool) -> str:
 
 
 def _translated(text: str, *, in_query: bool) -> str:
-    """Stars become expressions, all else stands for itself."""
+    """Translate stars into expressions; everything else is literal."""
     one, any_depth = (".*", ".*") if in_query else ("[^/?]*", "[^?]*")
     parts: list[str] = []
     at = 0
@@ -247,7 +247,7 @@ def _translated(text: str, *, in_query: bool) -> str:
 
 @lru_cache(maxsize=1024)
 def _literal(character: str) -> str:
-    """One character as a canonical URL has it."""
+    """One character as it appears in a canonical URL."""
     escaped = "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "replace"))
     if not character.isascii():
         return escaped
@@ -256,7 +256,7 @@ def _literal(character: str) -> str:
 
 
 _Url = tuple[bytes, bytes]
-"""A URL as globs and as regular expressions see it."""
+"""A URL in the forms that globs and regular expressions are matched against."""
 
 
 def _as_seen(address: WebAddress) -> _Url:
@@ -273,7 +273,7 @@ class _Expression(Protocol):
 
 
 def _compiled(expression: str) -> _Expression:
-    """An expression of RE2, or `BadPattern` with what RE2 says of it."""
+    """Compile an expression with RE2; raises `BadPattern` with RE2's message."""
     import re2  # it takes 30 ms to load, and most crawls have no patterns
 
     options: Any = re2.Options()
@@ -348,7 +348,7 @@ class PatternSet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PatternRules:
-    """What a run, or the policy of a host, says about URLs; what is None says nothing."""
+    """The patterns of a run or of a host's policy; None means no restriction."""
 
     exclude: PatternSet | None
     include: PatternSet | None
@@ -363,7 +363,7 @@ class PatternRules:
         return LeftOut("exclude", found.text, self.is_of_policy) if found is not None else None
 
     def not_included(self, address: WebAddress, url: _Url) -> LeftOut | None:
-        """The path that a URL is not below, or the includes of which none matches."""
+        """The path that a URL is not below, or the includes if none matches."""
         if self.under and (paths := self.under.get(address.host)) is not None:
             bare = address.path.partition("?")[0]
             if not any(is_below(bare, path) for path in paths):
@@ -404,7 +404,7 @@ class UrlRules:
 
     @property
     def fingerprint(self) -> str:
-        """A short text that changes with any pattern."""
+        """A short text that changes if any pattern changes."""
         return "/".join(rules.fingerprint if rules is not None else "" for rules in (self.run, self.policy))
 
     def judge(self, address: WebAddress) -> LeftOut | None:
@@ -423,7 +423,7 @@ class UrlRules:
         return self._excluded(_as_seen(address))
 
     def judge_seed(self, address: WebAddress) -> LeftOut | None:
-        """The same for a seed: it was named itself, so only an exclude of the operator's policy leaves it out."""
+        """The same for a seed: it was named explicitly, so only an exclude of the operator's policy applies."""
         return self.policy.excluded(_as_seen(address)) if self.policy is not None else None
 
     def _excluded(self, url: _Url) -> LeftOut | None:
@@ -435,7 +435,7 @@ class UrlRules:
 
 @lru_cache(maxsize=1024)
 def url_rules(run: PatternRules | None, policy: PatternRules | None) -> UrlRules | None:
-    """What is in force for the URLs of a host; None if everything is crawled."""
+    """The rules in force for the URLs of a host; None if everything is crawled."""
     return UrlRules(run, policy) if run is not None or policy is not None else None
 
 

@@ -1,7 +1,7 @@
-"""URLs for logs and for viewers: what is secret in them, or may be, is masked.
+"""URLs for logs and viewers, with anything that is or may be secret masked.
 
-In most URLs that is a user name, a password, or the value of a parameter whose name says so. In the URL of a webhook
-it may be anything after the host: many receivers know their callers by a path that only they know.
+In most URLs that is a user name, a password, or the value of a parameter whose name says so. In the URL of a webhook it
+may be anything after the host: many receivers identify their callers by a secret path.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The crawler's product token: takes a User-Agent header, returns the token that robots.txt knows us by.
+"""The crawler's product token: takes a User-Agent header, returns the token that robots.txt is matched against.
 
 Many crawlers put their name behind a browser's: `Mozilla/5.0 (compatible; AcmeBot/1.0; +https://acme.example/bot)`.
 RFC 9309 §2.2.1 requires the crawler's own token, which is the one a webmaster reads in a log: `acmebot`.
@@ -15,7 +15,7 @@ from typing import Final
 from comity.rules.robots.parse import product_token
 
 _COMMENT: Final = re.compile(r"\(([^()]*)\)")
-# A name with its version; an item of a comment may also be the name alone, but only behind "compatible".
+# A name with its version; an item of a comment may also be a bare name, but only after "compatible".
 _PRODUCT: Final = re.compile(r"[A-Za-z_-][A-Za-z0-9_-]*/\S+")
 _NAME: Final = re.compile(r"[A-Za-z_-][A-Za-z0-9_-]*(?:/\S+)?")
 _BROWSERS: Final = frozenset(

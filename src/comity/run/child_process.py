@@ -1,4 +1,4 @@
-"""The protocol between a command and its child processes; the one way in which work is handed to another process.
+"""The protocol between a command and its child processes: the only way to hand work to another process.
 
 The parent starts `python -m comity.run.child_process` and writes JSON lines to its stdin: first the task, with every
 setting and a job, then orders. The child answers with JSON lines on stdout. No secret appears on a command line, and
@@ -88,7 +88,7 @@ class ChildProcess:
                 self._process.stdin.write((json.dumps(order) + "\n").encode())
 
     async def wait(self) -> int:
-        """Handle its messages until it ends; gives the exit code, or the negative of the signal that killed it."""
+        """Handle its messages until it ends; returns the exit code, or the negative of the signal that killed it."""
         assert self._process.stdout is not None
         errors = asyncio.create_task(self._read_stderr())
         while line := await self._process.stdout.readline():
@@ -111,7 +111,7 @@ class ChildProcess:
             os.kill(self._process.pid, signal.SIGKILL)
 
     def is_gone(self) -> bool:
-        """Whether it has ended; for a parent that is about to exit and runs no event loop any more."""
+        """Whether it has ended; for a parent that is about to exit and no longer runs an event loop."""
         try:
             return os.waitpid(self._process.pid, os.WNOHANG) != (0, 0)
         except ChildProcessError:
@@ -164,7 +164,7 @@ class ParentChannel:
 
 
 def main() -> int:
-    """Do the task that the parent sends; gives the exit code."""
+    """Do the task that the parent sends; returns the exit code."""
     tune_gc()
     with event_loop_runner() as runner:
         return runner.run(_run_task())

@@ -1,4 +1,4 @@
-"""What a long-running command logs: its start and end, runs, hosts and waits, and the stores that it waits for."""
+"""What a long-running command logs: its start and end, runs, hosts, waits, and stores that do not answer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def log_level(settings: Settings, *, as_json: bool) -> str:
 
 
 def wait_logger(log: Log) -> OnWait | None:
-    """What logs each wait for a host; None if the level of the log leaves them out."""
+    """A function that logs each wait for a host; None if the log level leaves waits out."""
     if not log.tells(events.RATE_LIMIT_WAIT.level):
         return None
 
@@ -105,7 +105,7 @@ def log_host(log: Log, line: HostSummary) -> None:
 
 
 class StoreLog:
-    """Logs that a store is away, back or empty; each once, when it begins and when it ends."""
+    """Logs once when a store becomes unavailable, returns, or turns out to be empty."""
 
     def __init__(self, log: Log, on_lost: Callable[[], None] = lambda: None) -> None:
         self._log = log
@@ -115,7 +115,7 @@ class StoreLog:
         self._full_at: float | None = None  # since when pages wait for disk space
 
     def check_frontier(self, state: State) -> None:
-        """Raise if the frontier can never work, before a host is leased for nothing; log if it does not answer."""
+        """Raise an error if the frontier can never work, before a host is leased in vain; log if it does not answer."""
         try:
             state.frontier.prepare_hosts(())
             is_blank = state.frontier.is_blank()
@@ -134,7 +134,7 @@ class StoreLog:
         self._is_blank = is_blank
 
     async def recheck_frontier(self, state: State) -> None:
-        """Check a frontier that was away: a run that never had to wait for it would not notice its return."""
+        """Check a frontier that was unavailable: a run that never waited for it would not notice its return."""
         if self._lost_at is not None:
             await asyncio.to_thread(self.check_frontier, state)
 

@@ -1,8 +1,8 @@
 """What a monitoring system sees of a worker: /metrics, /healthz and /readyz.
 
-The state is queried on a thread of its own, at most every few seconds, by one query at a time: however often it is
-scraped, and however slowly the state answers, the workers are not disturbed. The supervisor that restarts a worker and
-the balancer that sends it work ask whether it is healthy.
+The state is queried on its own thread, at most every few seconds, one query at a time: however often metrics are
+scraped, and however slowly the state answers, the workers are not disturbed. A process supervisor or a load balancer
+checks whether the worker is healthy.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ CHECKED_EVERY_S: Final = 2.0
 ANSWER_WITHIN_S: Final = 5.0
 _PROBE: Final = "comity2:ready"  # beside the frontier's own keys
 _PROBE_KEPT_MS: Final = 60_000
-_STUCK_AFTER_S: Final = 30.0  # a loop that did not move for so long does not come back by itself
+_STUCK_AFTER_S: Final = 30.0  # an event loop that has been stuck for this long does not recover
 
 
 @asynccontextmanager
 async def observed(settings: Settings, log: Log, reports_to: int | None) -> AsyncIterator[Meter | None]:
-    """Observe this process while the block lasts; gives the meter to count on, or None if metrics are off.
+    """Observe this process while the block lasts; returns the meter to count on, or None if metrics are off.
 
     A child process writes its readings to `reports_to`; its parent serves them.
     """
@@ -249,7 +249,7 @@ def _why(error: Exception) -> str:
 
 
 class Check(NamedTuple):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     is_well: bool
@@ -257,7 +257,7 @@ class Check(NamedTuple):
 
 
 def loop_checks(silence_s: Mapping[int, float]) -> list[Check]:
-    """Whether every process moves, by how long each has said nothing."""
+    """Whether the event loop of every process runs, by how long each has been silent."""
     return [
         Check(f"process {number}", seconds < _STUCK_AFTER_S, f"last active {seconds:.1f} s ago")
         for number, seconds in sorted(silence_s.items())
@@ -272,7 +272,7 @@ def lease_check(reading: MeterReading) -> Check:
 
 
 def page_of(checks: Sequence[Check]) -> HttpAnswer:
-    """200 if all is well, 503 if not, with every check and what it found."""
+    """200 if all checks pass, 503 if not, with the result of each."""
     is_well = all(check.is_well for check in checks)
     document = {
         "status": "ok" if is_well else "failing",

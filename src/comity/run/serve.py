@@ -46,8 +46,8 @@ class DemonstrationRefused(ComityError):
 class ServedWorker:
     """Crawls what the table of hosts offers, on a thread, until stopped.
 
-    The demonstration has precedence over it, and so have the crawls that an operator starts in the console: a worker
-    that takes one of their hosts would crawl it with settings of its own.
+    The demonstration, and crawls that an operator starts in the console, take precedence: if a worker took one of their
+    hosts, it would crawl it with other settings.
     """
 
     def __init__(self, settings: Settings, limits: WorkLimits, log: Log, *, shows_demonstration: bool = False) -> None:
@@ -66,7 +66,7 @@ class ServedWorker:
         self._finish: Callable[[], Any] = lambda: None
 
     def start(self) -> None:
-        """Start to crawl."""
+        """Start crawling."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -79,7 +79,7 @@ class ServedWorker:
         await asyncio.to_thread(self._thread.join)
 
     async def pause(self) -> None:
-        """Release every host and take none, until `resume`; returns when that is so, or at the latest after a while."""
+        """Release every host and take none until `resume`; returns when that is done, or after a time limit."""
         with self._lock:
             self._pauses += 1
             self._resumed.clear()
@@ -151,7 +151,7 @@ class ServedWorker:
                 ports = []
 
     def _interrupted_demonstration(self) -> list[int]:
-        """The ports of a demonstration that was not crawled to its end; empty if there is none."""
+        """The ports of a demonstration that was not crawled to the end; empty if there is none."""
         with open_state(self._settings) as state:
             return unfinished_ports(state.database)
 
@@ -201,7 +201,7 @@ class ServedWorker:
             runner.run(guarded())
 
     def _set_finish(self, finish: Callable[[], None]) -> None:
-        """Have an interruption finish this; called on the loop of the thread."""
+        """Let an interruption end this crawl; called on the event loop of the thread."""
         loop = asyncio.get_running_loop()
         with self._lock:
             self._finish = lambda: loop.call_soon_threadsafe(finish)

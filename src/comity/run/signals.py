@@ -30,7 +30,7 @@ def _do_nothing() -> None:
 
 
 def print_forced_exit() -> None:
-    """Say on stderr why the command ended by its timer."""
+    """Write to stderr why the timer ended the command."""
     sys.stderr.write(f"comity: {FORCED_EXIT}\n")
     sys.stderr.flush()
 
@@ -72,7 +72,7 @@ def stop_on_signals(
 def exit_in_time(
     code: int, on_timeout: Callable[[], None] = print_forced_exit, before_exit: Callable[[], None] = _do_nothing
 ) -> None:
-    """Exit with this code unless the command ends before its time is up."""
+    """Exit with this code unless the command ends in time."""
     global _timer
     cancel_exit()
 
@@ -113,8 +113,8 @@ class CtrlC:
 def ctrl_c_noted() -> Iterator[CtrlC]:
     """Note the first Ctrl-C instead of raising it at any moment, as in the middle of an upsert; the second one raises.
 
-    For what runs inside a user's own program: it neither exits nor needs an event loop on this thread. Handlers of the
-    user's own stay in place, and other threads never get the signal.
+    This is for code inside a user's own program: it neither exits nor needs an event loop on this thread. The user's
+    own handlers stay in place, and other threads never get the signal.
     """
     noted = CtrlC()
     if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

@@ -31,7 +31,7 @@ class SourceObserver:
 
     on_result: Callable[[Result], None] = lambda _result: None
     on_trouble: Callable[[str], None] = lambda _sentence: None
-    """Called with each problem that passes by itself, such as a store that does not answer."""
+    """Called with each temporary problem, such as a store that does not answer."""
     on_wait: OnWait | None = None
     is_ended_by_faults: bool = True
     """Whether an unexpected error of a loop ends the service; otherwise the loop is reported and starts again."""
@@ -98,7 +98,7 @@ async def source_service(state: State, observer: SourceObserver, *, schedules: b
 
 
 def serve_sources(settings: Settings, observer: SourceObserver, on_start: Callable[[], None] = lambda: None) -> int:
-    """Run sources as they become due until a signal comes; gives the exit code."""
+    """Run sources as they become due until a signal comes; returns the exit code."""
     codes: list[int] = []
 
     async def serve(state: State) -> None:
@@ -119,7 +119,7 @@ def serve_sources(settings: Settings, observer: SourceObserver, on_start: Callab
             signalled.cancel()
             await asyncio.wait([service.scheduler])  # runs in progress may finish
             for task in done - {signalled}:
-                task.result()  # it ends only by failing, and its failure is the command's
+                task.result()  # it ends only if it fails, and then so does the command
 
     with open_state(settings, connections=4) as state, event_loop_runner() as runner:
         runner.run(serve(state))

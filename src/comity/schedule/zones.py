@@ -41,7 +41,7 @@ def find_zone(name: str | None = None, country: str | None = None) -> ZoneFound:
 
 
 def load_zone(name: str) -> ZoneInfo | None:
-    """A zone by its name; None if there is none, or if the name is a folder or leads elsewhere."""
+    """A zone by its name; None if there is no such zone, or if the name is a folder or leads outside the database."""
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):  # unknown; not a zone's file or an unsafe name; a folder

@@ -112,7 +112,7 @@ class MeiliSearch:
         asked = _Asked(query.limit, query.offset, after, query.facets)
         answer = self._search(plan, now, asked)
         found = _hit_page(plan, asked, answer)
-        if after is not None:  # it counts what comes after the position, and the whole is to be counted
+        if after is not None:  # with a position it would count only what comes after it; the total is wanted
             answer = self._search(plan, now, _Asked(0, 0, None, query.facets))
         facets = answer.get("facetDistribution") or {}
         try:
@@ -181,7 +181,7 @@ def _request(plan: SearchPlan, now: datetime, asked: _Asked) -> dict[str, Any]:
         "filter": _filters(plan, now) + (_after(asked.after) if asked.after is not None else []),
         "sort": sort.get(plan.sort, []),
         "facets": list(asked.facets),
-        "limit": asked.limit + 1 if asked.limit else 0,  # one more than is shown, to know whether there are more
+        "limit": asked.limit + 1 if asked.limit else 0,  # one more than the page shows, to know whether there are more
         "offset": asked.skipped,
         "matchingStrategy": "all",
         "attributesToRetrieve": ["card"],
@@ -295,7 +295,7 @@ class MeiliLink:
         self._task_s = task_s
 
     def ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        """Send a request; returns the JSON of its answer, or raises an error that says why there is none."""
+        """Send a request; returns the JSON of the response, or raises an error that says why there is none."""
         status, content = self._send(method, path, body)
         try:
             answer = json.loads(content) if content else {}

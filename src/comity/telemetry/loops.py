@@ -23,7 +23,7 @@ def log_fault(name: str, error: Exception) -> None:
 
 
 async def pause(stopping: asyncio.Event, seconds: float) -> None:
-    """Wait for so long, or until a stop is requested."""
+    """Wait for this long, or until a stop is requested."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await stopping.wait()

@@ -65,7 +65,7 @@ Answer = Callable[[str], Awaitable[HttpAnswer]]  # takes what the client accepts
 
 @asynccontextmanager
 async def serving(address: Address, paths: Mapping[str, Answer]) -> AsyncIterator[Address]:
-    """Answer these paths while the block lasts; gives where. `BadInput` if that address cannot be had."""
+    """Answer these paths while the block lasts; returns where. `BadInput` if that address cannot be had."""
     server_side = _Server(paths)
     try:
         server = await asyncio.start_server(server_side.serve, address.host, address.port, limit=_HEAD_MOST)

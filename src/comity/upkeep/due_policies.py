@@ -12,7 +12,7 @@ from comity.database.queue.policies import DuePolicy, NewJob
 from comity.model.errors import BadInput
 from comity.model.host import CanonicalHost
 from comity.rules.canonical import canonical_host, web_address
-from comity.rules.queue.priority import FIRST_AGE_S, first_priority
+from comity.rules.queue.job_timing import FIRST_AGE_S, first_priority
 from comity.walk.bots.threads import time_of
 
 BATCH: Final = 200
@@ -29,7 +29,7 @@ def make_due_jobs(
     database: Database, clock: Clock, *, collapse_subdomains: bool = False, most_batches: int = _MOST_BATCHES
 ) -> int:
     """Make the jobs of policies that are due, in a limited number of transactions; returns how many."""
-    with database.read() as connection:  # most often there are none: no need to take the write lock
+    with database.read() as connection:  # usually there are none: no need to take the write lock
         is_any_hostless = jobs.are_hostless(connection)
         is_any_due = policies.is_any_due(connection, time_of(connection, database, clock))
     made = _find_hosts(database, clock, collapse_subdomains) if is_any_hostless else 0
@@ -44,7 +44,7 @@ def make_due_jobs(
 
 
 def _find_hosts(database: Database, clock: Clock, collapse: bool) -> int:
-    """Give jobs that came in hand-written SQL their hosts, and have them looked at; gives how many."""
+    """Give jobs that came in hand-written SQL their hosts, and have them looked at; returns how many."""
     with database.write() as connection:
         now = time_of(connection, database, clock)
         found = {job_id: _host(url, collapse) for job_id, url in jobs.hostless(connection, BATCH)}

@@ -15,7 +15,7 @@ from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.queue import jobs
 from comity.model.errors import StateUnavailable
-from comity.rules.queue.priority import aged_priority
+from comity.rules.queue.job_timing import aged_priority
 from comity.telemetry.loops import pause
 from comity.upkeep.due_policies import make_due_jobs
 from comity.walk.bots.locks import Locks
@@ -38,11 +38,11 @@ class Swept:
 
 
 def refill(database: Database, clock: Clock, locks: Locks, collapse_subdomains: bool | None) -> int:
-    """Do for a pull that found nothing what the sweeper would do soon; gives how many jobs there may be now.
+    """Do for a pull that found nothing what the sweeper would do soon; returns how many jobs there may be now.
 
     Locks that ran out are ended, and a few jobs are made of due policies; `collapse_subdomains=None` makes none.
     """
-    with database.read() as connection:  # most often there are none: no need to take the write lock
+    with database.read() as connection:  # usually there are none: no need to take the write lock
         is_any_overdue = bool(jobs.overdue(connection, time_of(connection, database, clock), 1))
     ended = locks.expire() if is_any_overdue else 0
     if collapse_subdomains is None:

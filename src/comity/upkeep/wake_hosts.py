@@ -64,7 +64,7 @@ def go_deeper(
     max_depth: int,
     hosts: Collection[str] | None = None,
 ) -> int:
-    """Queue what is no longer too deep on exhausted hosts, of those that are named or of all; gives how many hosts.
+    """Queue what is no longer too deep on exhausted hosts, of those that are named or of all; returns how many hosts.
 
     In short transactions; a host that is held by a worker is left to it. Links under a takedown wake no host.
     """

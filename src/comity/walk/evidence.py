@@ -17,9 +17,9 @@ from comity.rules.url_patterns import LeftOut
 from comity.walk.session.leased_host import LeasedHost
 
 _json: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
-_TRAPS_KEPT: Final = 100  # of one kind on one host: a trap has no end, its evidence must have one
-_TRAPS_NOTED: Final = 2_000  # of one kind, in the short form: they leave room for what else is not queued
-_LEFT_OUT_KEPT: Final = 1_000  # of one host in one run, in full; the short form names the rest
+_TRAPS_KEPT: Final = 100  # limit for one kind on one host: a trap is endless, its evidence must not be
+_TRAPS_NOTED: Final = 2_000  # limit for one kind in the short form, to leave room for the others
+_LEFT_OUT_KEPT: Final = 1_000  # limit per host and run for full evidence; the rest gets the short form
 
 
 def robots_evidence(host: LeasedHost, address: WebAddress, verdict: RobotsVerdict, now: float) -> Evidence:
@@ -28,9 +28,9 @@ def robots_evidence(host: LeasedHost, address: WebAddress, verdict: RobotsVerdic
 
 
 def robots_evidence_of(host_id: UUID, address: WebAddress, verdict: RobotsVerdict, now: float) -> Evidence:
-    """What robots.txt said about a URL, in the two forms in which audits read it.
+    """What robots.txt said about a URL, in the two forms that audits read.
 
-    Every page has one, and most of it is the same for many pages, so it is put together as text.
+    Every page has one, and most of it is the same for many pages, so it is assembled as text.
     """
     decision, detail, confidence = _verdict_written(verdict)
     url = address.url
@@ -70,12 +70,12 @@ def _iso_second(whole: int) -> str:
 
 
 def taken_down(host: LeasedHost, address: WebAddress, entry: str, now: float) -> Evidence:
-    """That a URL of a leased host is covered by a takedown."""
+    """Evidence that a takedown covers a URL of a leased host."""
     return taken_down_of(host.lease.host_id, address, entry, now)
 
 
 def taken_down_of(host_id: UUID, address: WebAddress, entry: str, now: float) -> Evidence:
-    """That a URL is covered by a takedown."""
+    """Evidence that a takedown covers a URL."""
     return Evidence(
         host_id=host_id,
         url=address.url,
@@ -89,7 +89,7 @@ def taken_down_of(host_id: UUID, address: WebAddress, entry: str, now: float) ->
 
 
 def left_out_evidence(host: LeasedHost, address: WebAddress, left_out: LeftOut, now: float) -> Evidence:
-    """That a pattern leaves a URL out."""
+    """Evidence that a pattern leaves a URL out."""
     pattern, by = left_out.pattern[:1000], "policy" if left_out.is_of_policy else "crawl"
     return Evidence(
         host_id=host.lease.host_id,
@@ -109,7 +109,7 @@ def is_left_out_kept(host: LeasedHost) -> bool:
 
 
 def is_worth_storing(trap: TrapRefusal) -> bool:
-    """Whether this is among the first of its kind on its host."""
+    """Whether this is among the first of its kind on its host, which get full evidence."""
     return trap.number <= _TRAPS_KEPT
 
 
@@ -124,7 +124,7 @@ def is_denial_kept(host: LeasedHost) -> bool:
 
 
 def trap_evidence(host: LeasedHost, address: WebAddress, trap: TrapRefusal, now: float) -> Evidence:
-    """That a link looks like one of endlessly many."""
+    """Evidence that a link looks like part of an endless space."""
     return Evidence(
         host_id=host.lease.host_id,
         url=address.url,

@@ -1,7 +1,7 @@
 """Log in to a host before its first page is visited: the page with the form, the form itself, and where it leads.
 
 These are requests like any other: admitted by robots.txt and takedowns, started by the host's gate, with rows in the
-ledger. They stay on the host; what its answers set goes into the jar of its lease. Nothing of it is stored.
+ledger. They stay on the host; cookies that it sets go into the jar of its lease. None of it is stored.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ async def log_in(host: LeasedHost, context: VisitContext) -> LoginProblem | None
 
 
 async def log_in_again(host: LeasedHost, context: VisitContext) -> None:
-    """Log in to a host whose session has ended; one whose login does not work any more is left."""
+    """Log in again to a host whose session has ended; if the login no longer works, the host is left alone."""
     assert host.identity is not None
     host.identity.forget_session()
     problem = await log_in(host, context)

@@ -1,7 +1,7 @@
 """Queue URLs that earlier patterns left out, once the patterns in force allow them.
 
-`left_out_urls` has what earlier runs left out. When a host is opened with other patterns than those of the last look,
-every row is checked again; URLs that pass are queued. It blocks, and belongs on the database thread.
+`left_out_urls` has what earlier runs left out. When a host is opened with patterns that differ from those of the last
+check, every row is checked again, and URLs that pass are queued. It blocks, and runs on the database thread.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def queue_left_out(
 
 
 def _passes(row: Any, rules: UrlRules | None, terms: LeftOutTerms) -> WebAddress | None:
-    """The address of a URL that is not left out any more."""
+    """The address of a URL, if it is no longer left out."""
     if row.is_image and not terms.images:
         return None  # its turn comes with a run that fetches images
     address = resolve_link(row.url, row.url, collapse=terms.collapse)
@@ -91,7 +91,7 @@ def _entry(row: Any) -> FrontierEntry:
 
 
 def _queue(change: FrontierChange, host_id: UUID, rows: Sequence[Any], terms: LeftOutTerms) -> int:
-    """Queue URLs: those that the frontier never had, and those that it has as done without a visit."""
+    """Queue URLs that the frontier never had, and those that it marked as done without a visit."""
     entries = [_entry(row) for row in rows]
     if not entries:
         return 0

@@ -1,7 +1,7 @@
 """Read a host's sitemaps: fetch the files one by one under its gate, and queue the pages that they list.
 
-It goes on beside the visits of the same host. What was asked for is remembered with its entries, so that a run that is
-cut off goes on with the next file.
+Reading goes on while pages of the same host are visited. Each request is stored with the entries of its file, so an
+interrupted run continues with the next file.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
 
 _PROTOCOL_BYTES: Final = 52_428_800
 _SMALL_BYTES: Final = 6_000_000  # most files of 50,000 entries
-_LARGE_AT_ONCE: Final = 4  # files of the protocol's largest size that are held in memory; other hosts wait
+_LARGE_AT_ONCE: Final = 4  # files of the protocol's largest size in memory at once; other hosts wait
 _LARGE_WAIT_S: Final = 0.5
 _LARGE_WAITS: Final = 240
 _TRIES: Final = 3
-_ROUNDS: Final = 3  # of further tries for files that could not be fetched
+_ROUNDS: Final = 3  # rounds of retries for files that could not be fetched
 _UNSETTLED_MOST: Final = 2000
 _LONGER: Final = 2.0  # times the time-out of a page: a file may be ten times as large
 _GIVE_WAY_S: Final = 1.0
@@ -62,7 +62,7 @@ _UNSAID: Final = (None, None, None)
 
 
 class _Unread(NamedTuple):
-    """A file that could not be read, and what is recorded of it."""
+    """A file that could not be read, and what is recorded about it."""
 
     state: SitemapState
     detail: str
@@ -94,7 +94,7 @@ class SitemapReader:
         self._large = 0
 
     async def read(self, host: LeasedHost, origin: str) -> None:
-        """Read everything that the plan of a host names; robots.txt of the origin is in force."""
+        """Read everything in the plan of a host; robots.txt of the origin has been read."""
         if host.sitemaps is None:
             return  # another task began a moment ago
         earlier, host.sitemaps = host.sitemaps, None
@@ -128,7 +128,7 @@ class SitemapReader:
     async def _read_again(
         self, host: LeasedHost, plan: SitemapPlan, postponed: list[tuple[PlannedSitemap, float]]
     ) -> list[tuple[PlannedSitemap, float]]:
-        """Try files again that could not be fetched; gives those that still could not."""
+        """Try files again that could not be fetched; returns those that still could not."""
         left: list[tuple[PlannedSitemap, float]] = []
         for planned, not_before in postponed:
             wait_s = not_before - self._context.clock()
@@ -149,7 +149,7 @@ class SitemapReader:
             await asyncio.sleep(min(left_s, _LOOK_MOST_S))
 
     async def _give_way(self, host: LeasedHost, begun: int) -> None:
-        """Let a page go first: files that are fetched in a row would take every start before the pages."""
+        """Let a page go first: otherwise the files would take every start before the pages."""
         clock, next_start_at = self._context.clock, host.gate.next_start_at
         until = max(clock(), min(next_start_at(), clock() + MAX_HOST_WAIT_S)) + _GIVE_WAY_S
         while len(host.work) and host.tally.begun == begun and not host.is_stopped:
@@ -159,7 +159,7 @@ class SitemapReader:
             await asyncio.sleep(min(max(next_start_at() - now, _LOOK_LEAST_S), _LOOK_MOST_S))
 
     async def _read_one(self, host: LeasedHost, plan: SitemapPlan, planned: PlannedSitemap) -> float | None:
-        """Fetch a file, a few times if the network or the server fails; gives when to try one that was put off."""
+        """Fetch a file, a few times if the network or the server fails; returns when to try one that was put off."""
         for attempt in range(1, _TRIES + 1):
             unread = await self._attempt(host, plan, planned)
             if unread is None or not unread.is_worth_a_try or attempt == _TRIES or host.is_stopped:
@@ -223,7 +223,7 @@ class SitemapReader:
         )
 
     async def _wait_for_large(self, host: LeasedHost) -> bool:
-        """Wait until few enough large files are in memory; gives whether that is so."""
+        """Wait until few enough large files are in memory; returns whether that is so."""
         for _turn in range(_LARGE_WAITS):
             if self._large < _LARGE_AT_ONCE or host.is_stopped:
                 break
@@ -261,7 +261,7 @@ class SitemapReader:
     ) -> bool:
         """Queue the entries of a file, a few hundred at a time, and plan the files that it names.
 
-        Gives whether all of it was read and it is a sitemap.
+        Returns whether it is a sitemap and was read to the end.
         """
         kind, entries = SitemapKind.NOT_A_SITEMAP, 0
         nested: list[SitemapEntry] = []
@@ -347,7 +347,7 @@ class SitemapReader:
     def _is_site_link(
         self, host: LeasedHost, planned: PlannedSitemap, found_at: WebAddress, loc: str, site: SiteHosts
     ) -> bool:
-        """Queue an entry that names a page of another host of the same site there; gives whether it is one."""
+        """Queue an entry that names a page of another host of the same site there; returns whether it is one."""
         context = self._context
         address = resolve_link(loc, found_at.url, collapse=context.scope.collapse_subdomains, tracking=context.tracking)
         if address is None or address.host == host.name or not site.includes(address.host):
@@ -412,7 +412,7 @@ def _row(planned: PlannedSitemap, state: SitemapState) -> SitemapRow:
 
 
 def _hints(entry: SitemapEntry) -> PageHints | None:
-    """What a sitemap says of a page besides its address."""
+    """What a sitemap says about a page besides its address."""
     return PageHints(*entry[1:4]) if entry[1:4] != _UNSAID else None
 
 

@@ -1,7 +1,7 @@
 """Refresh a host: which of its known URLs are queued again, and the conditions under which each is fetched.
 
-A round begins under the lease, in one transaction with its mark on the host's row: after a crash in the middle of
-it the next run goes on with what is still queued. All functions block.
+A round starts under the lease, in one transaction with its mark on the host's row: after a crash, the next run
+continues with what is still queued. All functions block.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def plan_round(
 
 
 def requeue_planned(change: FrontierChange, host_id: UUID, keys: array[int], ranks: array[int]) -> int:
-    """Queue what was planned, except what was taken down meanwhile; gives how many URLs."""
+    """Queue what was planned, except what was taken down meanwhile; returns how many URLs."""
     planned = zip(keys, ranks, strict=True)
     queued = 0
     while some := list(islice(planned, _WRITTEN)):
@@ -62,9 +62,9 @@ def requeue_changed(
     now: datetime,
     terms: RefreshTerms,
 ) -> int:
-    """Queue URLs again that, as a sitemap says during a round, have changed; gives how many.
+    """Queue URLs again that, as a sitemap says during a round, have changed; returns how many.
 
-    What was visited since the round began is not asked for again, whatever is said of it.
+    URLs visited since the round began are not requested again, whatever the sitemap says.
     """
     said = dict(hinted)
     seen = last_seen(change.connection, said)
@@ -79,8 +79,8 @@ def requeue_changed(
 def with_seen(connection: Connection, host_id: UUID, rows: Sequence[QueuedUrl], began_at: float) -> list[QueuedUrl]:
     """The next URLs of a host that is refreshed, each with what its last visit found; one statement for all.
 
-    What was visited since the round began is queued again only after its frontier was lost: it is asked for without
-    conditions, because a page that has not changed since would not say what it links to.
+    A URL visited since the round began is queued again only if the frontier was lost. It is requested unconditionally,
+    because a 304 response would bring no links.
     """
     seen = _seen(connection, host_id, [(row.key, row.is_image) for row in rows])
     for key, page in seen.items():
@@ -92,7 +92,7 @@ def with_seen(connection: Connection, host_id: UUID, rows: Sequence[QueuedUrl], 
 def with_same(
     connection: Connection, rows: Sequence[QueuedUrl], kept: Mapping[str, tuple[str | None, str | None]]
 ) -> list[QueuedUrl]:
-    """URLs with what their last visits found, where the caller has a copy of exactly that: the same validators.
+    """URLs with what their last visits found, if the caller's copy has the same validators.
 
     Another door may have seen a newer page than the caller has: "not modified" would then leave the old one in place.
     """
@@ -107,7 +107,7 @@ def with_same(
 
 
 def _seen(connection: Connection, host_id: UUID, keys: Sequence[tuple[int, bool]]) -> dict[int, SeenPage]:
-    """What is known of pages and of images, which have their own table."""
+    """What is known about pages, and about images, which have their own table."""
     found = last_seen(connection, [key for key, is_image in keys if not is_image])
     images = [key for key, is_image in keys if is_image]
     if images:

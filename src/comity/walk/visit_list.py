@@ -65,7 +65,7 @@ def add_visits(
     *,
     is_guessed: Callable[[WebAddress], bool] = lambda _address: False,
 ) -> int:
-    """Put URLs on a list, each once; gives how many were new. Their hosts become no candidates for crawls by it.
+    """Put URLs on a list, each once; returns how many were new. Their hosts become no candidates for crawls by it.
 
     Where the scheme of a URL is guessed, the other is tried if nothing answers.
     """

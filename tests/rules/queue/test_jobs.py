@@ -11,11 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comity.model.queue import BotError, JobStatus, Submission
-from comity.rules.queue.allowance import allowance
-from comity.rules.queue.breaker import BreakerTerms, bot_after, site_after
-from comity.rules.queue.priority import LEAST, MOST, MOST_AGE, aged_priority, first_priority
+from comity.rules.queue.bot_limits import BreakerTerms, allowance, bot_after, site_after
+from comity.rules.queue.job_timing import (
+    LEAST,
+    LONGEST_BACKOFF_S,
+    MOST,
+    MOST_AGE,
+    JobGivenUp,
+    JobRetry,
+    after_failure,
+    aged_priority,
+    backoff_s,
+    first_priority,
+)
 from comity.rules.queue.product import plain_price
-from comity.rules.queue.retry import LONGEST_BACKOFF_S, JobGivenUp, JobRetry, after_failure, backoff_s
 from comity.rules.queue.submission import FormerLock, SubmitDecision, SubmittedJob, judge, submission_digest
 
 NOW = 1_770_000_000.0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from comity.model.ledger import NoteKind, Purpose
 from comity.model.queue import Slot
-from comity.rules.queue.slot_terms import EndedSlot, SlotTerms, from_document, note, request_row, to_document
+from comity.rules.queue.slots import EndedSlot, SlotTerms, from_document, note, request_row, to_document
 
 SLOT = Slot(100.0, 101.0, 2.5, "robots")
 TERMS = SlotTerms(3, 1, 1500, 1, 2.5, "ab" * 16, 7, "Allow: /é", "acmebot")

@@ -31,7 +31,7 @@ class Mark(NamedTuple):
 
 
 def number(connection: Connection, counts: Mapping[UUID, int], epoch: str) -> dict[UUID, Mark]:
-    """Take the next batch numbers of hosts, as many as are asked for; gives the last of each.
+    """Take the next batch numbers of hosts, as many as are asked for; returns the last of each.
 
     The rows stay locked, so that numbers are committed in their order. `epoch` is that of hosts that had none.
     """
@@ -88,7 +88,7 @@ def some_hosts(connection: Connection, limit: int) -> list[UUID]:
 
 
 def hosts_with_batches(connection: Connection, limit: int, among: Collection[UUID] | None = None) -> list[UUID]:
-    """Hosts of which batches are kept."""
+    """Hosts with batches in the journal."""
     statement = select(frontier_journal.c.domain_id).distinct().limit(limit)
     if among is not None:
         statement = statement.where(frontier_journal.c.domain_id.in_(list(among)))
@@ -123,7 +123,7 @@ def begin_epoch(connection: Connection, host_id: UUID, epoch: str) -> Mark | Non
 
 
 def forget(connection: Connection, host_id: UUID) -> None:
-    """The host has no frontier elsewhere any more."""
+    """Note that a host's frontier is no longer in Redis."""
     connection.execute(delete(frontier_journal).where(frontier_journal.c.domain_id == host_id))
     connection.execute(delete(frontier_epochs).where(frontier_epochs.c.domain_id == host_id))
 
@@ -162,7 +162,7 @@ class FrontierPlace(Enum):
 
 
 def frontier_place(connection: Connection) -> FrontierPlace:
-    """Look whether any host has URLs, and where."""
+    """Check whether any host has URLs, and where."""
     elsewhere, here = connection.execute(
         select(exists(select(frontier_epochs.c.domain_id)), exists(select(domain_frontier.c.id).where(SHARED)))
     ).one()

@@ -63,7 +63,7 @@ def keys_of(connection: Connection, list_id: UUID, host_ids: Collection[UUID]) -
 
 
 def add_hosts(connection: Connection, list_id: UUID, host_ids: Collection[UUID]) -> dict[UUID, UUID]:
-    """Put hosts on a list; gives the ids of all of them there."""
+    """Put hosts on a list; returns the ids of all of them there."""
     values = [{"list_id": list_id, "domain_id": host_id} for host_id in host_ids]
     if values:
         statement = insert_into(connection, visit_list_hosts).values(values)

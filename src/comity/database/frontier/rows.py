@@ -76,7 +76,7 @@ def add_too_deep(connection: Connection, host_id: UUID, run_id: UUID | None, ent
 
 
 def lift_links(connection: Connection, host_id: UUID, entries: Sequence[FrontierEntry]) -> int:
-    """Queue those of the URLs that were too deep, and were found nearer to a seed; gives how many."""
+    """Queue those of the URLs that were too deep, and were found nearer to a seed; returns how many."""
     host = Encoding(connection).uuid(host_id)
     rows = [(entry.depth, entry.priority, host, entry.key) for entry in entries]
     if not rows:
@@ -104,7 +104,7 @@ def _lift_text(dialect: str) -> str:
 
 
 def lift(connection: Connection, host_id: UUID, max_depth: int) -> int:
-    """Queue the URLs of a host that were too deep and are so no more; gives how many."""
+    """Queue the URLs of a host that are no longer too deep; returns how many."""
     table = domain_frontier.c
     statement = (
         update(domain_frontier)
@@ -240,7 +240,7 @@ def _put_back_text(dialect: str) -> str:
 
 
 def requeue_all(connection: Connection, host_id: UUID) -> int:
-    """Queue everything again that a host ever had, for a crawl from the start; gives how much of it was done."""
+    """Queue everything again that a host ever had, for a crawl from the start; returns how much of it was done."""
     mine = domain_frontier.c.domain_id == host_id
     connection.execute(update(domain_frontier).where(mine, _IS_QUEUED).values(attempts=0, not_before=None))
     statement = (
@@ -252,7 +252,7 @@ def requeue_all(connection: Connection, host_id: UUID) -> int:
 
 
 def requeue_some(connection: Connection, host_id: UUID, ranked: Iterable[tuple[int, int]]) -> int:
-    """Queue URLs that are done again, by key, each with a priority; gives how many."""
+    """Queue URLs that are done again, by key, each with a priority; returns how many."""
     encode = Encoding(connection)
     host = encode.uuid(host_id)
     rows = [(priority, host, key) for key, priority in ranked]

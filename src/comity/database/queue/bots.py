@@ -1,14 +1,15 @@
-"""Statements on `bots`: who may pull jobs, with which key and within which limits."""
+"""Statements on `bots`: their keys and limits, and what pulls and submits read and count."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, select, update
 
-from comity.database.bulk import placed, rows_of
+from comity.database.bulk import Decoding, Encoding, placed, rows_of, run
 from comity.database.dialects import insert_into
 from comity.database.queue.tables import bots, crawl_jobs
 from comity.database.types import instant
@@ -26,7 +27,7 @@ def _bots() -> Select[Any]:
 
 
 def add(connection: Connection, bot_id: str, values: Mapping[str, Any], now: datetime | None) -> bool:
-    """Add a bot; False if there is one with that id, whatever its status."""
+    """Add a bot; False if the id is taken, whatever the status of that bot."""
     statement = (
         insert_into(connection, bots)
         .values(bot_id=bot_id, created_at=instant(connection, now), **values)
@@ -93,3 +94,133 @@ def bot_from(row: Any) -> BotRecord:
         last_seen_at=row.last_seen_at,
         created_at=row.created_at,
     )
+
+
+class BotRow(NamedTuple):
+    """A bot's row when it pulls."""
+
+    status: str
+    max_jobs_in_hand: int | None
+    max_jobs_per_minute: int | None
+    failures: int
+    times_quarantined: int
+    quarantined_until: float | None
+    minute_started_at: float | None
+    pulled_this_minute: int
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether what it gets depends on what it holds: then its requests must be handled one at a time."""
+        return self.status != "active" or self.max_jobs_in_hand is not None or self.max_jobs_per_minute is not None
+
+
+_COLUMNS = (
+    "status, max_jobs_in_hand, max_jobs_per_minute, consecutive_failures, times_quarantined, quarantined_until, "
+    "minute_started_at, pulled_this_minute"
+)
+
+
+def row_for_pull(connection: Connection, bot_id: str, now: float | None, *, keeps: bool = True) -> tuple[BotRow, float]:
+    """A bot's row and the time; `keeps` locks the row until the transaction ends. A new bot gets a row.
+
+    `now=None` asks the server.
+    """
+    decode = Decoding(connection)
+    for _ in range(2):
+        for row in rows_of(connection, _get_text(connection.dialect.name, keeps=keeps), (bot_id,)):
+            found = BotRow(
+                row[0], row[1], row[2], row[3], row[4], decode.seconds(row[5]), decode.seconds(row[6]), row[7]
+            )
+            return found, float(row[8]) if now is None else now
+        statement = "INSERT INTO bots (bot_id) VALUES (?) ON CONFLICT (bot_id) DO NOTHING"
+        connection.exec_driver_sql(placed(connection.dialect.name, statement), (bot_id,))
+    raise AssertionError(f"the row of the bot {bot_id} cannot be seen")
+
+
+@lru_cache(maxsize=4)
+def _get_text(dialect: str, *, keeps: bool) -> str:
+    native = dialect == "postgresql"
+    time = "extract(epoch FROM clock_timestamp())" if native else "NULL"
+    lock = " FOR NO KEY UPDATE" if native and keeps else ""
+    return placed(dialect, f"SELECT {_COLUMNS}, {time} FROM bots WHERE bot_id = ?{lock}")  # noqa: S608
+
+
+def is_limited(connection: Connection, bot_id: str) -> bool:
+    """Whether a bot has limits, is quarantined or is revoked."""
+    statement = """
+SELECT 1 FROM bots WHERE bot_id = ?
+    AND (status <> 'active' OR max_jobs_in_hand IS NOT NULL OR max_jobs_per_minute IS NOT NULL)
+"""
+    return bool(rows_of(connection, placed(connection.dialect.name, statement), (bot_id,)))
+
+
+class PullCount(NamedTuple):
+    """What a pull changes in a bot's row; `resumes` ends a quarantine that is over."""
+
+    bot_id: str
+    now: float
+    jobs: int
+    minute_started_at: float
+    pulled_this_minute: int
+    resumes: bool
+
+
+def note_pull(connection: Connection, count: PullCount) -> None:
+    """Note that a bot pulled, and count the jobs that it got."""
+    values = pull_values(Encoding(connection), count)
+    run(connection, placed(connection.dialect.name, pull_text(resumes=count.resumes)), values)
+
+
+def pull_text(*, resumes: bool) -> str:
+    """The statement of `note_pull`, for `pull_values`."""
+    status = "status = 'active', quarantined_until = NULL, " if resumes else ""
+    return (
+        f"UPDATE bots SET {status}last_seen_at = ?, jobs_pulled = jobs_pulled + ?, minute_started_at = ?, "  # noqa: S608
+        "pulled_this_minute = ? WHERE bot_id = ?"
+    )
+
+
+def pull_values(encode: Encoding, count: PullCount) -> tuple[Any, ...]:
+    """The values of `pull_text`."""
+    minute = encode.time(count.minute_started_at)
+    return (encode.time(count.now), count.jobs, minute, count.pulled_this_minute, count.bot_id)
+
+
+def failures_of(connection: Connection, bot_id: str) -> tuple[int, int] | None:
+    """A bot's failures in a row, and how often it was quarantined; locks its row until the transaction ends."""
+    lock = " FOR NO KEY UPDATE" if connection.dialect.name == "postgresql" else ""
+    statement = f"SELECT consecutive_failures, times_quarantined FROM bots WHERE bot_id = ?{lock}"  # noqa: S608
+    rows = rows_of(connection, placed(connection.dialect.name, statement), (bot_id,))
+    return (rows[0][0], rows[0][1]) if rows else None
+
+
+def note_seen(connection: Connection, bot_id: str, now: float) -> None:
+    """Note when a bot was last seen."""
+    statement = "UPDATE bots SET last_seen_at = ? WHERE bot_id = ?"
+    run(connection, placed(connection.dialect.name, statement), (Encoding(connection).time(now), bot_id))
+
+
+def note_success(connection: Connection, bot_id: str, now: float) -> None:
+    """Count a finished job; the bot's failures in a row start again at zero."""
+    statement = "UPDATE bots SET last_seen_at = ?, jobs_done = jobs_done + 1, consecutive_failures = 0 WHERE bot_id = ?"
+    run(connection, placed(connection.dialect.name, statement), (Encoding(connection).time(now), bot_id))
+
+
+def note_end(
+    connection: Connection, bot_id: str, *, done: int, failed: int, failures: int, quarantined_until: float | None
+) -> None:
+    """Count jobs that ended, and quarantine the bot if it failed too often; a revoked bot stays revoked."""
+    encode = Encoding(connection)
+    values: tuple[Any, ...] = (done, failed, failures)
+    quarantine = ""
+    if quarantined_until is not None:
+        quarantine = (
+            ", times_quarantined = times_quarantined + 1, quarantined_until = ?, "
+            "status = CASE WHEN status = 'active' THEN 'quarantined' ELSE status END"
+        )
+        values = (*values, encode.time(quarantined_until))
+    statement = (
+        "UPDATE bots SET jobs_done = jobs_done + ?, jobs_failed = jobs_failed + ?, consecutive_failures = ?"  # noqa: S608
+        f"{quarantine} WHERE bot_id = ?"
+    )
+    run(connection, placed(connection.dialect.name, statement), (*values, bot_id))

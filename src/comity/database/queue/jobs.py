@@ -17,11 +17,11 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.database.bulk import Decoding, Encoding, array_text, asked, in_list, placed, rows_of, run, unnested
-from comity.database.queue import bot_rows, reservations
-from comity.database.queue.bot_rows import PullCount
-from comity.database.queue.reservations import Hold, HostRow, among
+from comity.database.queue import bots, reservations
+from comity.database.queue.bots import PullCount
+from comity.database.queue.reservations import Hold, HostRow, among, bot_holder
 from comity.database.queue.tables import HOSTLESS, WAITING
-from comity.model.queue import JobStatus
+from comity.model.queue import OWN_BOT, JobStatus
 
 _FRONT: Final = "id, policy_id, url, priority, retry_count, max_retries, lock_ttl_seconds, crawl_config"
 _FIRST: Final = UUID(int=0)
@@ -51,7 +51,7 @@ class WaitingJob(NamedTuple):
 
 
 class JobLock(NamedTuple):
-    """The lock that a bot gets on a job, with the slot of its request and what it was given under, as JSON."""
+    """The lock that a bot gets on a job, with the slot of its request and the slot's terms, as JSON."""
 
     job_id: UUID
     ends_at: float
@@ -180,7 +180,7 @@ def _waiting(decode: Decoding, host_id: UUID, row: Sequence[Any]) -> WaitingJob:
 def hand_out(
     connection: Connection, holds: Sequence[Hold], locks: Sequence[JobLock], count: PullCount, holder: str
 ) -> int:
-    """Hold hosts, lock waiting jobs for a bot, and count them for it; gives how many of the jobs still waited.
+    """Hold hosts, lock waiting jobs for a bot, and count them for it; returns how many of the jobs still waited.
 
     On PostgreSQL it is one statement: each more would be one more journey while the hosts are kept.
     """
@@ -188,13 +188,13 @@ def hand_out(
     moment = encode.time(now)
     if connection.dialect.name != "postgresql":
         reservations.hold(connection, holds, holder, now)
-        bot_rows.note_pull(connection, count)
+        bots.note_pull(connection, count)
         return sum(_lock_one(connection, encode, each, count.bot_id, holder, moment) for each in locks)
     held = map(array_text, zip(*reservations.hold_values(encode, holds, holder, now), strict=True))
     columns = [list(column) for column in zip(*locks, strict=True)]
     for place in (1, 2, 3):
         columns[place] = [encode.time(each) for each in columns[place]]
-    counted = bot_rows.pull_values(encode, count)
+    counted = bots.pull_values(encode, count)
     values = (*held, *counted, count.bot_id, moment, holder, moment, *map(array_text, columns))
     locked = run(connection, _hand_out_text(resumes=count.resumes), values)
     reservations.note_gaps(connection, holds, holder, now)
@@ -205,7 +205,7 @@ def hand_out(
 def _hand_out_text(*, resumes: bool) -> str:
     return f"""
 WITH held AS ({reservations.HELD_FROM_ARRAYS}), counted AS (
-    {placed("postgresql", bot_rows.pull_text(resumes=resumes))}
+    {placed("postgresql", bots.pull_text(resumes=resumes))}
 )
 UPDATE crawl_jobs AS j SET status = 'locked', locked_by = %s, locked_at = %s, lock_ends_at = n.ends_at,
     slot_at = n.slot_at, slot_ends_at = n.slot_ends_at, slot = n.slot, lease_token = n.lease_token,
@@ -249,7 +249,7 @@ def park(connection: Connection, parked: Sequence[tuple[UUID, float, str | None]
 
 
 def wake(connection: Connection, now: float, limit: int) -> int:
-    """Let jobs be pulled whose time to wait is over; gives how many."""
+    """Let jobs be pulled whose time to wait is over; returns how many."""
     encode, decode = Encoding(connection), Decoding(connection)
     native = connection.dialect.name == "postgresql"
     statement = f"""
@@ -348,7 +348,7 @@ def are_any(connection: Connection) -> bool:
 def lost_hosts(connection: Connection, after: UUID | None, limit: int) -> tuple[list[UUID], UUID | None]:
     """Hosts with waiting jobs that no pull would look at, such as those whose jobs were inserted in SQL.
 
-    Looks at `limit` hosts with waiting jobs, after one of them; gives the last, or None at the end.
+    Looks at `limit` hosts with waiting jobs, after one of them; returns the last, or None at the end.
     """
     encode, decode = Encoding(connection), Decoding(connection)
     step = f"SELECT domain_id FROM crawl_jobs WHERE {WAITING} AND domain_id > {{0}} ORDER BY domain_id LIMIT 1"  # noqa: S608
@@ -513,12 +513,12 @@ class JobEnd(NamedTuple):
 
 
 def end(connection: Connection, job: HeldJob, ending: JobEnd, now: float) -> bool:
-    """Move a job out of its lock; False, with nothing changed, if it is not in that lock any more."""
+    """Move a job out of its lock; False, with nothing changed, if it is no longer in that lock."""
     return begin_end(connection, job, ending, now)()
 
 
 def begin_end(connection: Connection, job: HeldJob, ending: JobEnd, now: float) -> Callable[[], bool]:
-    """The same, without waiting for the answer: the function that is given does."""
+    """The same, without waiting for the result: the function that it returns waits."""
     encode = Encoding(connection)
     is_over = ending.status in (JobStatus.DONE, JobStatus.FAILED)
     moment = encode.time(now)
@@ -557,9 +557,9 @@ WHERE id = ? AND status = 'locked' AND locked_by = ? AND locked_at = ? RETURNING
 
 
 def keep_locks(connection: Connection, job_ids: Collection[UUID], bot_id: str, now: float, longest_s: float) -> Any:
-    """Prolong the locks that a bot still has by their TTL; gives id, host and the new end of each.
+    """Prolong the locks that a bot still has by their TTL; returns id, host and the new end of each.
 
-    A lock lasts `longest_s` after its slot at most: a job that is never finished is given to another.
+    A lock ends at most `longest_s` after its slot: a job that a bot never finishes goes to another one.
     """
     encode, decode = Encoding(connection), Decoding(connection)
     native = connection.dialect.name == "postgresql"
@@ -599,3 +599,19 @@ def in_hand(connection: Connection, bot_id: str) -> int:
     """How many jobs a bot holds."""
     statement = "SELECT count(*) FROM crawl_jobs WHERE locked_by = ? AND status = 'locked'"
     return int(connection.exec_driver_sql(placed(connection.dialect.name, statement), (bot_id,)).scalar_one())
+
+
+def lock_own(connection: Connection, job_id: UUID, ends_at: float, lease_token: int, now: float) -> bool:
+    """Lock a waiting job for Comity's own worker; False if it no longer waits.
+
+    The worker holds the lease of the job's host, and has its row locked: the job needs no slot.
+    """
+    encode = Encoding(connection)
+    moment = encode.time(now)
+    statement = """
+UPDATE crawl_jobs SET status = 'locked', locked_by = ?, locked_at = ?, lock_ends_at = ?, slot_at = NULL,
+    slot_ends_at = NULL, slot = NULL, lease_token = ?, moved_by = ?, move_reason = 'taken by a worker', updated_at = ?
+WHERE id = ? AND status IN ('pending', 'expired') AND not_before IS NULL
+"""
+    values = (OWN_BOT, moment, encode.time(ends_at), lease_token, bot_holder(OWN_BOT), moment, encode.uuid(job_id))
+    return connection.exec_driver_sql(placed(connection.dialect.name, statement), values).rowcount > 0

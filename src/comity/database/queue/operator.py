@@ -66,7 +66,7 @@ def get_policy(connection: Connection, policy_id: UUID) -> Row[Any] | None:
 
 
 def delete_policy(connection: Connection, policy_id: UUID, now: datetime) -> bool:
-    """Delete a policy with its jobs and results; hosts that bots held only for these are given back."""
+    """Delete a policy with its jobs and results; hosts that bots held only for these are released."""
     _lock_hosts_of(connection, policy_id)
     statement = delete(crawl_jobs).where(crawl_jobs.c.policy_id == policy_id).returning(crawl_jobs.c.domain_id)
     hosts = _known(connection.execute(statement).scalars())

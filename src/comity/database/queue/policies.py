@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from comity.database.bulk import Decoding, Encoding, insert_rows, placed, rows_of, run
-from comity.database.queue.tables import crawl_jobs
+from comity.database.queue.tables import crawl_jobs, crawl_policies
 
 
 class DuePolicy(NamedTuple):
@@ -181,7 +181,7 @@ class SuccessOf(NamedTuple):
 
 
 def note_success(connection: Connection, policy_id: UUID, success: SuccessOf, now: float) -> None:
-    """A result came: no failures any more, and the next run's time."""
+    """A result came: reset the failures, and set the time of the next run."""
     encode = Encoding(connection)
     native = connection.dialect.name == "postgresql"
     price: Any = success.price
@@ -216,10 +216,29 @@ WHERE id = ?
 
 
 def note_failure(connection: Connection, policy_id: UUID, next_run_at: float | None, now: float) -> None:
-    """A job failed; with a time it was given up, and the policy's next job is due then."""
+    """Count a failed job. With a time, the job was given up, and the policy's next job is due then."""
     encode = Encoding(connection)
     given_up = "" if next_run_at is None else "failure_count = failure_count + 1, next_run_at = ?, "
     statement = f"UPDATE crawl_policies SET {given_up}last_failed_at = ?, updated_at = ? WHERE id = ?"  # noqa: S608
     first: tuple[Any, ...] = () if next_run_at is None else (encode.time(next_run_at),)
     values = (*first, encode.time(now), encode.time(now), encode.uuid(policy_id))
     connection.exec_driver_sql(placed(connection.dialect.name, statement), values)
+
+
+_JOB: Final = ("id", "status", "locked_by", "lock_ends_at", "not_before", "finished_at", "error_msg", "created_at")
+
+
+class UrlJob(NamedTuple):
+    """The rows of a URL's policy and of its last job, or None."""
+
+    policy: Any
+    job: Any
+
+
+def of_url(connection: Connection, url: str) -> UrlJob:
+    """The policy and the last job of a URL."""
+    table = crawl_policies.c
+    policy = select(table.enabled, table.created_at, table.next_run_at).where(table.url == url)
+    columns = [crawl_jobs.c[name] for name in _JOB]
+    job = select(*columns).where(crawl_jobs.c.url == url).order_by(crawl_jobs.c.created_at.desc()).limit(1)
+    return UrlJob(connection.execute(policy).first(), connection.execute(job).first())

@@ -88,7 +88,7 @@ class HostRow(NamedTuple):
         return self.token if self.holder == holder and self.is_held(now) else self.token + 1
 
     def number_after(self, holder: str, now: float) -> int:
-        """The number of the last request that this client was given under its lease; 0 for a new lease."""
+        """The number of the last request that this client was allowed under its lease; 0 for a new lease."""
         return self.slots_given if self.holder == holder and self.is_held(now) else 0
 
     def is_held(self, now: float) -> bool:
@@ -111,11 +111,11 @@ class Hold(NamedTuple):
     queue_ready_at: float | None
     """When a pull should look at the host next."""
     slots: int = 0
-    """How many slots it is given now."""
+    """How many slots it gets now."""
 
 
 def add_hosts(connection: Connection, hosts: Collection[CanonicalHost]) -> dict[str, UUID]:
-    """Give hosts that no one has seen yet a row; gives the ids of all, by their names."""
+    """Give hosts that no one has seen yet a row; returns the ids of all, by their names."""
     names = sorted({host.authority for host in hosts})
     found = _ids(connection, names)
     if missing := [host for host in hosts if host.authority not in found]:
@@ -218,7 +218,7 @@ def host_row(decode: Decoding, row: Sequence[Any]) -> HostRow:
 
 
 def hold(connection: Connection, holds: Sequence[Hold], holder: str, now: float) -> dict[UUID, int]:
-    """Hold hosts whose rows are locked in this transaction; gives the token of each lease.
+    """Hold hosts whose rows are locked in this transaction; returns the token of each lease.
 
     A host that this client holds already keeps its token and the beginning of its turn. Any other gets a new lease, and
     where the one before ended without a release, the ledger gets a note of the gap.
@@ -336,7 +336,7 @@ def _encoded(encode: Encoding, memory: GateMemory) -> tuple[Any, ...]:
 
 
 def extend(connection: Connection, host_ids: Collection[UUID], holder: str, until: float, now: float) -> set[UUID]:
-    """Hold hosts at least until then, as far as the client still holds them; gives those."""
+    """Hold hosts at least until then, as far as the client still holds them; returns those."""
     if not host_ids:
         return set()
     encode, decode = Encoding(connection), Decoding(connection)
@@ -364,10 +364,10 @@ def release_if_idle(
 ) -> Callable[[], bool]:
     """Write what the gate has to remember, and give the host back if its client has no open job or grant of it.
 
-    The row is locked in this transaction. Nothing is written if the client does not hold this lease any more. While
+    The row is locked in this transaction. Nothing is written if the client no longer holds this lease. While
     jobs of the host wait, a pull should look at it from `queue_ready_at`. `failures` are its jobs that failed in a row,
-    and until when it is parked for that, where they changed. The function that is given waits for the answer: whether
-    the host was given back.
+    and until when it is parked for that, where they changed. The function that it returns waits for the answer: whether
+    the host was released.
     """
     encode = Encoding(connection)
     count, parked_until = failures or (None, None)
@@ -418,7 +418,7 @@ WHERE id = ? AND claimed_by = ? AND lease_token = ? RETURNING claimed_by
 
 
 class Returned(NamedTuple):
-    """A host of which a client has ended some work, with the gate's memory as that left it."""
+    """A host on which a client has ended some work, with the gate's memory after that."""
 
     host_id: UUID
     memory: GateMemory
@@ -507,6 +507,14 @@ def overdue(connection: Connection, now: float, limit: int) -> list[UUID]:
     values = (encode.time(now), f"{BOT}%", f"{GRANT}%", limit)
     rows = connection.exec_driver_sql(placed(connection.dialect.name, statement), values)
     return [decode.uuid(row[0]) for row in rows]
+
+
+def note_site(connection: Connection, host_id: UUID, failures: int, parked_until: float | None) -> None:
+    """Write how many jobs of a host failed in a row, and until when it is parked for that."""
+    encode = Encoding(connection)
+    statement = "UPDATE domains SET queue_failures = ?, queue_parked_until = ? WHERE id = ?"
+    values = (failures, encode.time_or_none(parked_until), encode.uuid(host_id))
+    run(connection, placed(connection.dialect.name, statement), values)
 
 
 def among(connection: Connection, statement: str, values: Sequence[Any]) -> tuple[str, Any]:

@@ -30,7 +30,7 @@ DELIVERY_SORTS: Final[Sorts] = {"created_at": by(webhook_deliveries.c.created_at
 
 
 def enqueue(connection: Connection, events: Mapping[WebhookEvent, dict[str, Any]], now: float) -> int:
-    """Have the enabled webhooks called for the events that they want; gives how many calls.
+    """Have the enabled webhooks called for the events that they want; returns how many calls.
 
     Read in the same transaction, and on PostgreSQL kept from being deleted until it ends: a webhook that goes at the
     same time must not make a submit fail.
@@ -41,7 +41,7 @@ def enqueue(connection: Connection, events: Mapping[WebhookEvent, dict[str, Any]
 def begin_enqueue(
     connection: Connection, events: Mapping[WebhookEvent, dict[str, Any]], now: float
 ) -> Callable[[], int]:
-    """The same; waits for the webhooks only when the function that is given is called, which adds the calls."""
+    """The same, without waiting for the webhooks: the function that it returns waits, and adds the calls."""
     if not events:
         return lambda: 0
     wanted = asked(connection, _wanted_text(connection.dialect.name))
@@ -101,7 +101,7 @@ def change(connection: Connection, webhook_id: UUID, values: Mapping[str, Any], 
 
 
 def remove(connection: Connection, webhook_id: UUID) -> bool:
-    """Delete a webhook with its deliveries; False if there is none."""
+    """Delete a webhook with its deliveries; False if it does not exist."""
     return connection.execute(delete(webhooks).where(webhooks.c.id == webhook_id)).rowcount > 0
 
 
@@ -208,7 +208,7 @@ def note_success(connection: Connection, webhook_id: UUID) -> None:
 
 
 def note_failure(connection: Connection, webhook_id: UUID, reason: str, now: datetime) -> bool:
-    """An attempt failed: count it, and disable a webhook that fails too often; gives whether that was now."""
+    """An attempt failed: count it, and disable a webhook that fails too often; returns whether that was now."""
     counted = (
         update(webhooks)
         .where(webhooks.c.id == webhook_id)
@@ -230,7 +230,7 @@ def is_any_before(connection: Connection, before: datetime) -> bool:
 
 
 def forget(connection: Connection, before: datetime, limit: int) -> int:
-    """Delete deliveries that were made before a time; gives how many."""
+    """Delete deliveries that were made before a time; returns how many."""
     table = webhook_deliveries
     old = select(table.c.id).where(table.c.created_at < before).order_by(table.c.created_at).limit(limit)
     return connection.execute(delete(table).where(table.c.id.in_(old.scalar_subquery()))).rowcount

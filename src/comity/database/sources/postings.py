@@ -43,7 +43,7 @@ def open_of_one(connection: Connection, source_id: UUID) -> list[Row[Any]]:
 
 
 def add(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> dict[str, UUID]:
-    """Add postings; gives the identities of those that no other process added meanwhile, by hash."""
+    """Add postings; returns the identities of those that no other process added meanwhile, by hash."""
     added: dict[str, UUID] = {}
     for batch in _batches(sorted(rows, key=lambda row: str(row["canonical_hash"]))):
         statement = (
@@ -106,13 +106,13 @@ def sight(connection: Connection, source_id: UUID, pages: Mapping[UUID, int], no
 
 
 def detach_unseen(connection: Connection, source_id: UUID, since: datetime) -> None:
-    """Keep what a source seems not to list any more, but on none of its pages: an unchanged page has it no more."""
+    """Keep postings that a source seems to have dropped, but on none of its pages: no unchanged page has them."""
     statement = update(job_sightings).where(job_sightings.c.source_id == source_id, job_sightings.c.seen_at < since)
     connection.execute(statement.values(page_number=0))
 
 
 def forget_unseen(connection: Connection, source_id: UUID, since: datetime) -> list[UUID]:
-    """Forget what a source does not list any more; gives those postings."""
+    """Forget what a source no longer lists; returns those postings."""
     statement = (
         delete(job_sightings)
         .where(job_sightings.c.source_id == source_id, job_sightings.c.seen_at < since)
@@ -122,7 +122,7 @@ def forget_unseen(connection: Connection, source_id: UUID, since: datetime) -> l
 
 
 def forget_all_of(connection: Connection, source_id: UUID) -> list[UUID]:
-    """Forget everything that a source lists; gives those postings."""
+    """Forget everything that a source lists; returns those postings."""
     statement = (
         delete(job_sightings).where(job_sightings.c.source_id == source_id).returning(job_sightings.c.posting_id)
     )
@@ -130,7 +130,7 @@ def forget_all_of(connection: Connection, source_id: UUID) -> list[UUID]:
 
 
 def close_unlisted(connection: Connection, posting_ids: Collection[UUID], now: datetime) -> list[UUID]:
-    """Close those postings that no source lists any more; the others go over to one that does."""
+    """Close the postings that no source lists any longer; the others go to a source that does."""
     listed = listers(connection, posting_ids)
     closed: list[UUID] = []
     for batch in _batches(sorted(set(posting_ids) - listed.keys())):

@@ -57,7 +57,7 @@ LOCK_S: Final = 1800.0  # longer than any run may take
 
 
 def add(connection: Connection, values: Mapping[str, Any]) -> Row[Any] | None:
-    """Make a source; None if there is one with that address already."""
+    """Add a source; None if there is one with that address already."""
     statement = (
         insert_into(connection, sources)
         .values(**values)
@@ -94,7 +94,7 @@ def with_addresses(connection: Connection, careers_urls: Iterable[str]) -> dict[
 
 
 def change(connection: Connection, source_id: UUID, values: Mapping[str, Any], now: datetime | None) -> Row[Any] | None:
-    """Change a source; None if there is none, `AlreadyThere` if another one has its new address.
+    """Change a source; None if it does not exist. Raises `AlreadyThere` if another one has its new address.
 
     With another status, the reason of the old one is over.
     """
@@ -218,7 +218,7 @@ def _is_due(connection: Connection, now: datetime | None) -> ColumnElement[bool]
 def _lock_holds(connection: Connection, now: datetime | None) -> ColumnElement[bool]:
     """Whether a lock is in force; one without an end, as other programs insert them, lasts as long as any other.
 
-    Never NULL: the opposite is asked, too, and the opposite of NULL would keep such a lock for ever.
+    Never NULL: the opposite is asked, too, and the opposite of NULL would keep such a lock forever.
     """
     end = crawl_locks.c.expires_at
     return or_(

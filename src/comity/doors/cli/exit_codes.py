@@ -48,7 +48,7 @@ class RootGroup(PlainHelpGroup):
 
 
 def exit_code_of(error: BaseException, *, as_json: bool) -> int:
-    """Report what went wrong; gives the exit code."""
+    """Report what went wrong; returns the exit code."""
     if isinstance(error, OutputClosed | BrokenPipeError):
         _stop_writing()
         return OUTPUT_CLOSED

@@ -134,7 +134,7 @@ def _command() -> Any:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; gives its exit code. An error is one line on stderr."""
+    """Run one command; returns its exit code. An error is one line on stderr."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:  # the process is ours
         tune_gc()

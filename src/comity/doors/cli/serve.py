@@ -96,7 +96,7 @@ class _Parts:
         self._codes: list[int] = []
 
     def run(self) -> int:
-        """Serve until a signal comes; gives the exit code."""
+        """Serve until a signal comes; returns the exit code."""
         from contextlib import ExitStack
 
         from comity.doors.web.server import DATABASE_CONNECTIONS, listen

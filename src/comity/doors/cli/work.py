@@ -153,7 +153,7 @@ def work(
 
 
 def _run(invocation: Invocation, limits: WorkLimits, *, json_lines: bool) -> int:
-    """Work until stopped; gives the exit code. An error is reported in the format of the log."""
+    """Work until stopped; returns the exit code. An error is reported in the format of the log."""
     from comity.clock import SystemClock
     from comity.doors.cli.crawl.json_events import JsonEvents
     from comity.doors.cli.crawl.progress import show_progress

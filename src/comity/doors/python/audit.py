@@ -54,7 +54,7 @@ class Audit:
     @property
     def advice(self) -> str | None:
         """What to do if no page could be read; None if some could."""
-        from comity.run.audit.advice import advice_for
+        from comity.run.audit.audit import advice_for
 
         return advice_for(self.info)
 
@@ -67,7 +67,7 @@ class Audit:
         return iter(self._stored.links())
 
     def write_html(self, file: Place) -> Path:
-        """Write the report as one HTML page; gives its path."""
+        """Write the report as one HTML page; returns its path."""
         from comity.reports.audit.html import write_html
 
         path = Path(os.fspath(file))
@@ -75,7 +75,7 @@ class Audit:
         return path
 
     def write_tables(self, folder: Place) -> Path:
-        """Write pages, links, findings and decisions as CSV and Parquet; gives the folder."""
+        """Write pages, links, findings and decisions as CSV and Parquet; returns the folder."""
         from comity.run.audit.tables import write_tables
 
         path = Path(os.fspath(folder))
@@ -126,7 +126,7 @@ def audit(
 
 
 def read_audit(audit: Place, *, state: Place | None = None) -> Audit:
-    """A stored audit, by its name or folder, or the newest of a site; `NotFound` if there is none."""
+    """A stored audit, by its name or folder, or the newest of a site; raises `NotFound` if it does not exist."""
     return Audit(_find(settings_for(state), os.fspath(audit)))
 
 

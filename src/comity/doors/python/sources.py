@@ -124,7 +124,7 @@ def list(  # noqa: A001  # `comity.sources.list()`, as on the command line
 
 
 def get(named: str, *, state: Place | None = None) -> Source:
-    """A source by its URL or id; `NotFound` if there is none."""
+    """A source by its URL or id; raises `NotFound` if it does not exist."""
     from comity.reports.sources import find_source
 
     with _opened(state) as opened:

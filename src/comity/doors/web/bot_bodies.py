@@ -22,8 +22,8 @@ from comity.doors.schemas.exact_json import ExactFloat, read_exact
 from comity.doors.web.errors import invalid_request
 from comity.model.bot import BOT_ID_PATTERN
 from comity.model.queue import LARGEST_PULL, LONGEST_ERROR, BotError, BotRefused, Submission
-from comity.rules.queue.document import MOST_DEPTH, document_problem
 from comity.rules.queue.product import LONGEST_TITLE, PRICE_DIGITS, PRICE_SCALE
+from comity.rules.queue.submission import MOST_DEPTH, document_problem
 from comity.rules.suggestions import nearest
 from comity.telemetry.meter import Meter
 from comity.telemetry.metrics import QUEUE_ERRORS

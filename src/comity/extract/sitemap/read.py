@@ -217,7 +217,7 @@ class MarkupScanner:
         return len(self._entries) + len(self._nested) >= self._chunk_entries
 
     def _scan(self, position: int, end: int) -> int:
-        """Read tags up to the end of the window or of a chunk; gives where to go on."""
+        """Read tags up to the end of the window or of a chunk; returns where to go on."""
         fields, data = self._fields, self._data
         if self._usual and not self._open:
             position = self._take_usual(position, end)
@@ -267,7 +267,7 @@ class MarkupScanner:
         return end
 
     def _take_usual(self, position: int, end: int) -> int:
-        """Read entries of the usual form; gives where the first other thing begins."""
+        """Read entries of the usual form; returns where the first other thing begins."""
         data = self._data
         while not self._is_ended and not self._is_full():
             entry = _USUAL_ENTRY.match(data, position, end)
@@ -323,7 +323,7 @@ class MarkupScanner:
             self._alternates.append((self._text(_unescaped(language)).strip(), self._text(_unescaped(href)).strip()))
 
     def _take_text(self, field: SitemapField, attributes: bytes, start: int) -> int:
-        """Keep the text of an element; gives where to go on if that is not simply the next tag."""
+        """Keep the text of an element; returns where to go on if that is not simply the next tag."""
         data = self._data
         end = data.find(b"<", start)
         if end < 0:

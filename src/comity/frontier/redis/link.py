@@ -71,7 +71,7 @@ class LoneConnection:
         self._connection.connect()
 
     def ask(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Send commands together; gives their replies."""
+        """Send commands together; returns their replies."""
         self._connection.send_packed_command(self._connection.pack_commands(commands))
         return [self._connection.read_response() for _ in commands]
 
@@ -147,7 +147,7 @@ class RedisLink:
                 return self._redis.eval(text, 1, stem, *arguments)
 
     def run_many(self, calls: Sequence[tuple[str, str, Sequence[Any]]]) -> list[Any]:
-        """Run scripts on several hosts with few round trips; gives their replies in order."""
+        """Run scripts on several hosts with few round trips; returns their replies in order."""
         with self.clear_errors():
             return [
                 reply

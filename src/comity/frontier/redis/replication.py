@@ -321,7 +321,7 @@ class Durability:
         return {host_id: mark.batch for host_id, mark in marked.batches.items()}, gone
 
     def _set_mark(self, now: float) -> list[UUID]:
-        """Look whether the batches are still there, and write behind them; gives hosts that lost theirs."""
+        """Check whether the batches are still there, and write behind them; returns hosts that lost theirs."""
         if self._lone is None:
             self._lone = self._link.lone_connection()
         some = dict(list(self._applied.items())[:_MOST_HOSTS])

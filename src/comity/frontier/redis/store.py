@@ -436,11 +436,11 @@ class RedisChange:
         self._announced |= self._ask_about({host_id: links[host_id] for host_id in fresh})
 
     def add(self, host_id: UUID, run_id: UUID | None, entries: Sequence[FrontierEntry]) -> int:
-        """Queue URLs that this host has never had; gives how many were new."""
+        """Queue URLs that this host has never had; returns how many were new."""
         return self.settle(host_id, run_id, HostSettlement(links=entries))
 
     def settle(self, host_id: UUID, run_id: UUID | None, settlement: HostSettlement) -> int:  # noqa: ARG002  # Redis does not keep which run found a URL
-        """Enter what became of a host's URLs; gives how many of the links were new."""
+        """Enter what became of a host's URLs; returns how many of the links were new."""
         met = self._met.setdefault(host_id, set())
         announced, unmet = self._announced.get(host_id, _NOTHING)
         new_keys = {entry.key for entry in settlement.links} - met
@@ -478,7 +478,7 @@ class RedisChange:
         return None
 
     def lift(self, host_id: UUID, max_depth: int) -> int:
-        """Queue URLs that were too deep, down to a depth; gives how many, as far as Redis can say."""
+        """Queue URLs that were too deep, down to a depth; returns how many, as far as Redis can say."""
         if self._replication.mark(host_id) is None or not self._replication.catch_up(host_id, may_rebuild=False):
             return 0
         before = int(self._link.run("counts", stem_of(host_id), max_depth)[8])
@@ -486,14 +486,14 @@ class RedisChange:
         return before
 
     def requeue_all(self, host_id: UUID) -> int:
-        """Queue everything again that was done, and forget waits and tries; gives how much of it was done."""
+        """Queue everything again that was done, and forget waits and tries; returns how much of it was done."""
         self._put(host_id, [requeue_batch()])
         if self._replication.mark(host_id) is None or not self._replication.catch_up(host_id, may_rebuild=False):
             return 0
         return int(self._link.run("counts", stem_of(host_id))[2 + DONE])
 
     def requeue_known(self, host_id: UUID, ranked: Collection[tuple[int, int]]) -> int:
-        """Queue URLs that are done again, each with a new priority; gives how many were done."""
+        """Queue URLs that are done again, each with a new priority; returns how many were done."""
         priorities = dict(ranked)
         states = self._states(host_id, list(priorities))
         self._put(host_id, ranked_batches(list(priorities.items())))
@@ -528,7 +528,7 @@ class RedisChange:
         self._payloads.setdefault(host_id, []).extend(payloads)
 
     def write_journal(self) -> dict[UUID, tuple[Mark, Sequence[bytes]]]:
-        """Number the batches and keep them, as the last thing that the transaction does; gives them by host."""
+        """Number the batches and keep them, as the last thing that the transaction does; returns them by host."""
         payloads = {host_id: each for host_id, each in self._payloads.items() if each}
         counts = {host_id: len(each) for host_id, each in payloads.items()}
         marks = journal_table.number(self.connection, counts, self._replication.new_epoch())

@@ -245,7 +245,7 @@ class _Spool:
         self._places = array("Q", [0])
 
     def add(self, text: str) -> int:
-        """Keep a piece; gives its number."""
+        """Keep a piece; returns its number."""
         piece = self._compressor.compress(text.encode("utf-8", "replace"))
         self._file.write(piece)
         self._places.append(self._places[-1] + len(piece))

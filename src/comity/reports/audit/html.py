@@ -406,7 +406,7 @@ def is_current(path: Path) -> bool:
 
 
 def write_html(report: AuditReport, path: Path) -> int:
-    """Write the page, and rename it when it is complete; gives its size."""
+    """Write the page, and rename it when it is complete; returns its size."""
     partial = path.with_name(f".{path.name}.partial")
     try:
         with partial.open("w", encoding="utf-8", newline="\n") as file:

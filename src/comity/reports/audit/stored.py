@@ -51,7 +51,7 @@ _TEXTS: Final = ("titles", "descriptions", "canonicals", "images_without_alt", "
 
 
 class StoredAudit:
-    """An audit in its folder; `NotFound` if there is none, or if it has not ended yet."""
+    """An audit in its folder; raises `NotFound` if it does not exist, or if it has not ended yet."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -236,7 +236,7 @@ def when(seconds: float) -> str:
 def find_audit(
     audits: Path, name: str, *, earlier_than: AuditInfo | None = None, may_be_folder: bool = True
 ) -> StoredAudit:
-    """The audit of that name or in that folder, or the newest of that site; `NotFound` if there is none.
+    """The audit of that name or in that folder, or the newest of that site; raises `NotFound` if it does not exist.
 
     With `earlier_than`, a site means its newest audit before that one: an audit compared with itself shows no change.
     A name that comes from the network must not be a folder: it could lead anywhere.

@@ -21,7 +21,7 @@ _MAX_BLOCKED: Final = 50_000
 def note_listed(
     site: Site, listed: Iterable[ListedUrl], robots: Mapping[str, AgentRules], translations: Translations, found: Found
 ) -> int:
-    """Mark what the sitemaps list, report what robots.txt blocks of it; gives the number of entries."""
+    """Mark what the sitemaps list, report what robots.txt blocks of it; returns the number of entries."""
     count = 0
     blocked: dict[str, str] = {}
     for url, _, alternates in listed:

@@ -85,7 +85,7 @@ class NumberFound(NamedTuple):
 
 
 def parse_price(text: str) -> str | None:
-    """The amount of a price: the first number with a currency, else the first number; None if there is none."""
+    """The amount of a price: the first number with a currency, else the first number, or None."""
     found = list(_numbers_in(text))
     return next((each.digits for each in found if each.has_currency), found[0].digits if found else None)
 

@@ -1,8 +1,9 @@
-"""What a submit is answered with: the table of codes, and the digest that tells a repeated submit from another."""
+"""How a submit is answered: the decision and its code, and the digest that recognizes a repeated submit."""
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, auto
@@ -57,7 +58,7 @@ class Judged:
 
 
 def submission_digest(submission: Submission) -> str:
-    """What came, as 32 hexadecimal digits: the same content has the same digest, whatever its spelling in JSON."""
+    """The content of a submission as 32 hexadecimal digits; the formatting of its JSON makes no difference."""
     body = {
         "success": submission.success,
         # As a number: 99.9 and 99.90 are the same price.
@@ -122,3 +123,40 @@ def _duration(seconds: float) -> str:
 
 def _time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+MOST_DEPTH: Final = 32
+
+
+def document_problem(document: Any, most_bytes: int) -> str | None:
+    """Why an object cannot be stored; None if it can. PostgreSQL stores neither NUL nor half of a surrogate pair."""
+    if not isinstance(document, dict):
+        return "must be a JSON object"
+    waiting: list[tuple[Any, int]] = [(document, 1)]
+    while waiting:
+        each, depth = waiting.pop()
+        if depth > MOST_DEPTH:
+            return f"is nested more than {MOST_DEPTH} levels deep"
+        if isinstance(each, dict):
+            waiting += ((part, depth) for part in each)
+            waiting += ((part, depth + 1) for part in each.values())
+        elif isinstance(each, list):
+            waiting += ((part, depth + 1) for part in each)
+        elif isinstance(each, str):
+            if not _is_storable(each):
+                return "must not contain a NUL character or half of a surrogate pair"
+        elif isinstance(each, float) and not math.isfinite(each):
+            return "has a number that is too large"
+    if len(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()) > most_bytes:
+        return f"is larger than {most_bytes // 1024} KiB"
+    return None
+
+
+def _is_storable(text: str) -> bool:
+    if "\0" in text:
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

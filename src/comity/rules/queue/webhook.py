@@ -29,7 +29,7 @@ _REFERENCE: Final = re.compile(rf"env:({SECRET_VARIABLES}[A-Z0-9_]{{1,100}})")
 
 
 def variable_of(secret: str) -> str | None:
-    """The environment variable that a webhook's secret is to be read from; None if it is the secret itself."""
+    """The environment variable that contains a webhook's secret; None if it is the secret itself."""
     found = _REFERENCE.fullmatch(secret)
     return None if found is None else found[1]
 

@@ -1,6 +1,6 @@
-"""Cursors and days of a search: a position as text that a user passes back, and "7d" as an instant.
+"""Cursors and days of a search: a position as text that the client passes back, and "7d" as an instant.
 
-A cursor holds only values by which hits are sorted. It grants nothing, so it is not signed; one that was altered is
+A cursor contains only the values by which hits are sorted. It grants nothing, so it is not signed; an altered one is
 refused or starts the next page elsewhere.
 """
 
@@ -39,7 +39,7 @@ def write_cursor(position: SearchPosition) -> str:
 
 
 def read_cursor(text: str, sort: SearchSort) -> SearchPosition:
-    """The position of a cursor; `BadInput` if it is none, or one of another order."""
+    """The position of a cursor; raises `BadInput` if it is invalid or belongs to another order."""
     position = _position(text)
     if position is None:
         raise BadInput("cursor", "must be the `next` of an earlier result")
@@ -75,7 +75,7 @@ def _aware(text: str) -> datetime:
 
 
 def read_since(name: str, text: str, now: datetime) -> datetime:
-    """The beginning of a day in UTC (2026-03-31), or so long ago: 24h, 7d, 2w."""
+    """The start of a day in UTC (2026-03-31), or the time that long ago: 24h, 7d, 2w."""
     said = text.strip()
     ago = _AGO.fullmatch(said)
     try:

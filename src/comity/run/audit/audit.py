@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -58,7 +58,7 @@ MAX_MINUTES: Final = 60.0
 """The default budgets."""
 _LONGEST_NAME: Final = 250
 _MOST_ROUNDS: Final = 10_000
-_MOST_ENDED: Final = 5  # times that another process may end an audit just before this one goes on with it
+_MOST_ENDED: Final = 5  # how often another process may end an audit just before this one continues it
 _BUDGETS: Final = frozenset(map(str, BudgetReason))
 # After these the same command goes on; after any other end it begins a new audit.
 _GOES_ON: Final = frozenset(
@@ -125,7 +125,7 @@ class AuditRun(VisitListThread):
         self._seconds_before = 0.0
 
     def near_limits(self, now: float) -> list[Warned]:
-        """Budgets of which 80 % are used by now; `now` by the clock of the progress."""
+        """Budgets that are 80 % used; `now` is by the clock of the progress."""
         spent_s = max(0.0, now - self.progress.started_at) if self.progress.started_at else 0.0
         return near_limits(self.plan, self.pages_before + self.progress.pages, (self._seconds_before + spent_s) / 60.0)
 
@@ -325,14 +325,14 @@ class AuditRun(VisitListThread):
         self._write_info(visits)
 
     def _warnings(self, reason: EndReason, pages: int, minutes: float) -> list[Warned]:
-        """Budgets of which 80 % were used, and the one that ended the audit."""
+        """Budgets that were 80 % used, and the one that ended the audit."""
         found = near_limits(self.plan, pages, minutes, str(reason))
         said = _sentence(reason, self.plan)
         return [*found, Warned(str(reason), said)] if said else found
 
 
 def near_limits(plan: AuditPlan, pages: int, minutes: float, spent: str = "") -> list[Warned]:
-    """Budgets of which 80 % are used, or which are `spent`."""
+    """Budgets that are 80 % used, or `spent`."""
     found: list[Warned] = []
     for budget, used, limit in (
         (BudgetReason.PAGE_LIMIT, float(pages), float(plan.max_pages)),
@@ -385,3 +385,38 @@ def _sentence(reason: EndReason, plan: AuditPlan) -> str | None:
 
 def _is_taken_down(state: State, start: WebAddress) -> bool:
     return Takedowns.of(stored.entry for stored in list_takedowns(state.database)).covering(start) is not None
+
+
+_ADVICE: Final[Mapping[str, str]] = {
+    EndReason.DNS_FAILURE: "Check the spelling of {host}, and that its name resolves from here.",
+    EndReason.CONNECTION_FAILURE: "Check that {host} answers from here, on the right port and by https or http.",
+    EndReason.ADDRESS_REFUSED: "Check the address and its port; --allow-network CIDR allows a private network.",
+    EndReason.SERVER_ERRORS: "Fix the server first, then run the same command.",
+    EndReason.RATE_LIMITED: "Run the same command later, or let the server accept the User-Agent {agent}.",
+    EndReason.ASKED_TO_WAIT: "Run the same command later: {host} asked for a pause.",
+    EndReason.FORBIDDEN: "Let the server accept the User-Agent {agent}, or log in: --auth, --cookie or --login.",
+    EndReason.LOGIN_REQUIRED: "Log in: --auth, --cookie or --login (docs/requests.md).",
+    EndReason.LOGIN_FAILED: "Check the file of --login and its credentials (docs/requests.md).",
+    EndReason.ROBOTS_DENIED: "`comity robots {site}` shows the line; allow {agent} in robots.txt to audit the site.",
+    EndReason.ROBOTS_UNREACHABLE: "Fix robots.txt, or audit without it: --robots-unreachable allow.",
+    EndReason.TAKEN_DOWN: "`comity takedown remove {host}` lifts the takedown.",
+    EndReason.PROXY_FAILURE: "Check --proxy.",
+    EndReason.HELD_ELSEWHERE: "Run the same command when the other crawl of {host} has ended.",
+    EndReason.NOTHING_LEFT: "Check the address: {site} did not answer with a page.",
+}
+
+
+def read_nothing(info: AuditInfo) -> bool:
+    """Whether an audit read no page of a site, or only the one that asks for a login."""
+    return not info.pages or info.ended_by == EndReason.LOGIN_REQUIRED
+
+
+def advice_for(info: AuditInfo) -> str | None:
+    """What would let the audit read pages; None if it read some, or if nothing is known to help."""
+    if not read_nothing(info):
+        return None
+    advice = _ADVICE.get(info.ended_by)
+    if advice is None:
+        return None
+    agent = info.user_agent.partition("/")[0].partition(" ")[0] or "Comity"
+    return advice.format(host=web_address(info.site).host, site=info.site, agent=agent)

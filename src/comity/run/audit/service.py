@@ -96,7 +96,7 @@ class AuditService:
         return info
 
     def stored(self, audit_id: str) -> StoredAudit:
-        """An audit that has ended, by its name; `NotFound` if there is none."""
+        """An audit that has ended, by its name; raises `NotFound` if it does not exist."""
         folder = audit_folder(self.folder, audit_id)
         if not folder.is_dir():
             raise NotFound(f"there is no audit {audit_id!r}")

@@ -1,6 +1,6 @@
 """The tables of an audit, for spreadsheets and data frames: pages, links, findings and the like, as CSV and Parquet.
 
-Rows are written one by one, so a table of any length takes the same memory. A table is there whole or not at all.
+Rows are written one by one, so a table of any length takes the same memory. A table is complete or does not exist.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One process of a crawl that several share: what it does, what it reports to the first one, and what all share.
+"""One process of a crawl in several: what it does, what it reports to its parent, and what all of them share.
 
 They share the page budget and the list of finished hosts. Both are open files that children inherit. Neither has a
 lock, so a process that is killed at any moment blocks no other.
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from comity.walk.crawl.progress import Progress
 
 _REPORT_EVERY_S: Final = 0.2
-_MOST_LOADS: Final = 100  # hosts whose load is reported: those that need longest
+_MOST_LOADS: Final = 100  # how many hosts report their load: those that need longest
 COUNTED: Final = (
     "begun",
     "held",
@@ -150,7 +150,7 @@ def _progress_message(progress: Progress) -> dict[str, Any]:
 class PageBudget:
     """A pipe with one byte for each page that may still begin: a process takes one, and returns it if no page came.
 
-    A byte that a killed process had taken is lost; `add` replaces it.
+    If a process is killed, the bytes that it had taken are lost; `add` replaces them.
     """
 
     def __init__(self, limit: int) -> None:

@@ -1,8 +1,8 @@
 """Crawls that a server runs: started by an operator, a few at once, each in child processes of its own.
 
-A run is recorded before anything else happens, so that its page exists at once and says how it ended, whatever that
-was. Stopping is clean, as everywhere: what is in flight is finished, and the same seeds continue exactly there. When
-the server stops, its runs stop; when it is killed, their processes notice it and stop by themselves.
+A run is recorded before anything else happens, so its page exists at once and later says how the run ended. Stopping is
+clean, as everywhere: requests in flight finish, and the same seeds continue exactly there. When the server stops, its
+runs stop; when it is killed, their processes notice and stop by themselves.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ CHOICES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class CrawlOrder:
-    """A crawl as an operator orders it: seeds, and settings other than the server's."""
+    """A crawl that an operator ordered: seeds, and settings that differ from the server's."""
 
     seeds: tuple[str, ...]
     choices: Mapping[str, Any] = field(default_factory=dict)
@@ -92,7 +92,7 @@ def _cover(patterns: Collection[str], types: Collection[str]) -> bool:
     return all(any(fnmatchcase(each, pattern) for pattern in patterns) for each in types)
 
 
-# How a choice makes a crawl visit less than the setting of the server would.
+# Whether a choice makes a crawl visit less than the server's own setting would.
 _RESTRICTS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "max_pages": lambda chosen, own: bool(chosen) and not 0 < own <= chosen,
     "max_minutes": lambda chosen, own: bool(chosen) and not 0 < own <= chosen,
@@ -108,14 +108,14 @@ _RESTRICTS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "subdomains": lambda chosen, own: own and not chosen,
     "images": lambda chosen, own: own and not chosen,
 }
-# A host that was finished within these has nothing that a worker would visit beyond them.
+# A host that was finished within these limits has nothing more for a worker to visit.
 _AMOUNTS: Final = frozenset({"max_pages", "max_minutes", "max_depth"})
 
 
 def limits_of(order: CrawlOrder, settings: Settings) -> frozenset[str]:
-    """The choices by which a crawl visits less than a worker with the settings of the server would.
+    """The choices that make a crawl visit less than a worker with the server's settings would.
 
-    Where there are any, workers leave its hosts alone, during the crawl and after it: they would exceed the limits.
+    If there are any, workers leave its hosts alone, during and after the crawl: they would exceed the limits.
     """
     limits = {"under"} if order.under else set()
     for name, chosen in order.choices.items():
@@ -218,7 +218,7 @@ class HostedCrawls:
             run.stop(None)
 
     async def open(self) -> None:
-        """Record the end of runs whose process is gone: those of a server that was killed."""
+        """Record the end of runs whose process is gone, because their server was killed."""
         await asyncio.to_thread(self._state.run_record(uuid4()).end_dead_runs)
 
     async def close(self) -> None:
@@ -295,7 +295,7 @@ class HostedCrawls:
             self._on_fault("crawl", error)
 
     def _settle_pauses(self, run_id: UUID, run: _Hosted, state: State, hosts: Collection[str]) -> None:
-        """After a crawl: a person continues what its limits or its stop left; workers have the rest again.
+        """After a crawl, leave what its limits or its stop left over to a person, and return the rest to the workers.
 
         The stop may have been requested in another process, and hosts of a site may have been found after it.
         """

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from comity.settings import Settings
     from comity.walk.crawl.progress import RunSummary
 
-_SEEDS_MOST: Final = 10_000  # that are distinguished from other URLs at depth 0
-_RECORDED_MOST: Final = 1_000  # seeds that are stored with a run; a run of more can be continued only where it began
+_SEEDS_MOST: Final = 10_000  # beyond this number, seeds are treated like other URLs at depth 0
+_RECORDED_MOST: Final = 1_000  # stored with a run; with more, only the command that started it can continue it
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def _as_entered(seed: Seed) -> str:
 
 
 def _named(seeds: Sequence[Seed]) -> frozenset[str] | None:
-    """The seeds as patterns know them: they were named themselves, so the patterns of the run do not apply."""
+    """The seeds, for the patterns: they were named explicitly, so the run's patterns do not apply to them."""
     if len(seeds) > _SEEDS_MOST:
         return None
     urls = (seed.url or address_of_host(seed.host.authority).url for seed in seeds)
@@ -163,7 +163,7 @@ async def reopen_hosts(state: State, hosts: Collection[str]) -> None:
 
 
 def finish_sites(state: State, summary: RunSummary) -> RunSummary:
-    """Rank the hosts of the run by its results; gives the summary for users, with what would help in words."""
+    """Rank the hosts of the run by its results; returns the summary for users, with remedies in words."""
     rescore_run(state.database, state.clock, summary.run_id, state.settings.weights)
     return replace(summary, idle=tuple(map(worded, summary.idle)))
 

@@ -1,7 +1,7 @@
 """A crawl in several processes: one run, one budget, one progress, one summary.
 
-The parent does everything that comes before and after. The processes lease hosts from the same state, each different
-ones, and crawl them. One that dies is replaced: its leases are freed, and nothing that it committed is lost.
+The parent does everything that comes before and after. Its processes lease different hosts from the same state and
+crawl them. A process that dies is replaced: its leases are freed, and nothing that it committed is lost.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CHECK_EVERY_S: Final = 0.2
 _MOST_RESTARTS: Final = 5
 _ENDS_WITHIN_S: Final = 27.5  # a child waits less than this for requests in flight, and then commits what it has
 _KILLED_WITHIN_S: Final = 1.0
-_SITE_HOSTS_MOST: Final = 64  # open in one process, of a site whose hosts are found as it is crawled
+_SITE_HOSTS_MOST: Final = 64  # open in one process, for a site whose hosts are discovered during the crawl
 _LOST_WITH_A_PROCESS: Final = ("hosts_active", "hosts_waiting", "hosts_blocked", "queued", "held")
 _LOOK_EVERY_S: Final = 1.0
 
@@ -363,7 +363,7 @@ class SharedCrawl:
         await asyncio.gather(*self._parts, return_exceptions=True)
 
     def _kill_before_exit(self) -> None:
-        """End every process at once; the event loop does not run any more."""
+        """End every process at once; the event loop no longer runs."""
         for part in self._parts.values():
             part.child.kill()
         ends_at = monotonic() + _KILLED_WITHIN_S

@@ -1,7 +1,7 @@
 """The child process that reads stored pages: a question as JSON in, its answer as JSON out.
 
-Nothing is written. A search reads one part after the other, the newest first, until it has a page of results or its
-time is over; the next page continues there. Pages that are taken down are never in an answer.
+Nothing is written. A search reads the parts one by one, newest first, until it has a page of results or its time is up;
+the next page continues there. Pages that are taken down never appear in an answer.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _page(question: Mapping[str, Any]) -> dict[str, Any]:
 
 def _text_of(body: str, content_type: str | None) -> str | None:
     """The main text of a page, if it is HTML."""
-    # Loaded late: a search needs none of it, and a page waits for this process to start.
+    # Loaded late: a search does not need it, and a page waits for this process to start.
     from comity.extract.html import read_html
     from comity.extract.main_content import is_html_type
 
@@ -239,7 +239,7 @@ def _reading(sources: Sources, takedowns: list[str] | None, ends_at: float) -> I
 
 
 def _near(takedowns: list[str]) -> list[str]:
-    """Texts of which a URL that is taken down contains one; empty if there are too many to ask for."""
+    """Texts, one of which occurs in every URL that is taken down; empty if there are too many to search for."""
     found = set()
     for text in takedowns:
         try:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _RESTARTS_A_MINUTE: Final = 3
 _PAUSE_S: Final = 1.0
-# The same failure so often in a row, each within a minute after the start, would come again without end.
+# If the same failure comes this often in a row, each within a minute of the start, it would come forever.
 _SAME_FAILURES: Final = 3
 _AT_ONCE_S: Final = 60.0
 _PASSING: Final = frozenset(
@@ -42,7 +42,7 @@ _PASSING: Final = frozenset(
 
 
 def run_workers(settings: Settings, limits: WorkLimits, view: WorkObserver, *, as_json: bool) -> int:
-    """Work in as many processes as the settings say, until all have ended; gives the exit code."""
+    """Work in as many processes as the settings say, until all have ended; returns the exit code."""
     with event_loop_runner() as runner:
         if settings.processes > 1:
             return runner.run(_Workers(settings, limits, view, as_json=as_json).run())
@@ -67,7 +67,7 @@ class _Workers:
         self._ends_at = monotonic() + limits.max_minutes * 60 if limits.max_minutes else None
 
     async def run(self) -> int:
-        """Keep every process running; gives the exit code once all have ended."""
+        """Keep every process running; returns the exit code once all have ended."""
         stop_on_signals(self._on_signal, on_timeout=self._log_forced_exit, before_exit=self._kill_all)
         self._view.on_start(self._stop)
         async with served(self._settings, self._log, self._readings, self._gathered.silence_s):
@@ -123,7 +123,7 @@ class _Workers:
                 self._brought_nothing |= brought_nothing
 
     async def _keep(self, number: int) -> None:
-        """Run one worker after the other, until one ends by itself."""
+        """Run workers one after another, until one ends by itself."""
         died_at: deque[float] = deque(maxlen=_RESTARTS_A_MINUTE)
         failures: deque[str | None] = deque(maxlen=_SAME_FAILURES)  # their codes
         while not self._stopping.is_set():
@@ -186,7 +186,7 @@ class _Workers:
 
     @contextmanager
     def _readings_of(self, number: int) -> Iterator[int | None]:
-        """Gather a child's readings from a pipe while it lives; gives the end that the child writes to."""
+        """Gather a child's readings from a pipe while it lives; returns the end that the child writes to."""
         if self._settings.metrics is None:
             yield None
             return

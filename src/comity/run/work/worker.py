@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from comity.walk.crawl.progress import HostSummary, Progress, RunSummary
 
 STOPPING: Final = "finishing the requests in flight (send the signal again to exit at once)"
-_RUN_MINUTES: Final = 30.0  # a run lasts no longer, so that upkeep comes between
+_RUN_MINUTES: Final = 30.0  # the longest run, so that upkeep gets its turn
 _RECHECK_EVERY_S: Final = 15.0  # a frontier that did not answer
 _RUN_FIELDS: Final = ("run_id", "status", "code", "reason", "pages", "unchanged", "errors", "refused", "bytes_received")
 _RESCORE_EVERY_S: Final = 3600.0
@@ -72,7 +72,7 @@ def check_worker_settings(settings: Settings) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WorkLimits:
-    """How much a worker takes on, and when it ends by itself."""
+    """How much a worker does, and when it ends by itself."""
 
     hosts: int | None = None
     max_minutes: float = 0.0
@@ -124,7 +124,7 @@ class WorkerProcess:
             )
 
     async def run_alone(self) -> int:
-        """Work to the end as a process of its own; gives the exit code."""
+        """Work to the end as a process of its own; returns the exit code."""
         codes: list[int] = []
 
         def on_signal(number: int) -> None:
@@ -334,7 +334,7 @@ class WorkerShift:
         self._is_stopped = False
 
     async def find_work(self) -> bool:
-        """Do the upkeep that is due; gives whether there is a host to crawl."""
+        """Do the upkeep that is due; returns whether there is a host to crawl."""
         memory, now = self._memory, monotonic()
         if await asyncio.to_thread(self._keep_up):
             return True

@@ -1,8 +1,8 @@
-"""Grants: crawlers with URLs of their own ask when they may request each, and report what came of it.
+"""Grants: crawlers with URLs of their own ask when they may request each, and report the result.
 
-A grant is a slot of the host's gate, given under the host's lease, which the client holds for as long as it has open
-grants of the host. So workers, bots and clients that use the same state keep one pace together. Everything that is
-answered was committed before; a server that dies loses no grant and no report.
+A grant is a slot of the host's gate. The client holds the host's lease for as long as it has open grants on it, so
+workers, bots and clients of one state share one pace. Everything is committed before it is answered, so a server that
+dies loses no grant and no report.
 
 One transaction answers a whole request: the reports in it first, then its URLs. It never waits for robots.txt.
 Short requests that wait together are committed together (`TransactionThread`).
@@ -26,9 +26,9 @@ from comity.clock import Clock
 from comity.database import ledger
 from comity.database.bulk import together
 from comity.database.connection import Database
-from comity.database.queue import bot_rows, jobs, reservations
+from comity.database.queue import bots, jobs, reservations
 from comity.database.queue import grants as grants_table
-from comity.database.queue.bot_rows import PullCount
+from comity.database.queue.bots import PullCount
 from comity.database.queue.grants import GrantRow, NewGrant
 from comity.database.queue.reservations import Hold, HostRow, Returned
 from comity.database.types import seconds_of
@@ -49,9 +49,9 @@ from comity.model.queue import BotError, BotRefused, Slot
 from comity.model.robots import RobotsVerdict
 from comity.rules.canonical import WebAddress, canonical_host, host_in_url, web_address
 from comity.rules.politeness.pace import limits_for, observed, reached_within
-from comity.rules.queue import slot_terms, slots
-from comity.rules.queue.allowance import Allowance, allowance
-from comity.rules.queue.slot_terms import EndedSlot, SlotTerms
+from comity.rules.queue import slots
+from comity.rules.queue.bot_limits import Allowance, allowance
+from comity.rules.queue.slots import EndedSlot, SlotTerms
 from comity.rules.user_agent import agent_token
 from comity.telemetry.loops import Loops
 from comity.walk.bots.robots import ClientRobots, ReadsRobots, RobotsBook
@@ -66,9 +66,9 @@ _ROBOTS_WAIT_S: Final = 3.0
 _LEASED_FOR_S: Final = 2.0
 _RESERVED_FOR_S: Final = 1.0
 _LONGEST_WAIT_S: Final = 60.0
-_KEPT_S: Final = 86_400.0  # a grant that has ended, so that a report of it can be repeated
+_KEPT_S: Final = 86_400.0  # how long a finished grant is kept, so that its report can be repeated
 _FORGOTTEN_AT_ONCE: Final = 200  # a few milliseconds, for which requests wait
-_FORGETTING_TURNS: Final = 50  # then 5,000 a second are forgotten: more than a busy server grants
+_FORGETTING_TURNS: Final = 50  # deletes up to 5,000 a second: more than a busy server grants
 _LIMITS_KEPT: Final = 1_000
 _BOTS_KEPT: Final = 1_000
 _SEEN_EVERY_S: Final = 10.0
@@ -76,7 +76,7 @@ _SEEN_EVERY_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class GrantTerms:
-    """How grants are given."""
+    """The terms of grants."""
 
     profile: DoorProfile
     collapse_subdomains: bool = False
@@ -94,7 +94,7 @@ class _Wanted(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """The slots that a client gets of one host."""
+    """The slots that a client gets on one host."""
 
     row: HostRow
     wanted: list[_Wanted]
@@ -105,7 +105,7 @@ class _Plan(NamedTuple):
 
 
 class _Bot(NamedTuple):
-    """A bot with limits of its own, in whose name a client asks."""
+    """A bot with limits of its own, on whose behalf a client asks."""
 
     bot_id: str
     may: Allowance
@@ -115,7 +115,7 @@ class _Bot(NamedTuple):
 
 @dataclass(slots=True)
 class _Request:
-    """One request for grants while it is decided."""
+    """One request for grants while it is being decided."""
 
     client: str
     urls: Sequence[str]
@@ -123,14 +123,14 @@ class _Request:
     """The client's own product token."""
     now: float
     answers: dict[int, GrantAnswer]
-    """By their place."""
+    """By position in the request."""
     bot: _Bot | None
     room: int
-    """How many grants the client's limits leave."""
+    """How many more grants the client's limits allow."""
 
 
 class Granter:
-    """Gives grants and takes reports; use it as an asynchronous context."""
+    """Issues grants and takes reports; use it as an asynchronous context."""
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class Granter:
     ) -> GrantAnswers:
         """Answer for each URL whether and when the client may request it, after noting what it reports.
 
-        If nothing can be granted only because robots.txt is unknown, it is waited for, outside of any transaction.
+        If nothing can be granted only because robots.txt is unknown, wait for it, outside any transaction.
         """
         granted = await self._thread.transact(partial(self._grant, client, list(urls), user_agent, list(reports)))
         unknown = self._unknown(granted)
@@ -199,20 +199,18 @@ class Granter:
         return await self._thread.transact(partial(self._release, client, list(grant_ids)))
 
     def expire(self) -> int:
-        """End grants that ran out, and free the hosts whose last grant did; gives how many."""
+        """End expired grants, and release the hosts whose last grant expired; returns how many."""
         with self._database.write() as connection:
             now = seconds_of(connection, self._database.now(self._clock))
             taken = grants_table.take(connection, grants_table.overdue(connection, now, _EXPIRED_AT_ONCE))
             over = [(row, host) for row, host in taken.values() if row.is_open and row.expires_at <= now]
             grants_table.end(connection, [row.id for row, _host in over], "expired", now)
-            ledger.append_notes(
-                connection, [slot_terms.note(_ended(row, host), NoteKind.UNREPORTED) for row, host in over]
-            )
+            ledger.append_notes(connection, [slots.note(_ended(row, host), NoteKind.UNREPORTED) for row, host in over])
             reservations.end_uncleanly(connection, {host.id for _row, host in over}, now)
             return len(over)
 
     def forget(self) -> bool:
-        """Delete some of the grants that ended long ago; gives whether there may be more.
+        """Delete some of the grants that ended long ago; returns whether there may be more.
 
         A transaction of its own: it locks grants without their hosts, and everyone else locks hosts first.
         """
@@ -223,7 +221,7 @@ class Granter:
     async def _expire_regularly(self) -> None:
         while True:
             await asyncio.sleep(EXPIRE_EVERY_S)
-            with suppress(ComityError):  # the state may be away for a moment
+            with suppress(ComityError):  # the state may be unavailable for a moment
                 await self._thread.run(self.expire)
                 for _turn in range(_FORGETTING_TURNS):  # requests come in between
                     if not await self._thread.run(self.forget):
@@ -240,7 +238,7 @@ class Granter:
                     await asyncio.to_thread(self._database.copy_log)
 
     def _unknown(self, granted: GrantAnswers) -> dict[int, str]:
-        """The URLs whose robots.txt is to be read, by their place."""
+        """The URLs whose robots.txt must be read, by position."""
         return {
             at: answer.url for at, answer in enumerate(granted.answers) if answer.reason is GrantReason.ROBOTS_UNKNOWN
         }
@@ -302,12 +300,12 @@ class Granter:
         return [answers[at] for at in range(len(urls))]
 
     def _bot_of(self, connection: Connection, client: str, wanted: int, now: float) -> _Bot | None:
-        """What the limits of the client's bot leave; None if it has none. Grants count as jobs do."""
+        """What the limits of the client's bot still allow; None if it has none. Grants count like jobs."""
         bot_id = client.partition("/")[0]
         self._note_seen(connection, bot_id, now)
-        if not bot_rows.is_limited(connection, bot_id):
+        if not bots.is_limited(connection, bot_id):
             return None
-        bot, _now = bot_rows.get(connection, bot_id, now)
+        bot, _now = bots.row_for_pull(connection, bot_id, now)
         if bot.status == "revoked":
             raise BotRefused(BotError.NOT_ASSIGNED, f"the bot {bot_id} is revoked", {"client_id": client})
         most = bot.max_jobs_in_hand
@@ -330,18 +328,18 @@ class Granter:
         return _Bot(bot_id, may, is_over, message)
 
     def _note_seen(self, connection: Connection, bot_id: str, now: float) -> None:
-        """Note that a bot was heard of; not each time, since crawlers ask many times a second."""
+        """Note when a bot was last seen; not every time, since crawlers ask many times a second."""
         if 0.0 <= now - self._seen_at.get(bot_id, 0.0) < _SEEN_EVERY_S:
             return
         if len(self._seen_at) >= _BOTS_KEPT:
             self._seen_at.clear()
         self._seen_at[bot_id] = now
-        bot_rows.note_seen(connection, bot_id, now)
+        bots.note_seen(connection, bot_id, now)
 
     def _addresses(
         self, connection: Connection, request: _Request
     ) -> tuple[dict[int, WebAddress], list[tuple[WebAddress, str]]]:
-        """The URLs that can be read, by their place, and those that are taken down; all others are answered."""
+        """The valid URLs by position, and those that are taken down; all others are answered here."""
         takedowns, collapse = self._takedowns.at(connection), self._terms.collapse_subdomains
         found: dict[int, WebAddress] = {}
         taken_down: list[tuple[WebAddress, str]] = []
@@ -368,7 +366,7 @@ class Granter:
         taken_down: list[tuple[WebAddress, str]],
         now: float,
     ) -> None:
-        """Store why URLs were denied, each once as long as the reason stays the same."""
+        """Store why URLs were denied, once for each as long as the reason stays the same."""
         if denied:
             found = (
                 (rows[one.address.host].id, one.address, one.verdict, one.robots.in_force.version)
@@ -381,7 +379,7 @@ class Granter:
             self._book.note_taken_down(connection, entries, now)
 
     def _rows(self, connection: Connection, names: set[str]) -> dict[str, HostRow]:
-        """The rows of hosts, locked; those that another transaction has at this moment are missing."""
+        """The rows of hosts, locked; rows that another transaction has locked are missing."""
         rows = {row.host: row for row in reservations.lock_named(connection, names)}
         missing = names - rows.keys()
         if missing:
@@ -405,11 +403,11 @@ class Granter:
             row, given = plan.row, plan.slots
             holds.append(Hold(row, given[-1].start_by + ttl_s, plan.memory, row.queue_ready_at, len(given)))
             token = row.token_for(holder, now)
-            # A client that held the host before goes on with its numbers.
+            # A client that already holds the host continues its numbering.
             first = row.number_after(holder, now) + 1
             for number, (one, slot) in enumerate(zip(plan.wanted, given, strict=False), first):
                 grant_id, expires_at = next(ids), slot.start_by + ttl_s
-                document = slot_terms.to_document(slot, _terms_of(plan, one, number, request.agent))
+                document = slots.to_document(slot, _terms_of(plan, one, number, request.agent))
                 new.append(
                     NewGrant(
                         grant_id, row.id, one.address.url, slot.not_before, slot.start_by, document, token, expires_at
@@ -436,7 +434,7 @@ class Granter:
         if bot is not None and new:
             started_at, before = bot.may.minute_started_at, bot.may.pulled_this_minute
             count = PullCount(bot.bot_id, now, 0, started_at, before + len(new), bot.resumes)
-            bot_rows.note_pull(connection, count)
+            bots.note_pull(connection, count)
 
     def _plan(self, request: _Request, row: HostRow | None, ones: list[_Wanted], holder: str) -> _Plan | None:
         """The slots of one host; URLs without one are answered."""
@@ -464,7 +462,7 @@ class Granter:
         return _Plan(row, ones, given, memory, limits, crawl_delay_s) if given else None
 
     def _limits(self, row: HostRow, crawl_delay_s: float | None) -> GateLimits:
-        """The limits of a host; most hosts have the same."""
+        """The limits of a host; most hosts have the same ones."""
         interval_ms = row.policy_interval_ms
         key = (interval_ms, row.policy_max_concurrency, crawl_delay_s)
         known = self._limits_of.get(key)
@@ -491,7 +489,7 @@ class Granter:
     def _report(
         self, connection: Connection, client: str, reports: Sequence[GrantReport], now: float
     ) -> list[ReportAnswer]:
-        """End the grants that are reported, each once, and tell the gates of their hosts."""
+        """End the reported grants, each once, and update the gates of their hosts."""
         by_id = {report.grant_id: report for report in reports}
         taken = grants_table.take(connection, by_id)
         memories: dict[UUID, tuple[HostRow, GateMemory]] = {}
@@ -530,7 +528,7 @@ class Granter:
                 continue
             mine.append(grant_id)
             entered.append(
-                slot_terms.request_row(
+                slots.request_row(
                     ended,
                     now,
                     started_at=report.started_at,
@@ -562,7 +560,7 @@ class Granter:
                 answers.append(ReportAnswer(grant_id, ReportResult.RELEASED))
             else:
                 answers.append(ReportAnswer(grant_id, _earlier(found[0])))
-        # Those that begin last first: then the time that is given back adds up.
+        # Start with the last slots: only then can all their time be reused.
         for row, host in sorted(mine, key=lambda each: each[0].not_before, reverse=True):
             ended = _ended(row, host)
             known = memories.get(host.id)
@@ -570,7 +568,7 @@ class Granter:
             limits = self._limits(host, ended.terms.crawl_delay_s)
             ending = slots.end(memory, limits, ended.slot, now, observation=None, chance=self._chance())
             memories[host.id] = host, ending
-            notes.append(slot_terms.note(ended, NoteKind.UNUSED))
+            notes.append(slots.note(ended, NoteKind.UNUSED))
         grants_table.end(connection, [row.id for row, _host in mine], "released", now)
         ledger.append_notes(connection, notes)
         self._give_back(connection, client, memories, now)
@@ -579,7 +577,7 @@ class Granter:
     def _give_back(
         self, connection: Connection, client: str, memories: dict[UUID, tuple[HostRow, GateMemory]], now: float
     ) -> None:
-        """Write what the gates remember; hosts without another open grant are given back."""
+        """Write what the gates remember; hosts without another open grant are released."""
         holder = reservations.grant_holder(client)
         returned = [
             Returned(host_id, memory, host.token, memory.next_fetch_at) for host_id, (host, memory) in memories.items()
@@ -642,12 +640,12 @@ _VERSION_7: Final = 0x7 << 76 | 0b10 << 62
 
 
 def _ended(row: GrantRow, host: HostRow) -> EndedSlot:
-    slot, terms = slot_terms.from_text(row.document, row.not_before, row.start_by)
+    slot, terms = slots.from_text(row.document, row.not_before, row.start_by)
     return EndedSlot(host.id, host.host, row.lease_token, row.client, row.url, Purpose.GRANT, slot, terms)
 
 
 def _reached(report: GrantReport, memory: GateMemory, slot: Slot, now: float) -> float | None:
-    """When a request reached its host at the latest, as far as the gate goes by it: the host counts from there."""
+    """The latest time at which a request reached its host, for the gate: the host counts from there."""
     if report.started_at is None:
         return None
     latency_s = report.latency_s if report.latency_s is not None else max(0.0, now - report.started_at)

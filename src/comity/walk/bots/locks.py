@@ -1,4 +1,4 @@
-"""Locks of jobs: kept by a heartbeat, given back by a release, and ended when they run out."""
+"""Locks of jobs: extended by a heartbeat, ended by a release, or expired."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from sqlalchemy import Connection
 from comity.clock import Clock
 from comity.database import ledger
 from comity.database.connection import Database
-from comity.database.queue import bot_rows, jobs, policies, reservations, webhooks
+from comity.database.queue import bots, jobs, policies, reservations, webhooks
 from comity.database.queue.jobs import HeldJob, JobEnd
 from comity.database.queue.reservations import HostRow, bot_holder
 from comity.model.gate import DoorProfile
 from comity.model.ledger import LedgerNote, NoteKind
 from comity.model.queue import QUEUE_PROFILE, JobStatus, KeptLocks, ReleasedJobs
 from comity.rules.queue import slots
-from comity.rules.queue.breaker import BreakerTerms, bot_after
-from comity.rules.queue.retry import backoff_s
-from comity.rules.queue.slot_terms import note
+from comity.rules.queue.bot_limits import BreakerTerms, bot_after
+from comity.rules.queue.job_timing import backoff_s
+from comity.rules.queue.slots import note
 from comity.walk.bots.submit import end_reservation, ended_slot, events_of_failure, limits_of, read_slot
 from comity.walk.bots.threads import BotThreads, time_of
 
 LONGEST_LOCK_S: Final = 3600.0
-"""How long after its slot a lock can be kept by heartbeats."""
+"""How long after its slot heartbeats can extend a lock."""
 MOST_EXPIRIES: Final = 10
-"""A job whose lock ran out more often is given up: whatever takes it up dies of it."""
+"""A job whose lock expired more often fails for good: it probably crashes every client."""
 SWEEPER: Final = "sweeper"
 _BATCH: Final = 200
 _MOST_BATCHES: Final = 50
@@ -36,7 +36,7 @@ _LONGEST_REASON: Final = 500
 
 
 class Locks:
-    """Keeps, releases and ends the locks of jobs."""
+    """Extends, releases and expires the locks of jobs."""
 
     def __init__(
         self,
@@ -53,15 +53,15 @@ class Locks:
         self._breaker = breaker or BreakerTerms()
 
     async def heartbeat(self, bot_id: str, job_ids: Collection[UUID]) -> KeptLocks:
-        """Keep the locks of jobs for another TTL each; those that the bot does not hold are lost to it."""
+        """Extend the locks of jobs by their TTL; reports those that the bot does not hold as lost."""
         return await self._threads.run(self._keep, bot_id, list(job_ids))
 
     async def release(self, bot_id: str, job_ids: Collection[UUID], reason: str | None = None) -> ReleasedJobs:
-        """Give jobs back; they can be pulled again at once, and no retry is counted."""
+        """Release jobs; they can be pulled again at once, and no retry is counted."""
         return await self._threads.run(self._release, bot_id, list(job_ids), reason)
 
     def expire(self) -> int:
-        """End every lock that ran out, in short transactions; gives how many."""
+        """End every expired lock, in short transactions; returns how many."""
         ended = 0
         for _ in range(_MOST_BATCHES):
             with self._database.write() as connection:
@@ -83,7 +83,7 @@ class Locks:
                 ends[host_id] = max(ends.get(host_id, 0.0), ends_at)
             for host_id in sorted(ends):
                 reservations.extend(connection, [host_id], bot_holder(bot_id), ends[host_id], now)
-            bot_rows.note_seen(connection, bot_id, now)
+            bots.note_seen(connection, bot_id, now)
         kept = tuple((job_id, datetime.fromtimestamp(ends_at, UTC)) for job_id, _host_id, ends_at in rows)
         known = {job_id for job_id, _ in kept}
         return KeptLocks(kept, tuple(job_id for job_id in job_ids if job_id not in known))
@@ -93,7 +93,7 @@ class Locks:
             now = time_of(connection, self._database, self._clock)
             words = f"released: {reason}"[:_LONGEST_REASON] if reason else "released"
             ending = JobEnd(JobStatus.PENDING, words, bot_holder(bot_id))
-            # Locked before they are looked at again: a job may be pulled, or end, at any moment.
+            # Lock the rows before checking again: a job may be pulled, or end, at any moment.
             hosts = {job.host_id for job in jobs.held(connection, job_ids).values() if job.locked_by == bot_id}
             rows = {row.id: row for row in reservations.lock(connection, [*hosts], waits=True)}
             mine = [
@@ -101,12 +101,12 @@ class Locks:
                 for job in jobs.held(connection, job_ids).values()
                 if job.locked_by == bot_id and job.host_id in rows and (job.lock_ends_at or 0.0) > now
             ]
-            # The last slot first: only that one can be given to another.
+            # Start with the last slot: only that one can be reused.
             mine.sort(key=lambda job: job.slot_at or 0.0, reverse=True)
             released = [job for job in mine if jobs.end(connection, job, ending, now)]
             self._end_slots(connection, released, rows, now)
             jobs.mark_ready(connection, {job.host_id for job in released if job.slot is None}, now)
-            bot_rows.note_seen(connection, bot_id, now)
+            bots.note_seen(connection, bot_id, now)
         done = {job.id for job in released}
         return ReleasedJobs(
             tuple(job_id for job_id in job_ids if job_id in done),
@@ -116,7 +116,7 @@ class Locks:
     def _end_slots(
         self, connection: Connection, released: Iterable[HeldJob], rows: dict[UUID, HostRow], now: float
     ) -> None:
-        """Give the slots of released jobs back, and note that no request was made with them."""
+        """Return the slots of released jobs, and note that no request was made in them."""
         notes: list[LedgerNote] = []
         memories = {host_id: row.memory for host_id, row in rows.items()}
         last: dict[UUID, HeldJob] = {}
@@ -156,7 +156,7 @@ class Locks:
         return len(found)
 
     def _expire_one(self, connection: Connection, job: HeldJob, now: float) -> bool:
-        """End one lock: the job can be pulled again, unless it was given up on too often."""
+        """End one lock: the job can be pulled again, unless its lock has expired too often."""
         count = job.expiry_count + 1
         if count < MOST_EXPIRIES:
             ending = JobEnd(JobStatus.EXPIRED, "the lock ran out", SWEEPER, expiry_count=count)
@@ -174,9 +174,9 @@ class Locks:
         return is_ended
 
     def _blame(self, connection: Connection, expired: Iterable[HeldJob], now: float) -> None:
-        """Count a lock that ran out as a failure of its bot, once for each bot that vanished."""
+        """Count expired locks as a failure of their bot, once per bot."""
         for bot_id in sorted({job.locked_by for job in expired if job.locked_by is not None}):
-            found = bot_rows.failures_of(connection, bot_id)
+            found = bots.failures_of(connection, bot_id)
             if found is not None:
                 after = bot_after(
                     succeeded=False,
@@ -186,7 +186,7 @@ class Locks:
                     now=now,
                     terms=self._breaker,
                 )
-                bot_rows.note_end(
+                bots.note_end(
                     connection,
                     bot_id,
                     done=0,

@@ -1,8 +1,8 @@
 """Comity's own worker does jobs of the crawl service: lease the host, take a job, fetch, read the product, settle.
 
-A host is leased as for a crawl, so no bot can hold it meanwhile. Under the lease one job after the other is locked,
-fetched through the session and settled with the logic of a bot's submit. The job's lock carries the token of the lease:
-a worker that lost its lease and comes back late changes nothing. One that dies leaves a lock that the sweeper ends.
+A host is leased as for a crawl, so no bot can hold it at the same time. Under the lease, jobs are locked one by one,
+fetched through the session and settled like a bot's submit. A job's lock carries the token of the lease, so a worker
+that lost its lease and returns late changes nothing. If a worker dies, the sweeper ends its locks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.database import ledger, records
-from comity.database.queue import jobs, own_jobs, reservations
+from comity.database.queue import jobs, reservations
 from comity.database.queue.jobs import JobEnd, ReadyHost, WaitingJob
 from comity.database.queue.reservations import bot_holder
 from comity.extract.decode import decode_body
@@ -39,21 +39,21 @@ from comity.walk.session.session import Session
 from comity.walk.sources.pages import PageAnswer, ReadingTerms, SourcePages, SourceVisit
 
 AT_ONCE: Final = 16
-"""Hosts that are asked at the same time."""
+"""Hosts that are requested at the same time."""
 BY_POLICY: Final = "policy"
 """`fetches.discovery_type` of a page that was fetched for a job."""
 POLL_S: Final = 1.0
 IDLE_S: Final = 60.0
 _SOON_S: Final = 5.0
-_MOST_JOBS: Final = 50  # of one host in a turn
-_FRONT: Final = 5  # of which the first that may be done is taken
-_LOOKS: Final = 4  # hosts that are looked at for each that can be asked
+_MOST_JOBS: Final = 50  # longest turn of one host
+_FRONT: Final = 5  # the first of these that may be done is taken
+_LOOKS: Final = 4  # hosts considered for each that can be requested
 _HELD_LOOK_S: Final = 2.0
 _BUSY_S: Final = 10.0
 _ROBOTS_S: Final = 3600.0
 _TAKEN_DOWN_S: Final = 3600.0
 _BAD_URL_S: Final = 86_400.0
-_LOCK_SHARE: Final = 0.8  # of a job's lock: what is left is for settling
+_LOCK_SHARE: Final = 0.8  # share of a job's lock; the rest is for settling
 _WOKEN: Final = 500
 _STOP_WITHIN_S: Final = 20.0
 _PATIENT: Final = frozenset({Trouble.BUSY, Trouble.ASKED_TO_WAIT})
@@ -71,7 +71,7 @@ class OwnTerms(ReadingTerms):
 
 @dataclass(frozen=True, slots=True)
 class JobDone:
-    """What came of a job: its status now, and a sentence where there is no result."""
+    """The outcome of a job: its status now, and a sentence if there is no result."""
 
     job_id: UUID
     url: str
@@ -84,12 +84,12 @@ class JobDone:
 
 
 class _GivenBack(NamedTuple):
-    """A job that was not asked for, and waits until a time; no retry is counted."""
+    """A job that was not requested and waits until a time; no retry is counted."""
 
     until: float
     why: str
     leave_s: float | None = None
-    """How long to leave the host alone, if not only this job has to wait."""
+    """How long to leave the whole host alone, if more than this job has to wait."""
 
 
 class _Taken(NamedTuple):
@@ -134,7 +134,7 @@ class OwnWorker:
             await self._session.__aexit__(kind, error, where)
 
     def stop(self) -> None:
-        """Take no more jobs; those under way are finished."""
+        """Take no more jobs; those in progress are finished."""
         self._stopping.set()
 
     async def serve(self, on_trouble: Callable[[str], None] = lambda _sentence: None) -> None:
@@ -148,7 +148,7 @@ class OwnWorker:
         await self._end_turns()
 
     async def run_due(self, idle_s: float = IDLE_S) -> None:
-        """Do what is due, and end when nothing could be done for some seconds and no host is to be looked at soon."""
+        """Do what is due; end when nothing could be done for some seconds and no host is due soon."""
         idle_since = self._clock.seconds()
         while not self._stopping.is_set():
             if await self.look() or self._turns:
@@ -166,7 +166,7 @@ class OwnWorker:
             return next_at is not None and next_at - time_of(connection, self._database, self._clock) < _SOON_S
 
     async def look(self) -> int:
-        """Begin turns for hosts with jobs that wait; gives how many."""
+        """Start turns for hosts with waiting jobs; returns how many."""
         self._turns = {host_id: task for host_id, task in self._turns.items() if not task.done()}
         room = self._terms.at_once - len(self._turns)
         if room <= 0:
@@ -178,7 +178,7 @@ class OwnWorker:
         return len(chosen)
 
     async def _end_turns(self) -> None:
-        """Wait for what is under way, but not for long; the rest is cancelled, and given back."""
+        """Wait briefly for jobs in progress; cancel and release the rest."""
         if self._turns:
             await asyncio.wait(self._turns.values(), timeout=_STOP_WITHIN_S)
             for task in self._turns.values():
@@ -187,7 +187,7 @@ class OwnWorker:
         self._turns = {}
 
     def _ready(self, limit: int) -> list[ReadyHost]:
-        """Hosts to ask: those with the best job first. Hints that are out of date are taken away."""
+        """Hosts to request, best job first. Outdated hints are removed."""
         with self._database.read() as connection:
             if not jobs.are_any(connection):
                 return []
@@ -207,8 +207,8 @@ class OwnWorker:
         try:
             await self._hold(ready)
         except StateUnavailable:
-            pass  # the lease and the lock end by themselves, or another look finds the host
-        except Exception as error:  # of one host: it costs the others nothing, and is not tried at every look
+            pass  # the lease and the lock expire, or the next search finds the host
+        except Exception as error:  # an error of one host costs the others nothing, and is not retried at every search
             said = str(error) if isinstance(error, ComityError) else f"unexpected {type(error).__name__}: {error}"
             self._on_done(JobDone(ready.id, "", ready.host, "error", said[:500]))
             with suppress(ComityError):
@@ -270,12 +270,12 @@ class OwnWorker:
         return 0.0 if outcome.http_status in (429, 503) else None  # the gate knows how long
 
     def _take(self, host: LeasedHost) -> _Taken | float:
-        """Lock the best job of a host that is leased here; without one, how long to leave the host alone."""
+        """Lock the best job of a host that is leased here; if there is none, how long to leave the host alone."""
         with self._database.write() as connection:
             now = time_of(connection, self._database, self._clock)
             parked: list[tuple[UUID, float, str | None]] = []
             evidence: list[Evidence] = []
-            # Who holds the lease waits for the row: another worker may keep it for a moment, only to look again later.
+            # The holder of the lease waits for the row: another worker may lock it for a moment while it searches.
             rows, fronts = jobs.take_front(connection, [host.lease.host_id], _FRONT, waits=True)
             if not rows or rows[0].token != host.lease.token or rows[0].holder != self._session.leases.holder:
                 return _HELD_LOOK_S
@@ -285,7 +285,7 @@ class OwnWorker:
             for job in fronts[rows[0].id]:
                 address = self._judge(host, job, now, parked, evidence)
                 if address is not None:
-                    if own_jobs.lock(connection, job.id, now + job.lock_ttl_s, host.lease.token, now):
+                    if jobs.lock_own(connection, job.id, now + job.lock_ttl_s, host.lease.token, now):
                         taken = _Taken(job, address)
                     break
             jobs.park(connection, parked)
@@ -332,7 +332,7 @@ class OwnWorker:
             return _failure(job.id, f"the page did not come within {job.lock_ttl_s * _LOCK_SHARE:g} seconds")
 
     def _hindered(self, host: LeasedHost, taken: _Taken, obstacle: Obstacle) -> Submission | _GivenBack:
-        """What an obstacle means for a job: a failure if the site was asked, otherwise it waits."""
+        """What an obstacle means for a job: a failure if a request was made, otherwise it waits."""
         job, now, until = taken.job, self._clock.seconds(), obstacle.until
         if obstacle.trouble in _NOT_ALLOWED:
             known = host.robots.get(taken.address.origin)
@@ -351,7 +351,7 @@ class OwnWorker:
             found = await self._reader.read(response.body, response.content_type, answer.final_url, job.crawl_config)
         except UnreadablePage as error:
             return _failure(job.id, str(error), response.status)
-        except Exception as error:  # a page that our own code fails on costs its job a try, and no other job
+        except Exception as error:  # a page on which our own code fails costs its own job a try, and no other job
             return _failure(job.id, f"unexpected {type(error).__name__}: {str(error)[:200]}", response.status)
         if not found.is_known:
             reason = "no price and no stock found in JSON-LD, microdata, Open Graph or by crawl_config"
@@ -376,7 +376,7 @@ class OwnWorker:
         )
 
     def _kept_page(self, config: Mapping[str, Any] | None, body: bytes, content_type: str | None) -> str | None:
-        """The page itself, where the policy wants it and it is not too large."""
+        """The page itself, if the policy wants it and it is not too large."""
         if not config or config.get("raw_html") is not True:
             return None
         text = decode_body(body, content_type).encode("utf-8", "replace").decode()
@@ -410,7 +410,7 @@ class OwnWorker:
         )
 
     def _give_back(self, host: LeasedHost, job: WaitingJob, back: _GivenBack, reading: Reading) -> None:
-        """Put a job back; it may be taken again from a time on."""
+        """Return a job to the queue; it can be taken again from a given time on."""
         with self._database.write() as connection:
             own_time = self._database.now(self._clock)
             found = jobs.take(connection, job.id, None if own_time is None else self._clock.seconds())
@@ -427,7 +427,7 @@ class OwnWorker:
             self._record(connection, host, reading)
 
     def _record(self, connection: Connection, host: LeasedHost, reading: Reading) -> None:
-        """Write what was asked, and what the gate has to remember if the lease still holds."""
+        """Write the requests, and what the gate has to remember if the lease is still held."""
         fetched: dict[UUID, set[float]] = {}
         for row in reading.fetches:
             fetched.setdefault(row.host_id, set()).add(row.at)

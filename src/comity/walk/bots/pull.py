@@ -1,9 +1,9 @@
-"""A pull: a bot asks for jobs and gets them with a lock and a slot each, as fast as the hosts' gates allow.
+"""A pull: a bot asks for jobs, and gets each with a lock and a slot, as fast as the hosts' gates allow.
 
-One transaction looks at hosts that are due to be looked at, takes the rows of the best of them, plans slots, locks jobs
-and holds the hosts for the bot. A host that cannot be asked now is parked until it should be looked at again, so that
-the next pull does not see it, however many jobs it has. robots.txt comes from the cache; a file that is unknown is read
-after the transaction, and a pull that would be empty waits a moment for it.
+One transaction considers hosts that are ready, locks the rows of the best, plans slots, locks jobs and holds the hosts
+for the bot. A host that cannot be requested now is parked for a while, so that the next pulls skip it, however many
+jobs it has. robots.txt comes from the cache; an unknown file is read after the transaction, and a pull that would be
+empty waits a moment for it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from sqlalchemy import Connection
 from comity.clock import Clock
 from comity.database import records
 from comity.database.connection import Database
-from comity.database.queue import bot_rows, jobs, reservations
-from comity.database.queue.bot_rows import PullCount
+from comity.database.queue import bots, jobs, reservations
+from comity.database.queue.bots import PullCount
 from comity.database.queue.jobs import JobLock, ReadyHost, WaitingJob
 from comity.database.queue.reservations import Hold, HostRow, bot_holder
 from comity.model.errors import BadInput
@@ -32,8 +32,8 @@ from comity.model.robots import RobotsVerdict
 from comity.rules.canonical import WebAddress, canonical_host, web_address
 from comity.rules.politeness.pace import limits_for
 from comity.rules.queue import slots
-from comity.rules.queue.allowance import Allowance, allowance
-from comity.rules.queue.slot_terms import SlotTerms, to_document
+from comity.rules.queue.bot_limits import Allowance, allowance
+from comity.rules.queue.slots import SlotTerms, to_document
 from comity.rules.takedown import Takedowns
 from comity.walk.bots.robots import ClientRobots, ReadsRobots, RobotsBook
 from comity.walk.bots.takedowns import TakedownsInForce
@@ -71,7 +71,7 @@ class PullTerms:
 
 
 class _Allowed(NamedTuple):
-    """A job that may be handed out."""
+    """A job that can be handed out."""
 
     job: WaitingJob
     robots: ClientRobots
@@ -80,7 +80,7 @@ class _Allowed(NamedTuple):
 
 @dataclass(slots=True)
 class _Host:
-    """A host whose row is held in the transaction, and what is known of its front jobs."""
+    """A host whose row is locked in the transaction, and what is known about its front jobs."""
 
     row: HostRow
     order: int
@@ -109,7 +109,7 @@ class _Round:
     unread: dict[str, UUID] = field(default_factory=dict)
     """Origins whose robots.txt is unknown, with their hosts."""
     seen: set[UUID] = field(default_factory=set)
-    """Hosts that were looked at."""
+    """Hosts that were considered."""
 
     def skip(self, reason: SkipReason, count: int) -> None:
         if count:
@@ -117,13 +117,13 @@ class _Round:
 
 
 class _Before(NamedTuple):
-    """What a pull reads before it keeps any row."""
+    """What a pull reads before it locks any row."""
 
     hosts: list[ReadyHost]
     takedowns: Takedowns
     robots: dict[str, ClientRobots]
     origins: set[str]
-    """Those whose robots.txt was looked for."""
+    """The origins whose robots.txt was looked up."""
 
 
 class _Tried(NamedTuple):
@@ -132,11 +132,11 @@ class _Tried(NamedTuple):
     seen: frozenset[UUID] = frozenset()
     now: float = 0.0
     room: int = 0
-    """How many jobs more the bot might have had."""
+    """How many more jobs the bot could have had."""
 
 
 class _OvertakenError(Exception):
-    """A job left the queue while it was being handed out, by an operator's hand; the pull starts again."""
+    """An operator took a job off the queue while it was being handed out; the pull starts again."""
 
 
 class Puller:
@@ -152,7 +152,7 @@ class Puller:
         terms: PullTerms | None = None,
         make_due_jobs: Callable[[], int] | None = None,
     ) -> None:
-        """`make_due_jobs` makes some jobs of due policies and gives how many; without it, pulls make none."""
+        """`make_due_jobs` makes some jobs of due policies and returns how many; without it, pulls make none."""
         self._database = database
         self._clock = clock
         self._threads = threads
@@ -165,7 +165,7 @@ class Puller:
         self._woken_at: float | None = None
 
     async def pull(self, bot_id: str, max_jobs: int, domain: str | None = None) -> PulledJobs:
-        """Up to `max_jobs` jobs for a bot, of one host (without a port: on any) or registrable domain if it names one.
+        """Up to `max_jobs` jobs for a bot, only of one host (without a port: any port) or registrable domain if named.
 
         Raises `BotRefused` for a bot that is revoked.
         """
@@ -185,9 +185,9 @@ class Puller:
         return PulledJobs(again.pulled.jobs, skipped, again.pulled.retry_after_s)
 
     def _try_ready(self, bot_id: str, max_jobs: int, domain: str | None) -> _Tried:
-        """Look at the hosts that are ready. If there is nothing for the bot, look again with jobs of due policies.
+        """Consider the hosts that are ready. If they have nothing for the bot, try again with jobs of due policies.
 
-        So the job of a new policy is there at once, however the policy was added: also by another process or in SQL.
+        So the job of a new policy is available at once, even if the policy was added by another process or in SQL.
         """
         self._wake()
         tried = self._try(bot_id, max_jobs, domain, None)
@@ -199,14 +199,14 @@ class Puller:
             pulled = PulledJobs(again.pulled.jobs, skipped, again.pulled.retry_after_s)
             unread, seen = tried.unread | again.unread, tried.seen | again.seen
             tried = _Tried(pulled, unread, seen, again.now, again.room)
-        if domain is None and tried.room > 0:  # a pull that names a domain has looked at all its hosts
+        if domain is None and tried.room > 0:  # a pull that names a domain has considered all its hosts
             self._count_parked(bot_holder(bot_id), tried, max_jobs)
         return tried
 
     def _count_parked(self, holder: str, tried: _Tried, max_jobs: int) -> None:
-        """Count what the pull did not look at: the front jobs of hosts that are to be looked at later.
+        """Count what the pull did not consider: the front jobs of hosts that are parked.
 
-        Outside of the transaction, so that no one waits for it; bounded, however many jobs there are.
+        Outside the transaction, so that nothing waits for it; bounded, however many jobs there are.
         """
         with self._database.read() as connection:
             found = jobs.parked_hosts(connection, tried.now, MOST_HOSTS, max_jobs)
@@ -244,9 +244,9 @@ class Puller:
     ) -> _Tried:
         own_time = None if self._database.now(self._clock) is None else self._clock.seconds()
         before = self._read(connection, max_jobs, domain, host_ids, own_time)
-        bot, now = bot_rows.get(connection, bot_id, own_time, keeps=False)
+        bot, now = bots.row_for_pull(connection, bot_id, own_time, keeps=False)
         if bot.is_limited:
-            bot, now = bot_rows.get(connection, bot_id, own_time)
+            bot, now = bots.row_for_pull(connection, bot_id, own_time)
         if bot.status == "revoked":
             raise BotRefused(BotError.NOT_ASSIGNED, f"the bot {bot_id} is revoked", {"bot_id": bot_id})
         may = allowance(
@@ -260,7 +260,7 @@ class Puller:
             quarantined_until=bot.quarantined_until if bot.status == "quarantined" else None,
         )
         if may.jobs == 0:
-            bot_rows.note_pull(connection, _count(bot_id, now, may, 0, resumes=False))
+            bots.note_pull(connection, _count(bot_id, now, may, 0, resumes=False))
             return _Tried(PulledJobs((), {}, may.retry_after_s), {})
         work = _Round(bot_id, bot_holder(bot_id), now, may.jobs)
         for batch in self._batches(connection, work, before, is_of_hosts=host_ids is not None):
@@ -281,7 +281,7 @@ class Puller:
         host_ids: Sequence[UUID] | None,
         now: float | None,
     ) -> _Before:
-        """Read what can be read before any row is kept: each answer that is waited for keeps others waiting, then."""
+        """Read everything possible before any row is locked: after that, each wait for an answer delays others, too."""
         # In steps, so that the server sees few different statements.
         most = min(MOST_HOSTS, _HOSTS_STEP * -(-max_jobs * _LOOKS_PER_JOB // _HOSTS_STEP))
         if host_ids is not None:
@@ -293,7 +293,7 @@ class Puller:
             found = jobs.ready_hosts(connection, now, most)
         found.sort(key=lambda host: (-(host.priority or 0), host.ready_at or 0.0))
         first = [host.host for host in found if host.priority is not None][:max_jobs]
-        # Nearly always the origins of a host's jobs.
+        # Almost always the origins of a host's jobs.
         origins = {f"{scheme}://{name}" for name in first for scheme in ("https", "http")}
         with self._lock:
             robots = self._book.find(connection, origins, _ANY_AGE) if origins else {}
@@ -302,12 +302,12 @@ class Puller:
     def _batches(
         self, connection: Connection, work: _Round, before: _Before, *, is_of_hosts: bool
     ) -> list[list[ReadyHost]]:
-        """The hosts to look at, a few at a time: those with the best job first, then those that waited longest."""
+        """The hosts to consider, a few at a time: those with the best job first, then those that waited longest."""
         found = before.hosts
         empty = [host for host in found if host.priority is None]
         waiting = [host for host in found if host.priority is not None]
         batches = [waiting[start : start + work.room] for start in range(0, len(waiting), max(1, work.room))]
-        # Hints of hosts without jobs are out of date. Hosts whose robots.txt was read are ready, also for other pulls.
+        # Hints of hosts without jobs are outdated. Hosts whose robots.txt was read are ready for other pulls, too.
         again = found if is_of_hosts else empty
         if again:
             rows = reservations.lock(connection, [host.id for host in again])
@@ -315,7 +315,7 @@ class Puller:
         return batches
 
     def _look(self, connection: Connection, work: _Round, before: _Before, batch: Sequence[ReadyHost]) -> None:
-        """Take the rows of some hosts, and find out which of their jobs may be handed out."""
+        """Lock the rows of some hosts, and find out which of their jobs can be handed out."""
         order = {host.id: place for place, host in enumerate(batch, start=len(work.hosts))}
         each = min(slots.MOST_SLOTS, -(-work.room // max(1, len(batch))) + 1)
         rows, fronts = jobs.take_front(connection, list(order), each)
@@ -340,7 +340,7 @@ class Puller:
                 self._fit(work, host)
 
     def _judge_host(self, work: _Round, row: HostRow, order: int, front: Sequence[WaitingJob]) -> _Host | None:
-        """A host that the bot may hold; otherwise it is parked."""
+        """A host that the bot may hold; any other is parked."""
         now = work.now
         reason, look_at = None, now + _HELD_LOOK_S
         if row.queue_parked_until is not None and row.queue_parked_until > now:
@@ -395,7 +395,7 @@ class Puller:
         host.allowed.append(_Allowed(job, found, verdict))
 
     def _fit(self, work: _Round, host: _Host) -> None:
-        """Find how many of a host's jobs have a slot within the horizon; without any, it is parked."""
+        """Find how many of a host's jobs get a slot within the horizon; if none, the host is parked."""
         row, now = host.row, work.now
         if not host.allowed:
             is_unread = any(host_id == row.id for host_id in work.unread.values())
@@ -443,7 +443,7 @@ class Puller:
                 notes.append((each.robots, ClientLease(row.id, row.host, token)))
         count = _count(work.bot_id, work.now, may, len(handed), resumes=resumes)
         if not handed:
-            bot_rows.note_pull(connection, count)
+            bots.note_pull(connection, count)
             return []
         if jobs.hand_out(connection, holds, locks, count, work.holder) != len(locks):
             raise _OvertakenError
@@ -453,7 +453,7 @@ class Puller:
         return handed
 
     def _write_rest(self, connection: Connection, work: _Round) -> None:
-        """Park what was passed over, with evidence of why."""
+        """Park what was skipped, with evidence of why."""
         jobs.park(connection, work.parked)
         records.add_evidence(connection, None, work.evidence)
         if work.denials:
@@ -488,7 +488,7 @@ class Puller:
             return None
 
     def _wake(self) -> None:
-        """Let jobs be pulled whose time has come; the sweeper does the same, but less often."""
+        """Make jobs available whose time has come; the sweeper does the same, but less often."""
         now = self._clock.seconds()
         with self._lock:
             if self._woken_at is not None and 0.0 <= now - self._woken_at < _WAKE_EVERY_S:

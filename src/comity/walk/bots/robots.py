@@ -1,9 +1,9 @@
-"""What robots.txt says to bots and to crawlers with grants, who bring URLs of any host at any time.
+"""robots.txt for bots and for crawlers with grants, which may name URLs of any host at any time.
 
 `RobotsBook` answers from `robots_cache`, inside the transaction of a pull or a grant: no file is fetched there.
 `RobotsReader` fetches the files that are unknown or out of date, in the background, through the one session: with the
-lease of the host, its gate, the address guard and a row in the ledger. A pull or a grant that met an unknown file asks
-for it here and finds it a moment later.
+lease of the host, its gate, the address guard and a row in the ledger. A pull or a grant that needs an unknown file
+requests it here and finds it a moment later.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from comity.walk.robots.record import (
 from comity.walk.session.session import Session
 
 MOST_ORIGINS: Final = 20_000  # remembered; a few hundred bytes each beside their file
-MOST_BYTES: Final = 64 * 2**20  # of the files that are kept parsed
-MOST_WAITING: Final = 1_000  # files that wait to be read
+MOST_BYTES: Final = 64 * 2**20  # total size of the parsed files in memory
+MOST_WAITING: Final = 1_000  # files waiting to be read
 AT_ONCE: Final = 8
 BUSY_FOR_S: Final = 2.0
 FAILED_FOR_S: Final = 30.0
@@ -56,11 +56,11 @@ class ClientRobots(NamedTuple):
     in_force: RobotsInForce
     head: CachedHead
     noted: str
-    """What `robots_cache.noted` says if the ledger has a note of this file."""
+    """The value of `robots_cache.noted` if the ledger has a note of this file."""
 
     @property
     def is_noted(self) -> bool:
-        """Whether the ledger says that this file is in force."""
+        """Whether the ledger has a note that this file is in force."""
         return self.head.noted == self.noted
 
     def verdict(self, address: WebAddress) -> RobotsVerdict:
@@ -91,7 +91,7 @@ class RobotsBook:
     def find(
         self, connection: Connection, origins: Collection[str], now: float, agent: str | None = None
     ) -> dict[str, ClientRobots]:
-        """The files in force for some origins; those that are unknown or out of date are missing.
+        """The files in force for some origins; unknown and expired ones are missing.
 
         `agent` is a client's own user agent; without one, rules are read for Comity's.
         """
@@ -113,7 +113,7 @@ class RobotsBook:
         return found
 
     def note(self, connection: Connection, held: Iterable[tuple[ClientRobots, ClientLease]], now: float) -> None:
-        """Enter in the ledger that files are in force, where it does not say so: edited, or other settings."""
+        """Note in the ledger that files are in force, where it does not say so because they or the settings changed."""
         unsaid = {robots.in_force.origin: (robots, lease) for robots, lease in held if not robots.is_noted}
         made: list[RobotsRecord] = []
         for origin, (robots, lease) in unsaid.items():
@@ -182,21 +182,21 @@ class RobotsBook:
         while self._size > MOST_BYTES and len(self._files) > 1:
             _version, (_file, size) = self._files.popitem(last=False)
             self._size -= size
-            self._kept.clear()  # they hold the files; what is asked for again is quickly made again
+            self._kept.clear()  # they keep files in memory, and are cheap to build again
 
 
 _NO_FILE: Final = parse_robots(b"")
 
 
 class ReadsRobots(Protocol):
-    """What a pull or a grant asks for files that it does not know."""
+    """What a pull or a grant asks for unknown files."""
 
     def why_not(self, origin: str) -> str | None:
-        """Why a file cannot be asked for, if that was tried a moment ago."""
+        """Why a file cannot be requested, if that was tried a moment ago."""
         ...
 
     async def known(self, origins: Collection[str], timeout_s: float) -> None:
-        """Have files read, and wait for them for so long."""
+        """Request files, and wait for them for at most this long."""
         ...
 
 
@@ -230,12 +230,12 @@ class RobotsReader:
         await self._session.__aexit__(kind, error, where)
 
     def why_not(self, origin: str) -> str | None:
-        """Why the robots.txt of an origin cannot be asked for, if that was tried a moment ago."""
+        """Why the robots.txt of an origin cannot be requested, if that was tried a moment ago."""
         known = self._failures.get(origin)
         return known[1] if known is not None and known[0] > self._clock() else None
 
     async def known(self, origins: Collection[str], timeout_s: float) -> None:
-        """Have files read, and wait for them for so long; those that take longer are read all the same."""
+        """Request files, and wait for them for at most this long; slower ones are still read."""
         waiting = [future for origin in origins if (future := self._wanted(origin)) is not None]
         if waiting and timeout_s > 0:
             await asyncio.wait(waiting, timeout=timeout_s)
@@ -273,7 +273,7 @@ class RobotsReader:
             self._failed(origin, BUSY_FOR_S, None)
         except ComityError as error:
             self._failed(origin, FAILED_FOR_S, str(error))
-        except Exception as error:  # of one origin: the others are still read
+        except Exception as error:  # an error of one origin: the others are still read
             self._failed(origin, FAILED_FOR_S, f"unexpected {type(error).__name__}")
             self._loops.on_fault("reading of robots.txt", error)
         else:

@@ -1,8 +1,8 @@
-"""A submit: the result of a job that a bot holds, or its failure. One transaction changes everything that follows.
+"""A submit: the result of a job that a bot holds, or its failure. One transaction makes all changes that follow.
 
 The job, its result, its policy, the history, the bot's and the site's failures, the host's gate and reservation, the
-ledger and the calls of webhooks are committed together or not at all: an acknowledged submit survives a crash, and a
-bot without an answer submits again.
+ledger and the webhook calls are committed together: an acknowledged submit survives a crash, and a bot that got no
+answer submits again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from comity.clock import Clock
 from comity.database import ledger, records
 from comity.database.bulk import together
 from comity.database.connection import Database
-from comity.database.queue import bot_rows, jobs, own_jobs, policies, reservations, results, webhooks
+from comity.database.queue import bots, jobs, policies, reservations, results, webhooks
 from comity.database.queue.jobs import HeldJob, JobEnd
 from comity.database.queue.policies import PolicyRow, SuccessOf
 from comity.database.queue.reservations import HostRow, bot_holder
@@ -41,10 +41,10 @@ from comity.model.queue import (
 from comity.rules.canonical import web_address
 from comity.rules.politeness.pace import limits_for, observed
 from comity.rules.queue import adaptive, slots
-from comity.rules.queue.breaker import BreakerTerms, bot_after, site_after
+from comity.rules.queue.bot_limits import BreakerTerms, bot_after, site_after
+from comity.rules.queue.job_timing import JobRetry, after_failure
 from comity.rules.queue.product import plain_price
-from comity.rules.queue.retry import JobRetry, after_failure
-from comity.rules.queue.slot_terms import EndedSlot, SlotTerms, from_document, request_row
+from comity.rules.queue.slots import EndedSlot, SlotTerms, from_document, request_row
 from comity.rules.queue.submission import FormerLock, Judged, SubmitDecision, SubmittedJob, judge, submission_digest
 from comity.rules.queue.webhook import is_back_in_stock, is_price_changed
 from comity.rules.takedown import Takedowns
@@ -53,19 +53,19 @@ from comity.walk.bots.threads import BotThreads
 from comity.walk.evidence import taken_down_of
 
 _TRIES: Final = 3
-_MOST_LATE: Final = 20  # submissions of one job that are kept
+_MOST_LATE: Final = 20  # late submissions of one job that are kept
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitTerms:
-    """What a submit goes by."""
+    """The terms of submits."""
 
     profile: DoorProfile = QUEUE_PROFILE
     breaker: BreakerTerms = field(default_factory=BreakerTerms)
 
 
 class _LostRaceError(Exception):
-    """The job changed between the look and the lock; look again."""
+    """The job changed between the check and the lock; check again."""
 
 
 class Submitter:
@@ -79,7 +79,7 @@ class Submitter:
         self._terms = terms or SubmitTerms()
 
     async def submit(self, submission: Submission) -> dict[str, Any]:
-        """Take a result; gives the data of the answer, or raises `BotRefused`."""
+        """Take a result; returns the data of the answer, or raises `BotRefused`."""
         return await self._threads.run(self._submit, submission)
 
     def _submit(
@@ -108,7 +108,7 @@ class Submitter:
     ) -> dict[str, Any]:
         """Take the result of a job that Comity's own worker holds under a lease; `also` is written with it.
 
-        What `also` writes, the requests that were made, is kept even where the result comes too late.
+        `also` writes the requests that were made; they are kept even if the result comes too late.
         """
         return await self._threads.run(self._submit, submission, lease_token, also)
 
@@ -120,7 +120,7 @@ class Submitter:
         digest: str,
         lease_token: int | None = None,
     ) -> dict[str, Any] | Judged:
-        takedowns = self._takedowns.at(connection)  # before any row is kept
+        takedowns = self._takedowns.at(connection)  # before any row is locked
         own_time = self._database.now(self._clock)
         taken = jobs.take(connection, submission.job_id, None if own_time is None else self._clock.seconds())
         if taken is None:
@@ -159,9 +159,9 @@ class Submitter:
         judged: Judged,
         now: float,
     ) -> Judged:
-        """Store nothing of a URL that was taken down meanwhile, and end its job.
+        """End the job of a URL that was taken down in the meantime, without storing its result.
 
-        The request was made, so gate and ledger hear of it. It is no failure of the bot or the site.
+        The request was made, so it counts for the gate and the ledger. It is not a failure of the bot or the site.
         """
         if judged.answer is not SubmitDecision.ACCEPT:
             return _taken_down(job, entry)
@@ -193,7 +193,7 @@ class Submitter:
             answer, ending, events = self._fail(connection, submission, job, policy, now)
         stored = _stored(answer)
         ending = ending._replace(submitted_by=submission.bot_id, submission_digest=digest, submission_answer=stored)
-        # The host's row is kept by now, so that every answer that is not waited for lets others have it earlier.
+        # The host's row is locked by now: the fewer answers this waits for, the sooner others get the row.
         with together(connection):
             is_ended = jobs.begin_end(connection, job, ending, now)
             call_webhooks = webhooks.begin_enqueue(connection, events, now)
@@ -295,7 +295,7 @@ class Submitter:
         *,
         counts: bool = True,
     ) -> None:
-        """Tell the gate what came of the request, record it, and give the host back if it was the last.
+        """Update the gate with the result of the request, record it, and release the host if it was the last job.
 
         `counts`: whether it counts for the site's failures in a row.
         """
@@ -304,9 +304,9 @@ class Submitter:
             failures = site_after(
                 succeeded=submission.success, failures=row.queue_failures, now=now, terms=self._terms.breaker
             )
-        # Of a worker, whose session keeps gate and ledger.
+        # The job of a worker, whose session has the gate and writes the ledger.
         if held is None and job.lease_token is not None and failures is not None:
-            own_jobs.note_site(connection, row.id, *failures)
+            reservations.note_site(connection, row.id, *failures)
         if held is None or job.lease_token is None:  # locked in SQL: there was no slot
             return
         slot, terms = held
@@ -323,10 +323,10 @@ class Submitter:
 
     def _count(self, connection: Connection, submission: Submission, row: HostRow, now: float) -> None:
         if submission.success:
-            bot_rows.note_success(connection, submission.bot_id, now)
+            bots.note_success(connection, submission.bot_id, now)
             return
-        bot_rows.note_seen(connection, submission.bot_id, now)
-        found = bot_rows.failures_of(connection, submission.bot_id)
+        bots.note_seen(connection, submission.bot_id, now)
+        found = bots.failures_of(connection, submission.bot_id)
         if found is None:
             return
         failures, times = found
@@ -338,7 +338,7 @@ class Submitter:
             now=now,
             terms=self._terms.breaker,
         )
-        bot_rows.note_end(
+        bots.note_end(
             connection,
             submission.bot_id,
             done=0,
@@ -349,7 +349,7 @@ class Submitter:
 
 
 def _entry_covering(takedowns: Takedowns, url: str) -> str | None:
-    """The takedown that covers a URL; one that is no web address has none."""
+    """The takedown that covers a URL; None for a text that is not a web address."""
     try:
         return takedowns.covering(web_address(url))
     except BadInput:
@@ -364,7 +364,7 @@ def append_job_request(
     blocked_until: float | None,
     now: float,
 ) -> None:
-    """Enter the request of a job in the ledger, as the bot reported it."""
+    """Write the request of a job to the ledger, as the bot reported it."""
     row = request_row(
         ended,
         now,
@@ -386,7 +386,7 @@ def end_reservation(
     now: float,
     failures: tuple[int, float | None] | None = None,
 ) -> None:
-    """Write a host's gate, and give the host back if this was its client's last open job."""
+    """Write a host's gate, and release the host if this was its client's last open job."""
     assert job.locked_by is not None
     assert job.lease_token is not None
     reservations.release_if_idle(
@@ -402,7 +402,7 @@ def end_reservation(
 
 
 def read_slot(job: HeldJob) -> tuple[Slot, SlotTerms] | None:
-    """The slot of a job's lock, and what it was given under; None if it was locked in SQL."""
+    """The slot of a job's lock, and its terms; None if the job was locked in SQL."""
     if job.slot is None or job.slot_at is None or job.slot_ends_at is None:
         return None
     return from_document(job.slot, job.slot_at, job.slot_ends_at)
@@ -415,7 +415,7 @@ def ended_slot(job: HeldJob, bot_id: str, slot: Slot, terms: SlotTerms) -> Ended
 
 
 def limits_of(profile: DoorProfile, row: HostRow, terms: SlotTerms) -> GateLimits:
-    """The limits of a host as they are now; robots.txt as it was when the slot was given."""
+    """The limits of a host now, with robots.txt as it was when the slot was planned."""
     interval_ms = row.policy_interval_ms
     return limits_for(
         profile,
@@ -439,7 +439,7 @@ def _view(job: HeldJob) -> SubmittedJob:
 
 
 def _next_run(policy: PolicyRow, submission: Submission, now: float) -> tuple[float, dict[str, Any] | None]:
-    """When a policy's next job is due after a result, and what its row has learned."""
+    """When a policy's next job is due after a result, and what its row has learned from it."""
     if policy.schedule != "adaptive":
         return now + policy.frequency_hours * 3600.0, None
     plan = adaptive.plan_next(
@@ -457,7 +457,7 @@ def _next_run(policy: PolicyRow, submission: Submission, now: float) -> tuple[fl
 def _events_of_success(
     submission: Submission, job: HeldJob, policy: PolicyRow | None, answer: dict[str, Any]
 ) -> dict[WebhookEvent, dict[str, Any]]:
-    """What webhooks are called for: a result, another price, and stock that is back."""
+    """The events of a result: the result itself, a changed price, and stock that is back."""
     payload = _payload(job) | {
         "result_id": str(answer["result_id"]),
         "price": None if submission.price is None else format(submission.price, "f"),
@@ -481,7 +481,7 @@ def _events_of_success(
 
 
 def events_of_failure(job: HeldJob, error_msg: str | None) -> dict[WebhookEvent, dict[str, Any]]:
-    """What webhooks are called for when a job has failed for good."""
+    """The events of a job that has failed for good."""
     return {WebhookEvent.JOB_FAILED: _payload(job) | {"error_msg": error_msg, "retry_count": job.retry_count}}
 
 
@@ -490,7 +490,7 @@ def _payload(job: HeldJob) -> dict[str, Any]:
     return {"job_id": str(job.id), "policy_id": policy_id, "url": job.url}
 
 
-# An answer is stored as JSON, and given again from it, so that a repeated submit is answered in the same words.
+# The answer is stored as JSON, so that a repeated submit gets the same answer, word for word.
 
 
 def _stored(answer: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The takedowns in force, for those who serve bots and crawlers: read again as soon as one is added or removed."""
+"""The takedowns in force, for bots and other crawlers; read again as soon as one is added or removed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from comity.rules.takedown import Takedowns
 
 
 class TakedownsInForce:
-    """Remembers the entries, and looks in each transaction whether they are still the same."""
+    """Caches the entries, and checks in each transaction whether they are still current."""
 
     def __init__(self) -> None:
         self._lock = Lock()  # transactions come from several threads
@@ -19,7 +19,7 @@ class TakedownsInForce:
         self._edition: tuple[int, str | None, str | None] | None = None
 
     def at(self, connection: Connection) -> Takedowns:
-        """The entries as this transaction sees them."""
+        """The entries in force in this transaction."""
         edition = takedowns_table.edition(connection)
         with self._lock:
             if edition != self._edition:

@@ -18,9 +18,9 @@ from comity.database.connection import Database, is_fault_of_statement
 from comity.database.queue import jobs
 from comity.model.errors import ComityError
 
-AT_ONCE: Final = 2  # transactions: more would wait for each other's turn in Python while they keep rows
+AT_ONCE: Final = 2  # transactions at once: more would wait for each other in Python while they hold row locks
 TOGETHER: Final = 8  # pieces of work in one transaction
-_WEIGHT: Final = 0.1  # of the last commit, among those before
+_WEIGHT: Final = 0.1  # weight of the last commit in the moving average
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
@@ -34,12 +34,12 @@ class BotThreads:
     async def run(
         self, function: Callable[Arguments, Result], *arguments: Arguments.args, **options: Arguments.kwargs
     ) -> Result:
-        """Run a function; once begun it is finished, also when the waiting task is cancelled."""
+        """Run a function. Once started, it finishes even if the waiting task is cancelled."""
         future = self._executor.submit(function, *arguments, **options)
         return await asyncio.shield(asyncio.wrap_future(future))
 
     def close(self) -> None:
-        """Wait for the functions under way and end the threads."""
+        """Wait for running functions, and end the threads."""
         self._executor.shutdown(wait=True)
 
 
@@ -50,10 +50,10 @@ _Turn = tuple[Callable[[Connection, float], Any], "Future[Any]"]
 class TransactionThread:
     """The one thread of a service that commits small pieces of work all the time.
 
-    On an embedded state, pieces that are shorter than a commit share the transaction of those before them, so that they
-    wait for one sync of the disk together. Longer ones would only wait for each other: their clients read answers and
-    ask again while the next is committed. A shared state commits each piece by itself: rows are locked in the order of
-    their ids, and two pieces in one transaction would not keep to it.
+    On an embedded state, pieces that are shorter than a commit share a transaction, so that they wait for one disk sync
+    together. Longer ones would only delay each other: their clients read answers and ask again while the next is
+    committed. A shared state commits each piece separately: rows are locked in the order of their ids, which two pieces
+    in one transaction would break.
     """
 
     def __init__(self, name: str, database: Database, clock: Clock) -> None:
@@ -63,7 +63,7 @@ class TransactionThread:
         self._most = 1 if database.is_shared else TOGETHER
         self._waiting: deque[_Turn] = deque()
         self._commit_s: float | None = None
-        """How long a commit takes, lately; None before the first."""
+        """How long commits take at present; None before the first."""
         self.committed = 0
         """Transactions so far."""
 
@@ -72,14 +72,14 @@ class TransactionThread:
         return await asyncio.shield(asyncio.wrap_future(self._executor.submit(function)))
 
     async def transact(self, work: _Work[Result]) -> Result:
-        """Do a piece of work in a transaction, at the time of that; once begun it is finished, also when cancelled."""
+        """Do a piece of work in a transaction, at its time. Once started, it finishes even if the task is cancelled."""
         future: Future[Any] = Future()
         turn = (work, future)
         self._waiting.append(turn)
         try:
             self._executor.submit(self._serve)
         except RuntimeError:  # closed
-            with suppress(ValueError):  # the thread has taken it with what came before
+            with suppress(ValueError):  # the thread has already taken it together with earlier work
                 self._waiting.remove(turn)
                 raise
         found: Result = await asyncio.shield(asyncio.wrap_future(future))
@@ -87,15 +87,15 @@ class TransactionThread:
 
     @property
     def waiting(self) -> int:
-        """Pieces of work that no transaction has begun."""
+        """Pieces of work that are still waiting."""
         return len(self._waiting)
 
     def close(self) -> None:
-        """Wait for the work under way and end the thread."""
+        """Wait for the running work, and end the thread."""
         self._executor.shutdown(wait=True)
 
     def _serve(self) -> None:
-        """Serve what waits; a call that finds nothing came after one that served more than its own."""
+        """Do the waiting work. A call may find nothing: an earlier one did its work, too."""
         if not self._waiting:
             return
         turns = [self._waiting.popleft()]
@@ -103,7 +103,7 @@ class TransactionThread:
             done = self.commit(self._following(turns))
         except ComityError as error:  # the state cannot be used
             done = [error] * len(turns)
-        except BaseException as error:  # the commit was refused: each by itself, so that none fails for another
+        except BaseException as error:  # the commit failed: do each piece by itself, so that none fails for another
             done = [error] if len(turns) == 1 else [self._commit_alone(work) for work, _future in turns]
         for (_work, future), answer in zip(turns, done, strict=True):
             if isinstance(answer, BaseException):
@@ -112,7 +112,7 @@ class TransactionThread:
                 future.set_result(answer)
 
     def _following(self, turns: list[_Turn]) -> Iterator[_Work[Any]]:
-        """The first of `turns`, and what waits, which is added to them, while pieces are shorter than a commit."""
+        """Yield the first of `turns`, then waiting ones (added to `turns`), while pieces are shorter than a commit."""
         began_s = monotonic()
         yield turns[0][0]
         while len(turns) < self._most and self._waiting:
@@ -128,10 +128,10 @@ class TransactionThread:
             return error
 
     def commit(self, works: Iterable[_Work[Any]]) -> list[Any]:
-        """Do pieces of work in one transaction, which the first begins.
+        """Do pieces of work in one transaction, which starts with the first.
 
-        If the first fails, its error is raised, and no other was begun. Any other that fails leaves no trace; its error
-        is its answer. Each goes by the time at which it is begun: what a client reports was before that.
+        If the first fails, its error is raised, and no other is started. Any other that fails leaves no trace, and its
+        error is its answer. Each uses the time at which it starts: what a client reports happened before that.
         """
         done: list[Any] = []
         with self._database.write() as connection:
@@ -152,12 +152,12 @@ class TransactionThread:
         except Exception as error:
             if isinstance(error, DBAPIError) and not is_fault_of_statement(error):
                 raise
-            apart.rollback()  # fails where the whole transaction has ended: then none of its work is done
+            apart.rollback()  # fails if the whole transaction was rolled back: then none of its work is done
             return error
         apart.commit()
         return done
 
 
 def time_of(connection: Connection, database: Database, clock: Clock) -> float:
-    """The time of a transaction: a shared server goes by its own clock, an embedded state by ours."""
+    """The time of a transaction: a shared server uses its own clock, an embedded state uses ours."""
     return jobs.server_time(connection) if database.now(clock) is None else clock.seconds()

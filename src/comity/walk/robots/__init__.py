@@ -1,1 +1,1 @@
-"""The robots.txt of hosts that this process holds: what is in force, how it is read, what is stored of it."""
+"""robots.txt of the hosts that this process holds: what is in force, how it is read, what is stored."""

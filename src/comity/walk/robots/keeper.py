@@ -65,16 +65,16 @@ HostOf = Callable[[WebAddress], Awaitable[LeasedHost | None]]
 
 @dataclass(frozen=True, slots=True)
 class RobotsPostponed:
-    """The file could not be fetched now: a gate did not open, or another worker holds the host that has it."""
+    """The file could not be fetched now: a gate did not open, or another worker holds its host."""
 
     why: Wait | SlotTimeout
     failure: str | None = None
-    """What failed on our side, if the request did not get as far as the host."""
+    """What failed on our side, if the request did not reach the host."""
 
 
 @dataclass(frozen=True, slots=True)
 class RobotsRefused:
-    """Nothing is fetched from there, neither robots.txt nor anything else: a crawler never asks such an address."""
+    """Nothing is fetched from this origin, not even robots.txt: a crawler never requests such an address."""
 
     failure: FetchFailure
 
@@ -139,7 +139,7 @@ class RobotsKeeper:
         return known if known is not None and known.expires_at > self._clock() else None
 
     async def in_force(self, host: LeasedHost, origin: str, host_of: HostOf) -> Found:
-        """What robots.txt of this origin says now; it is fetched at most once at a time."""
+        """The robots.txt of this origin now; it is fetched at most once at a time."""
         known = self.known(host, origin)
         if known is not None:
             return known
@@ -157,7 +157,7 @@ class RobotsKeeper:
         return await asyncio.shield(task)
 
     async def cancel(self) -> None:
-        """End every fetch that is under way: nothing waits for it any more."""
+        """End every fetch in progress: nothing waits for it any longer."""
         tasks = list(self._under_way.values())
         for task in tasks:
             task.cancel()
@@ -173,7 +173,7 @@ class RobotsKeeper:
                 await self._save(record._replace(is_cached=True))
         else:
             if row is not None and row.crawl_delay_ms is not None:
-                host.use_crawl_delay(row.crawl_delay_ms / 1000)  # holds until the file says otherwise
+                host.use_crawl_delay(row.crawl_delay_ms / 1000)  # valid until the file says otherwise
             answer = await self._fetch(host, origin, row, host_of)
             if not isinstance(answer, RobotsInForce):
                 return answer
@@ -217,9 +217,9 @@ class RobotsKeeper:
                     self._storing = None
 
     async def _save(self, record: RobotsRecord) -> None:
-        """Store a reading, together with those that wait for it: many hosts begin at the same time.
+        """Store a reading, together with others that are waiting: many hosts start at the same time.
 
-        A crawl does not wait for this: only its delay may hold up the first page of a host.
+        A crawl does not wait for this: only the delay may hold up the first page of a host.
         """
         self._unstored.append(record)
         if self._waits_for_storing:
@@ -235,7 +235,7 @@ class RobotsKeeper:
     async def _follow(
         self, host: LeasedHost, origin: str, row: Any, host_of: HostOf
     ) -> tuple[RobotsReading, Response | None, bool] | RobotsPostponed | RobotsRefused:
-        """One attempt, through at most five redirects (RFC 9309 §2.3.1.2); says whether another would end so too."""
+        """One attempt, through at most five redirects (RFC 9309 §2.3.1.2); says whether a retry would end so too."""
         url, conditional = origin + "/robots.txt", row is not None and row.access == str(RobotsAccess.PARSE)
         unreachable = self._terms.unreachable
         cookies: tuple[Cookie, ...] = ()

@@ -1,4 +1,4 @@
-"""robots.txt of one origin, as it is in force and as the state stores it: cache row, file by digest, ledger note.
+"""robots.txt of one origin, in force and as stored: the row of the cache, the file by its digest, the ledger's note.
 
 All three are written in one transaction, so that the ledger can say which file decided at any moment.
 """
@@ -107,7 +107,7 @@ class ClientLease(NamedTuple):
 
 
 def record_of(lease: Lease | ClientLease, found: RobotsInForce, agent: str, now: float, body: bytes) -> RobotsRecord:
-    """What is stored of a robots.txt that is in force from now on."""
+    """What is stored about a robots.txt that is in force from now on."""
     token = product_token(agent)
     detail = json.dumps({"access": _access(found), "agent": token, "status": found.reading.http_status})
     note = LedgerNote(
@@ -149,7 +149,7 @@ def _access(found: RobotsInForce) -> str:
 def robots_from_row(
     row: Any, agent: str, unreachable: RobotsUnreachable, file: RobotsFile | None = None
 ) -> RobotsInForce:
-    """What a row of the cache says, under the operator's present choice for files that could not be read.
+    """Read a row of the cache, with the operator's present choice for files that could not be read.
 
     A `file` that was parsed before need not be read again.
     """
@@ -166,7 +166,7 @@ def robots_from_row(
         allowed = unreachable is RobotsUnreachable.ALLOW
         access = RobotsAccess.ALLOW_ALL if allowed else RobotsAccess.DISALLOW_ALL
         reading = replace(reading, access=access, confidence=Confidence.LOW if allowed else Confidence.HIGH)
-    # Named by its content, whatever version the row says: it may have been edited.
+    # Named by its content, not by the row's version: the row may have been edited.
     if access is not RobotsAccess.PARSE:
         file = None
     elif file is None:
@@ -181,7 +181,7 @@ def robots_body(row: Any) -> bytes:
 
 
 def is_unread(reading: RobotsReading) -> bool:
-    """Whether the file could not be read, whatever is concluded from that (RFC 9309 §2.3.1.4)."""
+    """Whether the file could not be read, whatever follows from that (RFC 9309 §2.3.1.4)."""
     status = reading.http_status
     return reading.access not in _READ and (status is None or status == 429 or status >= 500)
 
@@ -223,7 +223,7 @@ def _text(body: bytes) -> str | None:
 
 
 def cached_robots(database: Database, address: WebAddress, agent: str, unreachable: RobotsUnreachable) -> RobotsInForce:
-    """The robots.txt of an address's origin as it was last read; `NotFound` if it never was."""
+    """The robots.txt of an address's origin as last read; raises `NotFound` if it never was."""
     with database.read() as connection:
         row = robots_table.get(connection, address.origin)
     if row is None:

@@ -1,10 +1,10 @@
-"""How many requests may be under way at once, over all hosts."""
+"""How many requests may be in flight at once, over all hosts."""
 
 from __future__ import annotations
 
 
 class Capacity:
-    """A counter. The dispatcher begins nothing while it is spent; a visit under way may go on."""
+    """A counter. The dispatcher starts nothing while none are free; a visit in progress may continue."""
 
     __slots__ = ("free",)
 

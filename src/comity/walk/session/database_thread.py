@@ -20,10 +20,10 @@ class DatabaseThread:
     async def run(
         self, function: Callable[Arguments, Result], *arguments: Arguments.args, **options: Arguments.kwargs
     ) -> Result:
-        """Run a function; once begun it is finished, also when the waiting task is cancelled."""
+        """Run a function. Once started, it finishes even if the waiting task is cancelled."""
         future = self._executor.submit(function, *arguments, **options)
         return await asyncio.shield(asyncio.wrap_future(future))
 
     def close(self) -> None:
-        """Wait for the function under way and end the thread."""
+        """Wait for the running function, and end the thread."""
         self._executor.shutdown(wait=True)

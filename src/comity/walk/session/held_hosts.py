@@ -1,7 +1,7 @@
 """The hosts whose leases this process holds: those that it crawls, and those leased on demand.
 
-A host is leased on demand when a redirect leads to it, or when a client has a URL of it; it is released when it was
-idle for some seconds and no client has pinned it.
+A host is leased on demand when a redirect leads to it or a client has a URL of it. It is released when it has been idle
+for some seconds and no client has pinned it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _OnDemand:
 
 
 class HeldHosts:
-    """Takes leases, renews them and gives them back; knows every gate that is open."""
+    """Takes, renews and releases leases; knows every open gate."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class HeldHosts:
             return await self._crawl(await self._thread.run(self._leases.take, names))
 
     async def host_for(self, address: WebAddress) -> LeasedHost | None:
-        """The leased host of an address, leased now if need be; None while another worker or a run's end has it."""
+        """The leased host of an address, leased now if needed; None while another worker has it, or at a run's end."""
         known = self.crawled.get(address.host)
         if known is not None:
             return None if known.is_closed else known
@@ -116,7 +116,7 @@ class HeldHosts:
             await self._release_on_demand(host.name)
 
     async def renew(self) -> list[LeasedHost]:
-        """Renew every lease; gives the hosts whose lease turned out to be lost."""
+        """Renew every lease; returns the hosts whose lease turned out to be lost."""
         lost = await self._thread.run(self._leases.heartbeat)
         held = {lease.host: lease for lease in self._leases.held}
         for host in self._all():
@@ -129,23 +129,23 @@ class HeldHosts:
         return lost_hosts
 
     async def refresh_policies(self) -> list[LeasedHost]:
-        """Put operators' edits in force on every open gate; gives the hosts that they change."""
+        """Apply operators' edits to every open gate; returns the hosts that they change."""
         hosts = self._all()
         if not hosts:
             return []
         found = await self._thread.run(self._policies, [host.name for host in hosts])
         identity_of = None if self._identities is None else self._identities.identity_of
-        # Only those that were asked about: one that was leased meanwhile came with its policy.
+        # Only the hosts that were queried: one that was leased in the meantime came with its policy.
         return [host for host in hosts if host.use_policy(found.get(host.name), identity_of)]
 
     async def release(self, host: LeasedHost) -> None:
-        """Give the lease of a crawled host back with nothing but what its gate remembers."""
+        """Release the lease of a crawled host, storing only what its gate remembers."""
         host.close()
         self.forget(host)
         await self._thread.run(self._release_quietly, host)
 
     def forget(self, host: LeasedHost) -> None:
-        """Forget a crawled host that is closed or lost and whose lease was given back."""
+        """Forget a crawled host that is closed or lost and whose lease was released."""
         if host.is_lost and len(self._lost_memories) < _LOST_MOST:
             self._lost_memories[host.name] = host.gate.memory()
         self._keep_cookies(host)
@@ -153,7 +153,7 @@ class HeldHosts:
         self.crawled.pop(host.name, None)
 
     async def release_idle(self) -> int:
-        """Release hosts that were leased on demand and are idle; gives how many."""
+        """Release hosts that were leased on demand and are idle; returns how many."""
         now, released = self._clock.seconds(), 0
         for name, entry in list(self._on_demand.items()):
             # Checked one by one: while one is released, a client may come for the next, or its lease may be lost.
@@ -162,14 +162,14 @@ class HeldHosts:
         return released
 
     async def release_on_demand(self) -> int:
-        """Release every host that was leased on demand; gives how many."""
+        """Release every host that was leased on demand; returns how many."""
         released = 0
         for name in list(self._on_demand):
             released += await self._release_on_demand(name)
         return released
 
     async def release_all(self) -> None:
-        """Release everything: only a client that failed still has hosts that it crawls."""
+        """Release everything; only a client that failed still has hosts that it crawls."""
         for host in list(self.crawled.values()):
             await self.release(host)
         await self.release_on_demand()
@@ -237,7 +237,7 @@ class HeldHosts:
             self._identities.kept.save(host.name, cookies)
 
     def _remembered(self, lease: Lease) -> GateMemory:
-        """What the row remembers of a host, and what we do if we held its lease before and lost it."""
+        """What the row remembers about a host, plus what we remember if we lost a lease on it before."""
         row, own = lease.memory, self._lost_memories.pop(lease.host, None)
         return row if own is None else stricter_memory(row, own)
 

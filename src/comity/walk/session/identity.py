@@ -15,11 +15,11 @@ from comity.rules.canonical import origin_of
 from comity.rules.cookies import cookie_field, cookies_after
 from comity.rules.digest import Challenge, digest_authorization, next_nonce, read_challenges
 
-_RENEWALS_MOST: Final = 20  # logins in one lease after the first
-_IN_VAIN_MOST: Final = 3  # logins that changed nothing: the signs mean something else on this host
+_RENEWALS_MOST: Final = 20  # further logins in one lease
+_IN_VAIN_MOST: Final = 3  # logins without effect: on this host the signs mean something else
 LogIn = Callable[[], Awaitable[object]]
 IdentityOf = Callable[[str, HostPolicy | None], RequestIdentity | None]
-"""What requests to a host carry, by its name and policy; None for nothing besides the usual."""
+"""What requests to a host carry, by its name and policy; None for nothing special."""
 
 
 class KeepsCookies(Protocol):
@@ -30,7 +30,7 @@ class KeepsCookies(Protocol):
         ...
 
     def save(self, host: str, cookies: tuple[Cookie, ...]) -> None:
-        """Keep the cookies of a host instead of those before."""
+        """Replace the stored cookies of a host."""
         ...
 
 
@@ -45,8 +45,8 @@ class Identities:
 class HostIdentity:
     """Fills requests to a host, and takes the cookies out of its answers.
 
-    Answers of such a host lose their Set-Cookie fields here: what a site gives to someone who is logged in is a secret,
-    and nothing behind this point (pages, archives, evidence) may store it.
+    Responses of such a host lose their Set-Cookie fields here: the cookies of a logged-in user are secret, and nothing
+    after this point (pages, archives, evidence) may store them.
     """
 
     __slots__ = (
@@ -123,7 +123,7 @@ class HostIdentity:
         return True
 
     def forget_session(self) -> None:
-        """Empty the jar, but for what the operator put there: its session has ended."""
+        """Empty the jar, except for the operator's cookies: its session has ended."""
         self.jar = self.terms.cookies
 
     def leads_to_login(self, url: str) -> bool:
@@ -140,10 +140,10 @@ class HostIdentity:
         self._in_vain = 0 if was_needed else self._in_vain + 1
 
     async def renew(self, key: int, asked_at: float, clock: Callable[[], float]) -> bool:
-        """Log in once more because of the answer to a URL, asked for at a time; say whether to ask for it again.
+        """Log in again because of the response to a URL requested at a time; returns whether to request it again.
 
-        A URL that ends a fresh session twice is the logout, or is not for us: it is taken as it is. Such a host gets
-        one request at a time, so that the one that ends its session is the first to notice.
+        A URL that ends a fresh session twice is the logout, or not meant for us: its response is kept as it is. Such a
+        host gets one request at a time, so that the request that ends the session is the first to notice.
         """
         async with self._logging_in:
             if self._renewed_at > asked_at:
@@ -158,7 +158,7 @@ class HostIdentity:
         return is_first
 
     def use(self, terms: RequestIdentity) -> HostIdentity:
-        """The same host under changed terms; its jar stays."""
+        """The same host with changed options; its jar stays."""
         changed = HostIdentity(terms)
         changed.jar, changed._loaded = _joined(self.jar, terms.cookies), self._loaded
         changed.log_in, changed._suspects, changed._renewals = self.log_in, self._suspects, self._renewals
@@ -169,10 +169,10 @@ class HostIdentity:
 
     @property
     def to_keep(self) -> tuple[Cookie, ...] | None:
-        """The cookies to keep with the host; None if they are not kept, or as they were."""
+        """The cookies to store with the host; None if they are not stored or have not changed."""
         if not self.terms.keeps_cookies or self.jar == self._loaded:
             return None
-        own = set(self.terms.cookies)  # the operator keeps these
+        own = set(self.terms.cookies)  # the operator manages these
         return tuple(cookie for cookie in self.jar if cookie not in own)
 
 
@@ -184,7 +184,7 @@ class _Answering:
     def __init__(self, login: DigestLogin, challenge: Challenge) -> None:
         self._login = login
         self._uses = 0
-        self._is_proved = False  # whether a request with it was not refused
+        self._is_proved = False  # whether a request with it was accepted
         self.challenge = challenge
 
     def header(self, request: FetchRequest) -> str:
@@ -220,6 +220,6 @@ class _Answering:
 
 
 def _joined(first: tuple[Cookie, ...], then: tuple[Cookie, ...]) -> tuple[Cookie, ...]:
-    """Two lists of cookies; of two with one name and place, the later counts."""
+    """Merge two lists of cookies; a later one replaces an earlier one of the same name and place."""
     found = {(cookie.name, cookie.domain, cookie.port, cookie.path): cookie for cookie in (*first, *then)}
     return tuple(found.values())

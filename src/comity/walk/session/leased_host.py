@@ -259,7 +259,7 @@ class LeasedHost:
         self.phase = after(self.phase, Move.RELEASE)
 
     def note_our_failure(self, kind: FailureKind, detail: str) -> float:
-        """A request failed before it reached the host; gives how long to wait. After a few in a row it is stopped."""
+        """A request failed before it reached the host; returns how long to wait. After a few in a row it is stopped."""
         count, pages = self._our_failures
         count = count + 1 if pages == self.tally.pages else 1
         self._our_failures = (count, self.tally.pages)

@@ -210,7 +210,7 @@ class Session:
             await self.held.release_unused(host)
 
     async def refresh(self) -> list[LeasedHost]:
-        """Put operators' edits (policies, takedowns) in force; gives the hosts whose limits changed."""
+        """Put operators' edits (policies, takedowns) in force; returns the hosts whose limits changed."""
         now = asyncio.get_running_loop().time()
         if now - self._takedowns_read_at >= self._terms.refresh_every_s:
             self._takedowns = await self.thread.run(self._read_takedowns)

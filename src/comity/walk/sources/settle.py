@@ -235,7 +235,7 @@ class SourceSettling:
             policies_table.note_status(connection, reading.host, str(status))
 
     def _store(self, connection: Connection, run: FinishedRun, shared: set[int]) -> Counts:
-        """Update postings to what the listing says; gives the changes, and collects pages that list others', too."""
+        """Update postings to what the listing says; returns the changes, and collects pages that list others', too."""
         source, now = run.source, run.ended_at
         pages = _unchanged(connection, source.id, run.reading)
         skipped = len(pages)

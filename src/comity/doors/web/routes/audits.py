@@ -22,7 +22,7 @@ from comity.doors.web.services import Services, WebServices
 from comity.reports.audit.build import compare_stored, report_of
 from comity.reports.audit.html import report_policy
 from comity.reports.audit.stored import StoredAudit, find_audit, stored_audits
-from comity.run.audit.advice import advice_for
+from comity.run.audit.audit import advice_for
 
 router = Router(Audience.ADMIN, prefix="/admin/audits", tags=["audits"])
 AuditId = Annotated[str, Path(description="The name of an audit.", max_length=200)]

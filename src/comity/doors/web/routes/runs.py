@@ -97,7 +97,7 @@ async def stop_run(services: WebServices, run_id: UUID) -> Any:
 
 
 async def resume_run(services: WebServices, run_id: UUID, *, refresh: bool) -> UUID:
-    """Continue a run; gives the id of the new one."""
+    """Continue a run; returns the id of the new one."""
     run = await asyncio.to_thread(find_run, services.state.database, run_id)
     if run.status == "running":
         raise HostBusy("the run has not ended")

@@ -121,7 +121,7 @@ async def end_session(response: Response, services: WebServices, caller: Caller)
 
 
 async def end_all_sessions(response: Response, services: WebServices, caller: Caller) -> int:
-    """End every session of the caller's user, and drop the cookie; gives how many there were."""
+    """End every session of the caller's user, and drop the cookie; returns how many there were."""
     _drop_cookie(response, services)
     return 0 if caller.user is None else await asyncio.to_thread(services.sessions.end_all, caller.user)
 

@@ -116,7 +116,7 @@ def board_of(document: Document, *, base: str, url: str) -> str | None:
 
 
 def rendered_by_script(document: Document, *, base: str) -> str:
-    """The address of the applicant system whose script shows the jobs of a page; empty if there is none."""
+    """The address of the applicant system whose script shows the jobs of a page, or empty."""
     for script in document.select("script[src]")[:_MOST_SCRIPTS]:
         address = resolve(script.attr("src") or "", base)[:_LONGEST]
         if SYSTEM_HOST.search(address):
