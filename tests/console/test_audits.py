@@ -33,7 +33,7 @@ def test_an_audit_is_started_read_compared_and_its_report_is_apart(
             audits.append(shown.url.rpartition("/")[2])
             services = own_console.server.config.app.state.services  # type: ignore[union-attr]
             until(lambda services=services: not services.audits.running())
-    expect(shown.locator(".finding").first).to_be_visible()
+            expect(shown.locator(".finding").first).to_be_visible()  # the page has loaded itself again
     assert shown.evaluate("window.ran") is None
     _check_report(own_console, shown, audits[0])
     shown.goto(f"{own_console.url}/admin/audits")

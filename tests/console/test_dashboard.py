@@ -19,6 +19,7 @@ from comity.reports.dashboard import Dashboard, dashboard_of
 from tests.console.conftest import OpenPage
 from tests.console.looks import check_page
 from tests.doors.web.served import Served, until
+from tests.walk.site import Answer, Web
 
 # On a busy machine, figures are counted every minute, and shown up to half a minute later.
 LONGEST_WAIT_MS = 120_000
@@ -142,6 +143,32 @@ def test_what_a_viewer_does_in_a_region_survives_its_updates(
     shown["text"] = "<p>less</p>"
     expect(region).to_have_text("less")
     assert region.evaluate("each => each.innerHTML") == "<p>less</p>"
+
+
+def test_a_page_that_has_ended_does_not_call_back_a_viewer_who_leaves_it(
+    visit: OpenPage, own_console: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page loads itself again when what it shows has ended; a link that was followed before that is not cancelled."""
+    shown = {"text": '<p data-phase="running">running</p>'}
+    monkeypatch.setitem(VIEWS, "dashboard", lambda *_: shown["text"])
+    monkeypatch.setattr(live, "EVERY_S", 0.05)
+    page = visit("/", of=own_console)
+    region = page.locator("[data-live=dashboard]")
+    expect(region).to_have_text("running")
+    may_answer = threading.Event()
+    with Web() as web:
+        site = web.site({"/": Answer(body="arrived", held=may_answer)})
+        page.evaluate(
+            "each => new MutationObserver(() => console.log('changed'))"
+            ".observe(each, { subtree: true, attributes: true })",
+            region.element_handle(),
+        )
+        page.evaluate("url => { location.assign(url) }", site.url("/"))
+        until(site.pages)
+        with page.expect_console_message(lambda message: message.text == "changed"):
+            shown["text"] = '<p data-phase="ended">ended</p>'
+        may_answer.set()
+        expect(page.get_by_text("arrived")).to_be_visible()
 
 
 def test_a_viewer_hears_when_figures_are_old(

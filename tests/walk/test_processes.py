@@ -18,6 +18,8 @@ from tests.walk.crawling import LONG_REQUESTS, QUEUED, Place
 from tests.walk.forking import Apart, children_of
 from tests.walk.site import LOG_IS_EXACT_TO_S, Answer, Asked, Site, Web, page, tree
 
+pytestmark = pytest.mark.usefixtures("forked_children")
+
 DELAY_S = 0.1
 ROBOTS = f"User-agent: *\nCrawl-delay: {DELAY_S}\n"
 

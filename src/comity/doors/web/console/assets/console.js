@@ -75,6 +75,7 @@
   let followed = "";
   let retry = 0;
   let telling = 0;
+  let leavingSince = -Infinity;
   const old = document.querySelector("[data-old]");
 
   function regions() {
@@ -123,7 +124,16 @@
     becomeWithin(region, next.content);
     // What has ended has other buttons and figures beside this region. A text that is being typed is not lost to them.
     const now = region.querySelector("[data-phase]")?.dataset.phase;
-    if (before && now && before !== now && !document.activeElement?.value && !hasUnsent()) location.reload();
+    if (before && now && before !== now && !document.activeElement?.value && !hasUnsent()) reload();
+  }
+
+  // A viewer who has followed a link is not called back: a reload would cancel it. After a download, the page is still there.
+  window.addEventListener("beforeunload", () => { leavingSince = performance.now(); });
+
+  function reload() {
+    const wait = leavingSince + 10000 - performance.now();
+    if (wait <= 0) location.reload();
+    else setTimeout(() => { if (!hasUnsent()) reload(); }, wait);
   }
 
   // Whether something was entered that a reload would lose.
@@ -160,7 +170,7 @@
     stream.addEventListener("failed", () => markOld(true));
     stream.addEventListener("ended", () => {
       leave();
-      if (!hasUnsent()) { location.reload(); return; }
+      if (!hasUnsent()) { reload(); return; }
       old.querySelector("span").textContent = "Your session has ended. What you entered is kept when you send it.";
       old.hidden = false;
     });
