@@ -75,6 +75,7 @@
   let followed = "";
   let retry = 0;
   let telling = 0;
+  let isLeaving = false;  // a form was sent: its answer is a page, which a reload would take away
   const old = document.querySelector("[data-old]");
 
   function regions() {
@@ -123,7 +124,7 @@
     becomeWithin(region, next.content);
     // What has ended has other buttons and figures beside this region. A text that is being typed is not lost to them.
     const now = region.querySelector("[data-phase]")?.dataset.phase;
-    if (before && now && before !== now && !document.activeElement?.value && !hasUnsent()) location.reload();
+    if (before && now && before !== now && !isLeaving && !document.activeElement?.value && !hasUnsent()) location.reload();
   }
 
   // Whether something was entered that a reload would lose.
@@ -182,6 +183,16 @@
   window.addEventListener("pagehide", leave);
   window.addEventListener("pageshow", (event) => { if (event.persisted) follow(); });
 
+  // --- Filters -----------------------------------------------------------------------------------------------------
+  // The form has the whole query: what the address has besides it is of the rows that were shown before.
+
+  document.addEventListener("htmx:configRequest", (event) => {
+    const { elt, parameters } = event.detail;
+    if (!elt.matches("form.filters")) return;
+    event.detail.path = event.detail.path.split("?")[0];
+    for (const name of Object.keys(parameters)) if (!parameters[name].length) delete parameters[name];
+  });
+
   // --- Questions ---------------------------------------------------------------------------------------------------
 
   const question = document.createElement("dialog");
@@ -214,6 +225,8 @@
 
   function once(form) {
     if (form.hasAttribute("hx-post")) return;
+    isLeaving = true;
+    setTimeout(() => { isLeaving = false; }, 8000);
     setTimeout(() => form.querySelectorAll("button").forEach((each) => { each.disabled = true; }));
     setTimeout(() => form.querySelectorAll("button").forEach((each) => { each.disabled = false; }), 8000);
   }
