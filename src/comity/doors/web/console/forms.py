@@ -13,6 +13,8 @@ from urllib.parse import parse_qsl
 
 from fastapi import Depends, Request
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
 from comity.doors.web.errors import ApiError
 from comity.model.errors import BadInput
@@ -129,7 +131,7 @@ class FormValues:
         try:
             return schema.model_validate(sent, strict=False)
         except ValidationError as error:
-            raise FormInvalid(_sentences(error)) from None
+            raise FormInvalid(_sentences(error, schema)) from None
 
 
 async def _read(request: Request) -> FormValues:
@@ -146,16 +148,46 @@ async def _read(request: Request) -> FormValues:
 PostedForm = Annotated[FormValues, Depends(_read)]
 
 
-def _sentences(error: ValidationError) -> dict[str, str]:
+# What pydantic says in the words of Python, in those of a person who fills in a form.
+_PLAIN: Final = {
+    "bool_parsing": "Yes or no is needed here.",
+    "float_parsing": "Not a number.",
+    "greater_than": "More than {gt:,} is needed here.",
+    "greater_than_equal": "At least {ge:,} is needed here.",
+    "int_from_float": "Not a whole number.",
+    "int_parsing": "Not a whole number.",
+    "less_than": "Less than {lt:,} is needed here.",
+    "less_than_equal": "At most {le:,} is possible here.",
+    "missing": "Something is needed here.",
+    "string_too_long": "At most {max_length:,} characters are possible here.",
+    "string_too_short": "At least {min_length:,} characters are needed here.",
+    "string_type": "Something is needed here.",
+}
+
+
+def _sentences(error: ValidationError, schema: type[BaseModel]) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in error.errors():
         name = str(each["loc"][0]) if each["loc"] else ""
-        found.setdefault(name, _sentence(str(each["msg"]).removeprefix("Value error, ")))
+        found.setdefault(name, _plain(each, schema.model_fields.get(name)))
     return found
 
 
+def _plain(error: ErrorDetails, field_info: FieldInfo | None) -> str:
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "too_long" and isinstance(error["input"], str):
+        kind = "string_too_long"
+    if kind == "string_pattern_mismatch":
+        example = (field_info.examples if field_info else None) or [""]
+        return "Not in the form that is needed here" + (f", such as {example[0]}." if example[0] else ".")
+    if kind in _PLAIN:
+        return _PLAIN[kind].format(**context)
+    return _sentence(str(error["msg"]).removeprefix("Value error, "))
+
+
 def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    """A text with a capital letter, unless it begins with a URL or the name of a host."""
+    return text if "." in text.partition(" ")[0] else text[:1].upper() + text[1:]
 
 
 def _text(value: object) -> str:
