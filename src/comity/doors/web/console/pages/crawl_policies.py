@@ -68,7 +68,7 @@ def money(price: Any, currency: str | None) -> object:
 TABLE: Final = Table(
     "crawl_policies",
     [
-        Column("url", "URL", lambda row: components.shortened(row.url.split("://", 1)[-1], 70), is_wide=True),
+        Column("url", "URL", lambda row: components.address_lines(row.url), is_wide=True),
         Column(
             "priority", "Priority", lambda row: priority_badge(row.priority), sorts=True, is_number=True, is_minor=True
         ),
