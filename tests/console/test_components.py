@@ -147,6 +147,23 @@ def test_the_holder_of_a_lease_is_a_machine_and_a_process() -> None:
     assert "<script" not in components.holder("<script>:1:2:3")
 
 
+def test_a_form_over_values_that_have_changed_is_refused_once() -> None:
+    opened = FORM.filled({"careers_url": "https://a.example", "org_name": "A"})
+    now = FORM.filled({"careers_url": "https://a.example", "org_name": "B"})
+    entered = FormValues([("careers_url", "https://a.example"), ("org_name", "C"), ("opened_with", opened.opened_with)])
+    opened.require_same(entered)
+    now.require_same(FormValues([("org_name", "C")]))  # a program that sends the form without its digest
+    with pytest.raises(FormInvalid) as caught:
+        now.require_same(entered)
+    again = FORM.refused(entered, caught.value)
+    assert (again.value("org_name"), again.error()[:16]) == ("C", "This was changed")
+    now.require_same(FormValues([("org_name", "C"), ("opened_with", again.opened_with)]))
+    kept = FORM.refused(entered, BadInput("org_name", "it is too long"))
+    assert kept.opened_with == opened.opened_with
+    empty = FORM.filled({"careers_url": "https://a.example", "org_name": None})
+    assert empty.opened_with == FORM.filled({"careers_url": "https://a.example", "org_name": ""}).opened_with
+
+
 def test_an_error_of_the_state_stands_at_its_field() -> None:
     entered = FormValues([("careers_url", "https://x.example")])
     assert FORM.refused(entered, BadInput("careers_url", "it exists")).error("careers_url") == "It exists"

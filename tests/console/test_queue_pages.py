@@ -462,6 +462,27 @@ def test_a_filter_that_no_webhook_passes_can_be_cleared(visit: OpenPage) -> None
     expect(page.locator("#table-webhooks tbody tr")).to_have_count(2)
 
 
+def test_a_form_does_not_replace_what_another_window_has_changed(own_console: Served, visit: OpenPage) -> None:
+    policy = find_policy(own_console.state.database, str(a_policy(own_console.state)))
+    here = visit(f"/crawl_policies/{policy.id}/edit", of=own_console)
+    with here.context.expect_page() as opened:
+        here.evaluate("window.open(location.href)")
+    there = opened.value
+    there.get_by_label("Hours between crawls").fill("7")
+    there.get_by_role("button", name="Save").click()
+    expect(there.get_by_role("status")).to_contain_text("Saved.")
+    here.get_by_label("Priority").fill("9")
+    here.get_by_role("button", name="Save").click()
+    expect(here.get_by_role("alert")).to_contain_text("This was changed after you opened the form.")
+    expect(here.get_by_label("Priority")).to_have_value("9")
+    found = find_policy(own_console.state.database, str(policy.id))
+    assert (found.frequency_hours, found.priority) == (7, policy.priority)
+    here.get_by_role("button", name="Save").click()
+    expect(here.get_by_role("status")).to_contain_text("Saved.")
+    found = find_policy(own_console.state.database, str(policy.id))
+    assert (found.frequency_hours, found.priority) == (policy.frequency_hours, 9)
+
+
 def test_an_id_that_a_link_filters_by_is_shown_and_can_be_taken_away(console: Served, visit: OpenPage) -> None:
     policy = find_policy(console.state.database, "https://garden-tools.example/products/watering-can-8l")
     page = visit(f"/crawl_policies/{policy.id}")

@@ -405,6 +405,7 @@ def edit(request: Request, services: Services, source_id: SourceId, entered: Pos
     """Change a source. An empty field removes a value."""
     source = services.source(source_id)
     try:
+        FORM.filled(source).require_same(entered)
         changes = entered.parse(SourceChanges, keep_empty=True).model_dump(exclude_unset=True)
         saved = edit_source(services.state.database, services.state.clock, source_id, **changes)
     except (FormInvalid, BadInput) as error:
@@ -482,6 +483,8 @@ def change_policy(request: Request, services: Services, source_id: SourceId, ent
     """Set the limits of the source's host. They apply from its next request."""
     source = services.source(source_id)
     try:
+        there = policy_view(get_policy(services.state.database, _host(source)), _host(source))
+        _policy_form(there).require_same(entered)
         changes = entered.parse(PolicyChanges, boxes=["allow_js"]).model_dump(exclude_unset=True)
         policy = set_policy(services.state.database, services.state.clock, _host(source), **changes)
     except (FormInvalid, BadInput) as error:
@@ -603,6 +606,7 @@ def _history(runs: list[LoggedRun]) -> Markup | None:
             plots.Series("inserted", [run.inserted for run in ordered], "good"),
             plots.Series("closed", [run.closed for run in ordered], "warn"),
         ],
+        empty="None of these runs found a posting.",
     )
 
 

@@ -278,10 +278,14 @@ def show(request: Request, services: Services, caller: CurrentCaller, webhook_id
 @router.get("/{webhook_id}/edit", dependencies=FOR_OPERATORS)
 def edit(request: Request, services: Services, webhook_id: queue.RowId) -> HTMLResponse:
     """Show the form with what the webhook has."""
-    webhook = get_webhook(services.state.database, webhook_id)
-    values = {"url": webhook.url, "note": webhook.note or "", **dict.fromkeys(webhook.events, "on")}
-    path = f"{_PATH}/{webhook_id}"
-    return _form_page(request, Form(EDIT.fields, values), "Edit webhook", path, "Save", path)
+    form, path = _filled(get_webhook(services.state.database, webhook_id)), f"{_PATH}/{webhook_id}"
+    return _form_page(request, form, "Edit webhook", path, "Save", path)
+
+
+def _filled(webhook: Webhook) -> Form:
+    return EDIT.filled(
+        {"url": webhook.url, "note": webhook.note or "", **dict.fromkeys(map(str, webhook.events), "on")}
+    )
 
 
 @router.post("/{webhook_id}")
@@ -289,6 +293,7 @@ def save(request: Request, services: Services, webhook_id: queue.RowId, entered:
     """Change a webhook. Deliveries that wait go to the new URL."""
     state, path = services.state, f"{_PATH}/{webhook_id}"
     try:
+        _filled(get_webhook(state.database, webhook_id)).require_same(entered)
         edit_webhook(
             state.database,
             state.clock,
@@ -298,7 +303,7 @@ def save(request: Request, services: Services, webhook_id: queue.RowId, entered:
             events=_events(entered),
             note=entered.get("note"),
         )
-    except BadInput as error:
+    except (FormInvalid, BadInput) as error:
         return _form_page(request, _refused(EDIT, entered, error), "Edit webhook", path, "Save", path, status=422)
     return redirect(request, path, notice="Saved.")
 
@@ -422,7 +427,7 @@ def _secret_page(request: Request, webhook: Webhook, secret: str, title: str) ->
 def _refused(form: Form, entered: FormValues, error: FormInvalid | BadInput) -> Form:
     found = form.refused(entered, error)
     if isinstance(error, BadInput) and error.field == "events":
-        return Form(found.fields, found.values, {"": "Choose at least one event."})
+        return replace(found, errors={"": "Choose at least one event."})
     return found
 
 
