@@ -31,7 +31,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,7 @@ SEARCHED = ("h1.example", "example", "9", "no-such-thing")
 PAGE = {"Accept": "text/html", "Accept-Encoding": "identity"}
 PROGRAM = {"Accept": "application/json", "Accept-Encoding": "identity"}
 DATABASE = "comity"
+_SCHEDULED = 2  # the clock of a process by its id, as Linux numbers clocks (CPUCLOCK_SCHED)
 
 
 class KeptPostgres:
@@ -278,14 +279,10 @@ class Asking:
         self._connection = self._connected()
 
     def processor_s(self) -> float:
-        """The processor time that the threads of the server have used."""
+        """The processor time that the server has used, with that of threads that have ended."""
         if self._process is None:
             return 0.0
-        used = 0
-        for thread in Path(f"/proc/{self._process}/task").iterdir():
-            with suppress(OSError):  # it has ended
-                used += int((thread / "schedstat").read_text().split()[0])
-        return used / 1e9
+        return time.clock_gettime(~self._process << 3 | _SCHEDULED)
 
     def _connected(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection("127.0.0.1", self._port, timeout=LONGEST_S)

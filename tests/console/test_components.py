@@ -113,7 +113,60 @@ def test_a_form_that_cannot_be_used_says_where() -> None:
     assert form.error().startswith("crawl_frequency_days: ")  # the form has no such field, so it stands on top
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("careers_url", "ftp://x", "Not in the form that is needed here, such as https://"),
+        ("careers_url", "https://x.example/" + "a" * 5000, "At most 2,000 characters are possible here."),
+        ("crawl_frequency_days", "often", "Not a whole number."),
+        ("crawl_frequency_days", "0", "At least 1 is needed here."),
+        ("country", "Kenya", "At most 2 characters are possible here."),
+        ("country", "K1", "Not in the form that is needed here"),
+        ("importance", "much", "Not a number."),
+    ],
+)
+def test_an_error_of_a_field_is_a_sentence_for_people(name: str, value: str, sentence: str) -> None:
+    entered = FormValues(list(({"careers_url": "https://example.org/jobs"} | {name: value}).items()))
+    with pytest.raises(FormInvalid) as caught:
+        entered.parse(SourceRequest)
+    assert caught.value.errors[name].startswith(sentence)
+
+
+def test_a_url_is_shown_as_its_host_above_its_path() -> None:
+    shown = components.address_lines("https://shop.example:8080/a/b?c=<b>")
+    assert '<span class="title">shop.example:8080</span>' in shown
+    assert ">/a/b?c=&lt;b&gt;</span>" in shown
+    assert "<b>" not in shown
+    assert components.address_lines("shop.example") == "shop.example"
+
+
+def test_the_holder_of_a_lease_is_a_machine_and_a_process() -> None:
+    assert ">worker-3, process 4711<" in components.holder("worker-3:4711:88123456:a1b2c3")
+    assert 'title="worker-3:4711:88123456:a1b2c3"' in components.holder("worker-3:4711:88123456:a1b2c3")
+    assert components.holder("bot:shop-bot-1") == "bot:shop-bot-1"
+    assert "<script" not in components.holder("<script>:1:2:3")
+
+
+def test_a_form_over_values_that_have_changed_is_refused_once() -> None:
+    opened = FORM.filled({"careers_url": "https://a.example", "org_name": "A"})
+    now = FORM.filled({"careers_url": "https://a.example", "org_name": "B"})
+    entered = FormValues([("careers_url", "https://a.example"), ("org_name", "C"), ("opened_with", opened.opened_with)])
+    opened.require_same(entered)
+    now.require_same(FormValues([("org_name", "C")]))  # a program that sends the form without its digest
+    with pytest.raises(FormInvalid) as caught:
+        now.require_same(entered)
+    again = FORM.refused(entered, caught.value)
+    assert (again.value("org_name"), again.error()[:16]) == ("C", "This was changed")
+    now.require_same(FormValues([("org_name", "C"), ("opened_with", again.opened_with)]))
+    kept = FORM.refused(entered, BadInput("org_name", "it is too long"))
+    assert kept.opened_with == opened.opened_with
+    empty = FORM.filled({"careers_url": "https://a.example", "org_name": None})
+    assert empty.opened_with == FORM.filled({"careers_url": "https://a.example", "org_name": ""}).opened_with
+
+
 def test_an_error_of_the_state_stands_at_its_field() -> None:
     entered = FormValues([("careers_url", "https://x.example")])
     assert FORM.refused(entered, BadInput("careers_url", "it exists")).error("careers_url") == "It exists"
     assert FORM.refused(entered, BadInput("it exists")).error() == "It exists"
+    named = FORM.refused(entered, BadInput("careers_url", "https://x.example already exists"))
+    assert named.error("careers_url") == "https://x.example already exists"

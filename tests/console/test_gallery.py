@@ -25,3 +25,19 @@ def test_a_table_filters_sorts_and_pages_by_its_url(visit: OpenPage) -> None:
     expect(page).to_have_url(re.compile("sort=pages"))
     expect(page.locator("#table-samples tbody tr").first).to_contain_text("host-010")
     check_page(page)
+
+
+def test_the_address_of_a_filtered_table_has_each_filter_once_and_no_page_of_the_rows_before(visit: OpenPage) -> None:
+    page = visit("/components?offset=50")
+    expect(page.locator("#table-samples tbody tr").first).to_contain_text("host-051")
+    page.locator("#filter-samples-kind").select_option("small")
+    expect(page).to_have_url(re.compile(r"/components\?kind=small$"))
+    expect(page.locator("#table-samples tbody tr").first).to_contain_text("host-003")
+    page.get_by_role("searchbox", name="Search by name").fill("host-01")
+    expect(page).to_have_url(re.compile(r"/components\?q=host-01&kind=small$"))
+    page.locator("#filter-samples-kind").select_option("")
+    expect(page).to_have_url(re.compile(r"/components\?q=host-01$"))
+    expect(page.locator("#table-samples tbody tr")).to_have_count(10)
+    page.go_back()
+    expect(page.locator("#filter-samples-kind")).to_have_value("small")
+    expect(page.get_by_role("searchbox", name="Search by name")).to_have_value("host-01")

@@ -87,6 +87,18 @@ async def test_viewers_share_one_render_and_get_only_changes(counter: Counter) -
     await until(lambda: not hub._channels)
 
 
+async def test_a_page_that_shows_a_change_is_not_taken_back(counter: Counter, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = LiveHub()
+    monkeypatch.setattr(live, "EVERY_S", 0.5)
+    first = follow(hub, "counter")
+    assert await next_event(first) == b"event: 0\ndata: <b>1</b> {}\n\n"
+    counter.text = "<b>2</b>"
+    hub.expire()  # what the hub has was rendered before the change
+    assert await next_event(follow(hub, "counter")) == b"event: 0\ndata: <b>2</b> {}\n\n"
+    hub.close()
+    await until(lambda: not hub._channels)
+
+
 async def test_a_view_that_fails_leaves_what_is_shown(counter: Counter) -> None:
     hub = LiveHub()
     stream = follow(hub, "counter")

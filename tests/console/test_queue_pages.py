@@ -318,7 +318,8 @@ def test_rows_are_found_by_when_they_were_created_and_policies_by_when_they_run(
     expect(found).to_have_count(1)
     page.goto(f"{own_console.url}/admin/crawl_policies?next_run=24&sort=priority")
     expect(page.get_by_text("Of a time, the policies that run next are listed first.")).to_be_visible()
-    assert [row.split()[0] for row in found.all_inner_texts()] == [f"shop.example/{number}" for number in range(4)]
+    shown = ["".join(row.split()[:2]) for row in found.all_inner_texts()]  # the host, and below it the path
+    assert shown == [f"shop.example/{number}" for number in range(4)]
     make_due_jobs(state.database, state.clock)
     with state.database.write() as connection:
         connection.execute(update(crawl_jobs).values(created_at=now - timedelta(days=2)))
@@ -459,6 +460,49 @@ def test_a_filter_that_no_webhook_passes_can_be_cleared(visit: OpenPage) -> None
     expect(page.get_by_text("Nothing matches")).to_be_visible()
     page.get_by_role("link", name="Show all").click()
     expect(page.locator("#table-webhooks tbody tr")).to_have_count(2)
+
+
+def test_a_form_does_not_replace_what_another_window_has_changed(own_console: Served, visit: OpenPage) -> None:
+    policy = find_policy(own_console.state.database, str(a_policy(own_console.state)))
+    here = visit(f"/crawl_policies/{policy.id}/edit", of=own_console)
+    with here.context.expect_page() as opened:
+        here.evaluate("window.open(location.href)")
+    there = opened.value
+    there.get_by_label("Hours between crawls").fill("7")
+    there.get_by_role("button", name="Save").click()
+    expect(there.get_by_role("status")).to_contain_text("Saved.")
+    here.get_by_label("Priority").fill("9")
+    here.get_by_role("button", name="Save").click()
+    expect(here.get_by_role("alert")).to_contain_text("This was changed after you opened the form.")
+    expect(here.get_by_label("Priority")).to_have_value("9")
+    found = find_policy(own_console.state.database, str(policy.id))
+    assert (found.frequency_hours, found.priority) == (7, policy.priority)
+    here.get_by_role("button", name="Save").click()
+    expect(here.get_by_role("status")).to_contain_text("Saved.")
+    found = find_policy(own_console.state.database, str(policy.id))
+    assert (found.frequency_hours, found.priority) == (policy.frequency_hours, 9)
+
+
+def test_an_id_that_a_link_filters_by_is_shown_and_can_be_taken_away(console: Served, visit: OpenPage) -> None:
+    policy = find_policy(console.state.database, "https://garden-tools.example/products/watering-can-8l")
+    page = visit(f"/crawl_policies/{policy.id}")
+    page.get_by_role("link", name="All jobs of this policy").click()
+    rows = page.locator("#table-crawl_jobs tbody tr")
+    expect(rows.first).to_be_visible()
+    assert all("/products/watering-can-8l" in text for text in rows.all_inner_texts())
+    page.get_by_label("Status").select_option("done")
+    expect(page).to_have_url(re.compile(f"policy={policy.id}"))
+    page.locator(".filters .chip").click()
+    expect(page).to_have_url(re.compile(r"/crawl_jobs\?status=done$"))
+    expect(page.locator(".filters .chip")).to_have_count(0)
+
+
+def test_deliveries_name_their_receivers_and_are_filtered_by_them(console: Served, visit: OpenPage) -> None:
+    page = visit("/webhooks/deliveries")
+    rows = page.locator("#table-webhook_deliveries tbody tr")
+    expect(rows.first).to_contain_text("hooks.example/prices")
+    page.get_by_label("Receiver").select_option(label="alerts.example/comity")
+    expect(page.get_by_text("Nothing matches")).to_be_visible()
 
 
 def test_a_failed_delivery_is_sent_again(console: Served, visit: OpenPage) -> None:

@@ -208,6 +208,27 @@ def test_pause_resume_edit_and_delete_work_without_scripts(visit: OpenPage, own_
     assert list_sources(own_console.state.database, status="deleted")[1] == 1
 
 
+def test_a_window_offers_what_a_change_in_another_makes_possible(
+    visit: OpenPage, own_console: Served, web: Web
+) -> None:
+    site = web.site({"/careers": listing(jobs(1))})
+    here = visit("/sources", of=own_console)
+    _add(here, site)
+    with here.context.expect_page() as opened:
+        here.evaluate("window.open(location.href)")
+    there = opened.value
+    expect(there.get_by_role("button", name="Pause")).to_be_visible()
+    here.get_by_role("button", name="Pause").click()
+    expect(here.get_by_role("status")).to_contain_text("Paused")
+    expect(there.get_by_role("button", name="Resume")).to_be_visible(timeout=60_000)
+    there.get_by_role("button", name="Resume").click()
+    expect(there.get_by_role("status")).to_contain_text("Resumed")
+    expect(here.get_by_role("button", name="Pause")).to_be_visible(timeout=60_000)
+    here.get_by_role("link", name="Delete").click()
+    here.get_by_role("button", name="Delete").click()
+    expect(there.get_by_role("button", name="Run now")).to_have_count(0, timeout=60_000)
+
+
 def test_ticked_sources_are_changed_at_once_and_a_list_is_imported(visit: OpenPage, own_console: Served) -> None:
     page = visit("/sources/import", of=own_console)
     lines = [f"https://{number}.example/jobs,House {number},ngo" for number in range(3)]

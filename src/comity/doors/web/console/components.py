@@ -203,6 +203,24 @@ def outside_link(address: str | None, most: int = 60) -> Markup:
     )
 
 
+def address_lines(address: str) -> Markup:
+    """A URL in a table: its host, and below it its path, which is cut where the column ends."""
+    host, slash, rest = address.partition("://")[2].partition("/")
+    if not host:
+        return shortened(address, 70)
+    return Markup('<span class="title">{}</span><span class="sub is-cut" title="{}">{}</span>').format(
+        shortened(host, 60), address[:2000], slash + rest[:300]
+    )
+
+
+def holder(name: str, most: int = 40) -> Markup:
+    """The holder of a lease: of a process of ours its machine and number, whole on hover."""
+    machine, *parts = name.split(":")
+    if len(parts) != 3 or not parts[0].isdecimal():
+        return shortened(name, most)
+    return Markup('<span title="{}">{}</span>').format(name[:2000], f"{cut(machine, most)}, process {parts[0]}")
+
+
 def meter(value: float, most: float, label: str = "") -> Markup:
     """A bar that is full at `most`; the text beside it says the numbers."""
     width = 0.0 if most <= 0 else min(max(value / most, 0.0), 1.0) * 100

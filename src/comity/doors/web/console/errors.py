@@ -17,6 +17,18 @@ from comity.model.queue import BotRefused
 
 _LONGEST_WAY: Final = 1500
 _PART: Final = re.compile(r"invalid request: (?:path|query)\.(\w+): (.+)", re.DOTALL)
+_LISTS: Final = {
+    "audits": "Audits",
+    "bots": "Bots",
+    "crawl_jobs": "Jobs",
+    "crawl_policies": "Policies",
+    "crawl_results": "Results",
+    "hosts": "Hosts",
+    "pages": "Pages",
+    "sources": "Sources",
+    "takedowns": "Takedowns",
+    "webhooks": "Webhooks",
+}
 _TITLES: Final = {
     401: "Log in",
     403: "Not allowed",
@@ -49,10 +61,17 @@ def error_page(request: Request, error: Exception, *, is_dev: bool) -> Response:
         is_stranger=not is_dev and (caller is None or caller.role is None),
         message=_as_sentence(_in_words(message)),
         details=[each for each in details if each.message not in message],
+        list_above=_list_above(request),
     )
     for name, value in ((error.headers or {}) if isinstance(error, ApiError) else {}).items():
         response.headers[name] = value
     return response
+
+
+def _list_above(request: Request) -> tuple[str, str] | None:
+    """The list that what was asked for would be in: its label and path. None for a list itself."""
+    name, _, rest = request.url.path.removeprefix(PREFIX).lstrip("/").partition("/")
+    return (_LISTS[name], f"/{name}") if rest and name in _LISTS else None
 
 
 def _in_words(message: str) -> str:

@@ -5,19 +5,27 @@ A form that cannot be used is shown again with what was entered and a sentence a
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from hashlib import sha256
 from typing import Annotated, Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
 from fastapi import Depends, Request
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
 from comity.doors.web.errors import ApiError
 from comity.model.errors import BadInput
 
 MOST_FIELDS: Final = 2000  # a bulk action on a page of rows has 200
+OPENED_WITH: Final = "opened_with"
+_CHANGED: Final = (
+    "This was changed after you opened the form. Save again to replace it with what is below, or cancel to see it."
+)
 Body = TypeVar("Body", bound=BaseModel)
 
 
@@ -27,10 +35,11 @@ class FormInvalid(ApiError):
     A page that does not show its form again answers with these sentences as an error, 422.
     """
 
-    def __init__(self, errors: Mapping[str, str]) -> None:
+    def __init__(self, errors: Mapping[str, str], *, opened_with: str = "") -> None:
         named = (f"{name}: {text}" if name else text for name, text in errors.items())
         super().__init__(422, "bad_input", "; ".join(named))
         self.errors = dict(errors)
+        self.opened_with = opened_with
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +68,8 @@ class Form:
     fields: Sequence[Field]
     values: Mapping[str, str] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
+    opened_with: str = ""
+    """A digest of the values that it was filled with; the form sends it back."""
 
     def filled(self, values: Mapping[str, object] | object) -> Form:
         """The form with values of a mapping, or of an object's attributes."""
@@ -66,17 +77,27 @@ class Form:
         for each in self.fields:
             value = values.get(each.name) if isinstance(values, Mapping) else getattr(values, each.name, None)
             found[each.name] = _text(value)
-        return replace(self, values=found)
+        return replace(self, values=found, opened_with=_digest(found))
+
+    def require_same(self, entered: FormValues) -> None:
+        """Refuse what was entered over values that another has changed since; the same sent again is accepted.
+
+        Call it on the form as it is filled now.
+        """
+        if entered.get(OPENED_WITH) not in ("", self.opened_with):
+            raise FormInvalid({"": _CHANGED}, opened_with=self.opened_with)
 
     def refused(self, entered: FormValues, error: FormInvalid | BadInput, *, at: str = "") -> Form:
         """The form as it was entered, with what is wrong; `at` is the field of an error that names none."""
-        errors = dict(error.errors) if isinstance(error, FormInvalid) else {error.field or at: _sentence(error.reason)}
+        errors = dict(error.errors) if isinstance(error, FormInvalid) else {error.field or at: sentence(error.reason)}
         known = {each.name for each in self.fields}
         at_fields = {name: text for name, text in errors.items() if name in known}
         others = [f"{name}: {text}" if name else text for name, text in errors.items() if name not in known]
         if others:
             at_fields[""] = "; ".join(others)
-        return replace(self, values={each.name: entered.get(each.name) for each in self.fields}, errors=at_fields)
+        opened_with = (isinstance(error, FormInvalid) and error.opened_with) or entered.get(OPENED_WITH)
+        values = {each.name: entered.get(each.name) for each in self.fields}
+        return replace(self, values=values, errors=at_fields, opened_with=opened_with)
 
     def value(self, name: str) -> str:
         """What a field holds."""
@@ -129,7 +150,7 @@ class FormValues:
         try:
             return schema.model_validate(sent, strict=False)
         except ValidationError as error:
-            raise FormInvalid(_sentences(error)) from None
+            raise FormInvalid(_sentences(error, schema)) from None
 
 
 async def _read(request: Request) -> FormValues:
@@ -146,16 +167,50 @@ async def _read(request: Request) -> FormValues:
 PostedForm = Annotated[FormValues, Depends(_read)]
 
 
-def _sentences(error: ValidationError) -> dict[str, str]:
+# What pydantic says in the words of Python, in those of a person who fills in a form.
+_PLAIN: Final = {
+    "bool_parsing": "Yes or no is needed here.",
+    "float_parsing": "Not a number.",
+    "greater_than": "More than {gt:,} is needed here.",
+    "greater_than_equal": "At least {ge:,} is needed here.",
+    "int_from_float": "Not a whole number.",
+    "int_parsing": "Not a whole number.",
+    "less_than": "Less than {lt:,} is needed here.",
+    "less_than_equal": "At most {le:,} is possible here.",
+    "missing": "Something is needed here.",
+    "string_too_long": "At most {max_length:,} characters are possible here.",
+    "string_too_short": "At least {min_length:,} characters are needed here.",
+    "string_type": "Something is needed here.",
+}
+
+
+def _sentences(error: ValidationError, schema: type[BaseModel]) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in error.errors():
         name = str(each["loc"][0]) if each["loc"] else ""
-        found.setdefault(name, _sentence(str(each["msg"]).removeprefix("Value error, ")))
+        found.setdefault(name, _plain(each, schema.model_fields.get(name)))
     return found
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _plain(error: ErrorDetails, field_info: FieldInfo | None) -> str:
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "too_long" and isinstance(error["input"], str):
+        kind = "string_too_long"
+    if kind == "string_pattern_mismatch":
+        example = (field_info.examples if field_info else None) or [""]
+        return "Not in the form that is needed here" + (f", such as {example[0]}." if example[0] else ".")
+    if kind in _PLAIN:
+        return _PLAIN[kind].format(**context)
+    return sentence(str(error["msg"]).removeprefix("Value error, "))
+
+
+def sentence(text: str) -> str:
+    """A text with a capital letter, unless it begins with a URL or the name of a host."""
+    return text if "." in text.partition(" ")[0] else text[:1].upper() + text[1:]
+
+
+def _digest(values: Mapping[str, str]) -> str:
+    return sha256(json.dumps(sorted(values.items())).encode()).hexdigest()[:16]
 
 
 def _text(value: object) -> str:

@@ -167,6 +167,7 @@ class LiveHub:
             yield b"retry: 30000\n\n"
             return
         loop = self._loop = asyncio.get_running_loop()
+        since = self._changed_at  # the page shows what was changed until now; an older fragment would take it back
         awake = asyncio.Event()
         channels = self._join(services, owner, keys, awake)
         sent = [0] * len(channels)
@@ -176,7 +177,7 @@ class LiveHub:
             while not self._is_closing:
                 awake.clear()
                 for number, channel in enumerate(channels):
-                    if channel.version != sent[number]:
+                    if channel.version != sent[number] and (channel.begun_at > since or not channel.data):
                         sent[number] = channel.version
                         yield b"event: %d\n%b\n" % (number, channel.data) if channel.data else _FAILED
                 if loop.time() >= beat_at:

@@ -208,6 +208,7 @@ def templates() -> Environment:
         coded=components.coded,
         csrf_field=csrf_field,
         duration=components.duration,
+        holder=components.holder,
         icon=components.icon,
         live=live.region,
         meter=components.meter,

@@ -76,6 +76,8 @@ class Filter:
     placeholder: str = ""
     is_search: bool = False
     """The box that `/` focuses."""
+    is_of_links: bool = False
+    """An id that links of other pages carry and that is not typed: shown only while it is set."""
 
     def accepts(self, value: str) -> bool:
         """Whether a value can be used."""
@@ -277,6 +279,12 @@ class TablePage:
     cursor: str | None = None
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing at all, so that there is nothing to filter either."""
+        query = self.query
+        return not (self.rows or query.is_filtered or query.offset or query.after or query.before or self.cursor)
+
+    @property
     def columns(self) -> list[Column]:
         """The columns of the page."""
         return [column for column in self.table.columns if column.in_page]
@@ -292,6 +300,10 @@ class TablePage:
         sent |= changes
         text = urlencode({name: value for name, value in sent.items() if value not in ("", None)})
         return f"{self.path}?{'&'.join(part for part in (self.more, text) if part)}"
+
+    def without(self, name: str) -> str:
+        """The URL of this table without one of its filters."""
+        return self.href(**{name: ""})
 
     def sort_href(self, column: Column) -> str:
         """The URL that sorts by a column; by the other direction, if it is sorted by it."""

@@ -192,6 +192,16 @@
   window.addEventListener("pagehide", leave);
   window.addEventListener("pageshow", (event) => { if (event.persisted) follow(); });
 
+  // --- Filters -----------------------------------------------------------------------------------------------------
+  // The form has the whole query: what the address has besides it is of the rows that were shown before.
+
+  document.addEventListener("htmx:configRequest", (event) => {
+    const { elt, parameters } = event.detail;
+    if (!elt.matches("form.filters")) return;
+    event.detail.path = event.detail.path.split("?")[0];
+    for (const name of Object.keys(parameters)) if (!parameters[name].length) delete parameters[name];
+  });
+
   // --- Questions ---------------------------------------------------------------------------------------------------
 
   const question = document.createElement("dialog");

@@ -162,6 +162,7 @@ def limit(request: Request, services: Services, bot_id: queue.BotName, entered: 
     database = services.state.database
     bot = get_bot(database, bot_id)
     try:
+        LIMITS.filled(bot).require_same(entered)
         body = entered.parse(BotLimits, keep_empty=True)
         limit_bot(
             database,

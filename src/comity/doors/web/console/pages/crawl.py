@@ -87,7 +87,7 @@ LOGS: Final = Table(
         Column("next_run_reason", "Why then", in_page=False),
         Column("source_id", "Source id", in_page=False),
     ],
-    [choice("status", "Result", RunStatus), Filter("source_id", "Source id")],
+    [choice("status", "Result", RunStatus), Filter("source_id", "Source", is_of_links=True)],
     default_sort="-ran_at",
     key=lambda row: place_after(row.ran_at, row.id),
     pages_by_key=True,

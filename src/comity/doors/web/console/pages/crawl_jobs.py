@@ -57,7 +57,7 @@ def _waits(row: CrawlJob) -> object:
 TABLE: Final = Table(
     "crawl_jobs",
     [
-        Column("url", "URL", lambda row: components.shortened(row.url.split("://", 1)[-1], 70), is_wide=True),
+        Column("url", "URL", lambda row: components.address_lines(row.url), is_wide=True),
         Column("status", "Status", lambda row: queue.job_badge(row.status)),
         Column("locked_by", "Bot", _bot, is_minor=True),
         Column(
@@ -83,7 +83,7 @@ TABLE: Final = Table(
         choice("priority", "Priority", [(str(each), str(each)) for each in range(11)]),
         queue.CREATED,
         Filter("bot", "Bot", placeholder="Held by bot"),
-        Filter("policy", "Policy", placeholder="Policy id"),
+        Filter("policy", "Policy", is_of_links=True),
     ],
     default_sort="-created_at",
     key=lambda row: row.id,

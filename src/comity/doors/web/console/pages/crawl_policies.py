@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
 from comity.doors.web.console import components, plots
-from comity.doors.web.console.forms import Field, Form, FormInvalid, FormValues, PostedForm
+from comity.doors.web.console.forms import Field, Form, FormInvalid, FormValues, PostedForm, sentence
 from comity.doors.web.console.page import FOR_OPERATORS, PageRouter, current_services, redirect, url
 from comity.doors.web.console.pages import queue
 from comity.doors.web.console.tables import Bulk, Column, Table, TableQuery, choice, search
@@ -68,7 +68,7 @@ def money(price: Any, currency: str | None) -> object:
 TABLE: Final = Table(
     "crawl_policies",
     [
-        Column("url", "URL", lambda row: components.shortened(row.url.split("://", 1)[-1], 70), is_wide=True),
+        Column("url", "URL", lambda row: components.address_lines(row.url), is_wide=True),
         Column(
             "priority", "Priority", lambda row: priority_badge(row.priority), sorts=True, is_number=True, is_minor=True
         ),
@@ -323,11 +323,14 @@ def price_plot(points: list[PricePoint]) -> Markup | None:
 @router.get("/{policy_id}/edit", dependencies=FOR_OPERATORS)
 def edit(request: Request, services: Services, policy_id: queue.RowId) -> HTMLResponse:
     """Show the form with what the policy has."""
-    policy = find_policy(services.state.database, str(policy_id))
-    config = "" if policy.crawl_config is None else json.dumps(policy.crawl_config, indent=2, ensure_ascii=False)
-    form = FORM.filled(policy)
-    form = Form(form.fields, {**form.values, "crawl_config": config})
+    form = _filled(find_policy(services.state.database, str(policy_id)))
     return _form_page(request, form, "Edit policy", f"{_PATH}/{policy_id}", "Save")
+
+
+def _filled(policy: CrawlPolicy) -> Form:
+    config = "" if policy.crawl_config is None else json.dumps(policy.crawl_config, indent=2, ensure_ascii=False)
+    names = [each.name for each in FORM.fields]
+    return FORM.filled({name: getattr(policy, name, None) for name in names} | {"crawl_config": config})
 
 
 @router.post("/{policy_id}")
@@ -335,6 +338,7 @@ def save(request: Request, services: Services, policy_id: queue.RowId, entered: 
     """Change a policy."""
     state = services.state
     try:
+        _filled(find_policy(state.database, str(policy_id))).require_same(entered)
         body = _without_config(entered).parse(PolicyChangesBody, boxes=["enabled"])
         changes = body.model_dump(exclude_unset=True) | (_config(entered) or {"crawl_config": None})
         edit_policy(state.database, state.clock, policy_id, collapse=state.settings.collapse_subdomains, **changes)
@@ -386,7 +390,7 @@ def act_on_one(request: Request, services: Services, policy_id: queue.RowId, act
 def refused(form: Form, entered: FormValues, error: FormInvalid | BadInput | AlreadyThere) -> Form:
     """The form as it was entered, with what is wrong; what exists already is about its first field."""
     if isinstance(error, AlreadyThere):
-        error = FormInvalid({form.fields[0].name: f"{str(error)[:1].upper()}{str(error)[1:]}."})
+        error = FormInvalid({form.fields[0].name: sentence(f"{error}.")})
     return form.refused(entered, error)
 
 

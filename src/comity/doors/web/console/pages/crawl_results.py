@@ -53,7 +53,7 @@ def _bot(row: SubmittedResult) -> object:
 TABLE: Final = Table(
     "crawl_results",
     [
-        Column("url", "URL", lambda row: components.shortened(row.url.split("://", 1)[-1], 60), is_wide=True),
+        Column("url", "URL", lambda row: components.address_lines(row.url), is_wide=True),
         Column("title", "Title", lambda row: components.shortened(row.title, 50), is_minor=True, is_wide=True),
         Column("price", "Price", lambda row: money(row.price, row.currency), is_number=True),
         Column("in_stock", "Stock", lambda row: stock_badge(row.in_stock)),
@@ -72,7 +72,7 @@ TABLE: Final = Table(
         choice("orphans", "Policy", [("yes", "none (orphans)")]),
         queue.CREATED,
         Filter("bot", "Bot", placeholder="Bot"),
-        Filter("policy", "Policy", placeholder="Policy id"),
+        Filter("policy", "Policy", is_of_links=True),
     ],
     default_sort="-created_at",
     pages_by_key=True,
@@ -85,7 +85,7 @@ TABLE: Final = Table(
 LATE_TABLE: Final = Table(
     "late_submissions",
     [
-        Column("url", "URL", lambda row: components.shortened(row.url.split("://", 1)[-1], 60), is_wide=True),
+        Column("url", "URL", lambda row: components.address_lines(row.url), is_wide=True),
         Column("bot_id", "Bot"),
         Column("job_status", "Job status", lambda row: queue.job_badge(row.job_status)),
         Column("raw_html_bytes", "HTML", lambda row: components.size(row.raw_html_bytes), is_number=True),
@@ -99,7 +99,7 @@ LATE_TABLE: Final = Table(
     key=lambda row: row.id,
     newer="First",
     row_href=lambda row: url(f"{_PATH}/late", row.id),
-    empty="No late submissions.",
+    empty="No late submissions. They come from bots that need longer for a job than its lock lasts.",
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Final
@@ -42,6 +42,10 @@ _NEEDS: Final = {
     NeedCode.DISABLED_WEBHOOKS: ("1 webhook was turned off", "{} webhooks were turned off", "/webhooks"),
     NeedCode.SEARCH_BEHIND: ("1 change could not be indexed", "{} changes could not be indexed", "/settings"),
 }
+# The series of the plots, each with its tone, so that their legends stand while the numbers are counted.
+_OUTCOMES: Final = (("fetched", "1"), ("unchanged", "2"), ("refused by rules", "off"), ("failed", "bad"))
+_LATENCIES: Final = (("median", "1"), ("95th percentile", "3"))
+_POSTINGS: Final = (("new", "good"), ("closed", "off"))
 _TONES: Final = {
     HostStatus.PENDING: "2",
     HostStatus.ACTIVE: "1",
@@ -81,20 +85,9 @@ def dashboard_figures(services: WebServices, _parameters: Mapping[str, str]) -> 
         return Unfinished(_counting(services))
     hours = found.hours
     times = [hour.start for hour in hours]
-    outcomes = [
-        Series("fetched", [hour.fetched for hour in hours], "1"),
-        Series("unchanged", [hour.unchanged for hour in hours], "2"),
-        Series("refused by rules", [hour.refused for hour in hours], "off"),
-        Series("failed", [hour.failed for hour in hours], "bad"),
-    ]
-    latency = [
-        Series("median", [hour.p50_ms for hour in hours], "1"),
-        Series("95th percentile", [hour.p95_ms for hour in hours], "3"),
-    ]
-    postings = [
-        Series("new", [run.inserted for run in found.runs], "good"),
-        Series("closed", [run.closed for run in found.runs], "off"),
-    ]
+    outcomes = _series(_OUTCOMES, [(hour.fetched, hour.unchanged, hour.refused, hour.failed) for hour in hours])
+    latency = _series(_LATENCIES, [(hour.p50_ms, hour.p95_ms) for hour in hours])
+    postings = _series(_POSTINGS, [(run.inserted, run.closed) for run in found.runs])
     status = found.status
     return fragment(
         "dashboard/figures.html",
@@ -146,19 +139,26 @@ def _counting(services: WebServices) -> str:
     """What the dashboard shows until it is counted: every panel in its size."""
     hour = services.state.clock.now().replace(minute=0, second=0, microsecond=0)
     times = [hour - timedelta(hours=back) for back in reversed(range(HOURS))]
-    nothing: list[float | None] = [None] * HOURS
-    pair = [Series("", nothing), Series("", nothing)]
+
+    def nothing(kinds: Sequence[tuple[str, str]]) -> list[Series]:
+        return _series(kinds, [(None,) * len(kinds)] * HOURS)
+
     hosts: list[tuple[str, None]] = [(str(status), None) for status in HostStatus]
     jobs: list[tuple[str, None]] = [(str(status), None) for status in JobStatus]
     return fragment(
         "dashboard/counting.html",
         tiles=_TILES,
-        fetched=plots.stacked("Fetches by outcome, per hour", times, pair, empty=_COUNTING),
-        latency=plots.line_plot("Latency", times, pair, empty=_COUNTING),
-        postings=plots.stacked("Job postings, per hour", times, pair, empty=_COUNTING),
+        fetched=plots.stacked("Fetches by outcome, per hour", times, nothing(_OUTCOMES), empty=_COUNTING),
+        latency=plots.line_plot("Latency", times, nothing(_LATENCIES), empty=_COUNTING),
+        postings=plots.stacked("Job postings, per hour", times, nothing(_POSTINGS), empty=_COUNTING),
         hosts=plots.bars("Hosts by status", hosts, path="/hosts?status={}"),
         jobs=plots.bars("Jobs by state", jobs, path="/crawl_jobs?status={}"),
     )
+
+
+def _series(kinds: Sequence[tuple[str, str]], hours: Sequence[Sequence[float | None]]) -> list[Series]:
+    """The series of a plot from the values of each hour."""
+    return [Series(label, [hour[index] for hour in hours], tone) for index, (label, tone) in enumerate(kinds)]
 
 
 def _sentence(need: Need) -> str:

@@ -13,6 +13,7 @@ from comity.doors.web.console import components, plots
 from comity.doors.web.console.page import PageRouter, url
 from comity.doors.web.console.pages.hosts import (
     bad,
+    figure,
     host_table,
     http_status,
     path_of,
@@ -38,6 +39,7 @@ from comity.reports.host_lists import (
 from comity.rules import host_transitions
 
 router = PageRouter("/admin/hosts")
+_ON_ONE_LINE: Final = 20  # characters of an error
 
 
 def _url_cell(row: Any) -> Markup:
@@ -124,7 +126,10 @@ def evidence(request: Request, services: Services, host: HostName) -> Response:
 
 
 def _error(text: str | None) -> Markup | None:
-    return bad(components.shortened(components.words(text), 60)) if text else None
+    if not text:
+        return None
+    shown = components.shortened(components.words(text), 60)
+    return bad(figure(shown) if len(text) <= _ON_ONE_LINE else shown)
 
 
 FETCHES: Final = Table(
@@ -194,7 +199,7 @@ MOVES: Final = Table(
             "reason", "Reason", lambda row: components.shortened(row.reason or row.reason_code or "", 120), is_wide=True
         ),
         Column("reason_code", "Code", in_page=False),
-        Column("holder", "Worker", lambda row: components.shortened(row.holder or "", 40), is_minor=True),
+        Column("holder", "Worker", lambda row: components.holder(row.holder) if row.holder else None, is_minor=True),
     ],
     [choice("to_status", "To", HostStatus)],
     default_sort="-moved_at",

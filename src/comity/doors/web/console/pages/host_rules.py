@@ -144,6 +144,7 @@ def change_policy(request: Request, services: Services, host: HostName, entered:
     """Set the limits of a host."""
     name, state = canonical_name(services, host), services.state
     try:
+        POLICY.filled(get_policy(state.database, name) or HostPolicy(name)).require_same(entered)
         body = entered.parse(PolicyChanges, boxes=["allow_js"], lists=["include", "exclude"])
         set_policy(state.database, state.clock, name, **body.model_dump(exclude_unset=True))
     except (FormInvalid, BadInput) as error:

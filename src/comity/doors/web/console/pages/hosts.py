@@ -89,7 +89,7 @@ def status_badge(status: HostStatus | str, title: str = "") -> Markup:
 
 def _reason(row: Any) -> object:
     if row.leased_by:
-        return Markup('<span class="soft">held by {}</span>').format(components.shortened(row.leased_by, 24))
+        return Markup('<span class="soft">held by {}</span>').format(components.holder(row.leased_by, 24))
     return components.words(row.reason_code) if row.reason_code else components.shortened(row.reason or "", 60)
 
 

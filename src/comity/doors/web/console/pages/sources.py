@@ -16,7 +16,7 @@ from markupsafe import Markup
 from comity.doors.schemas.decisions import RobotsVerdictView, robots_verdict_view
 from comity.doors.schemas.hosts import PolicyView, policy_view
 from comity.doors.web.console import plots
-from comity.doors.web.console.components import NOTHING, badge, plural, shortened, when
+from comity.doors.web.console.components import NOTHING, badge, cut, plural, shortened, when
 from comity.doors.web.console.forms import Field, Form, FormInvalid, FormValues, PostedForm
 from comity.doors.web.console.live import view
 from comity.doors.web.console.page import (
@@ -76,11 +76,12 @@ from comity.walk.robots.record import cached_robots
 router = PageRouter("/admin/sources")
 STATUS_TONES: Final = {"active": "good", "paused": "off", "blocked": "warn", "deleted": "off"}
 RUN_TONES: Final = {"ok": "good", "warn": "warn", "fail": "bad"}
-SCHEDULES: Final = {ScheduleName.S0: "fixed rules (s0)", ScheduleName.ADAPTIVE: "adaptive"}
+SCHEDULES: Final = {ScheduleName.S0: "fixed rules", ScheduleName.ADAPTIVE: "adaptive"}
 _HISTORY: Final = 60  # runs in the plot
 _LATEST: Final = 10  # runs in the table of one source
 _IMPORTED_SHOWN: Final = 200
 _EXPORTED_AT_ONCE: Final = 500
+_LONGEST_TITLE: Final = 90
 _ACTIONS: Final = {"pause": pause_source, "resume": resume_source, "approve": approve_source}
 _DONE: Final = {"pause": "Paused.", "resume": "Resumed: due now.", "approve": "Approved: due now."}
 
@@ -404,6 +405,7 @@ def edit(request: Request, services: Services, source_id: SourceId, entered: Pos
     """Change a source. An empty field removes a value."""
     source = services.source(source_id)
     try:
+        FORM.filled(source).require_same(entered)
         changes = entered.parse(SourceChanges, keep_empty=True).model_dump(exclude_unset=True)
         saved = edit_source(services.state.database, services.state.clock, source_id, **changes)
     except (FormInvalid, BadInput) as error:
@@ -481,6 +483,8 @@ def change_policy(request: Request, services: Services, source_id: SourceId, ent
     """Set the limits of the source's host. They apply from its next request."""
     source = services.source(source_id)
     try:
+        there = policy_view(get_policy(services.state.database, _host(source)), _host(source))
+        _policy_form(there).require_same(entered)
         changes = entered.parse(PolicyChanges, boxes=["allow_js"]).model_dump(exclude_unset=True)
         policy = set_policy(services.state.database, services.state.clock, _host(source), **changes)
     except (FormInvalid, BadInput) as error:
@@ -551,7 +555,7 @@ def _detail(
     return render(
         request,
         "sources/detail.html",
-        title=_name(source),
+        title=cut(_name(source), _LONGEST_TITLE),
         section="sources",
         trail=[("Sources", "/sources")],
         status=status,
@@ -602,6 +606,7 @@ def _history(runs: list[LoggedRun]) -> Markup | None:
             plots.Series("inserted", [run.inserted for run in ordered], "good"),
             plots.Series("closed", [run.closed for run in ordered], "warn"),
         ],
+        empty="None of these runs found a posting.",
     )
 
 

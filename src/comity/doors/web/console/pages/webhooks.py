@@ -6,6 +6,7 @@ import asyncio
 import json
 from dataclasses import replace
 from typing import Any, Final
+from uuid import UUID
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
@@ -108,7 +109,7 @@ DELIVERY_TABLE: Final = Table(
         Column("last_error", "Error", in_page=False),
         Column("delivered_at", "Delivered", in_page=False),
     ],
-    [choice("status", "Status", DeliveryStatus), Filter("webhook", "Webhook", placeholder="Id of a webhook")],
+    [choice("status", "Status", DeliveryStatus), Filter("webhook", "Webhook", is_of_links=True)],
     default_sort="-created_at",
     pages_by_key=True,
     key=lambda row: row.id,
@@ -202,12 +203,25 @@ def add(request: Request, services: Services, entered: PostedForm) -> Response:
 
 
 @router.get("/deliveries")
-def listed_deliveries(request: Request, services: Services) -> Response:
+def listed_deliveries(request: Request, services: Services, caller: CurrentCaller) -> Response:
     """List deliveries, the newest first."""
-    query = DELIVERY_TABLE.read(request)
-    return _deliveries(
-        request, services, DELIVERY_TABLE, query, "queue/deliveries.html", _wanted(query), title="Deliveries"
-    )
+    known = [visible_to(caller, each) for each in list_webhooks(services.state.database)]
+    table = _of_receivers({each.id: each.url.partition("://")[2] for each in known})
+    query = table.read(request)
+    return _deliveries(request, services, table, query, "queue/deliveries.html", _wanted(query), title="Deliveries")
+
+
+def _of_receivers(receivers: dict[UUID, str]) -> Table:
+    """The table of deliveries with the receiver of each, and a choice among the receivers."""
+
+    def receiver(row: Any) -> object:
+        return components.shortened(receivers.get(row.webhook_id, ""), 50)
+
+    event, *others = DELIVERY_TABLE.columns
+    columns = [event, Column("receiver", "Receiver", receiver, in_csv=False, is_wide=True), *others]
+    choices = [(str(key), components.cut(name, 50)) for key, name in receivers.items()]
+    filters = [DELIVERY_TABLE.filters[0], choice("webhook", "Receiver", choices)]
+    return replace(DELIVERY_TABLE, columns=columns, filters=filters if choices else DELIVERY_TABLE.filters)
 
 
 @router.get("/deliveries/{delivery_id}")
@@ -264,10 +278,14 @@ def show(request: Request, services: Services, caller: CurrentCaller, webhook_id
 @router.get("/{webhook_id}/edit", dependencies=FOR_OPERATORS)
 def edit(request: Request, services: Services, webhook_id: queue.RowId) -> HTMLResponse:
     """Show the form with what the webhook has."""
-    webhook = get_webhook(services.state.database, webhook_id)
-    values = {"url": webhook.url, "note": webhook.note or "", **dict.fromkeys(webhook.events, "on")}
-    path = f"{_PATH}/{webhook_id}"
-    return _form_page(request, Form(EDIT.fields, values), "Edit webhook", path, "Save", path)
+    form, path = _filled(get_webhook(services.state.database, webhook_id)), f"{_PATH}/{webhook_id}"
+    return _form_page(request, form, "Edit webhook", path, "Save", path)
+
+
+def _filled(webhook: Webhook) -> Form:
+    return EDIT.filled(
+        {"url": webhook.url, "note": webhook.note or "", **dict.fromkeys(map(str, webhook.events), "on")}
+    )
 
 
 @router.post("/{webhook_id}")
@@ -275,6 +293,7 @@ def save(request: Request, services: Services, webhook_id: queue.RowId, entered:
     """Change a webhook. Deliveries that wait go to the new URL."""
     state, path = services.state, f"{_PATH}/{webhook_id}"
     try:
+        _filled(get_webhook(state.database, webhook_id)).require_same(entered)
         edit_webhook(
             state.database,
             state.clock,
@@ -284,7 +303,7 @@ def save(request: Request, services: Services, webhook_id: queue.RowId, entered:
             events=_events(entered),
             note=entered.get("note"),
         )
-    except BadInput as error:
+    except (FormInvalid, BadInput) as error:
         return _form_page(request, _refused(EDIT, entered, error), "Edit webhook", path, "Save", path, status=422)
     return redirect(request, path, notice="Saved.")
 
@@ -408,7 +427,7 @@ def _secret_page(request: Request, webhook: Webhook, secret: str, title: str) ->
 def _refused(form: Form, entered: FormValues, error: FormInvalid | BadInput) -> Form:
     found = form.refused(entered, error)
     if isinstance(error, BadInput) and error.field == "events":
-        return Form(found.fields, found.values, {"": "Choose at least one event."})
+        return replace(found, errors={"": "Choose at least one event."})
     return found
 
 
