@@ -129,12 +129,12 @@ class HostGate:
     def try_reserve(self) -> Reservation | Wait:
         """Take the next start if it may be now; who stands in line goes first."""
         now = self._now()
-        if self._line:
+        if self._line.waiters:
             return self._behind_the_line(now)
         return self._take(now)
 
-    def finish(self, reservation: Reservation, observation: Observation = UNSENT) -> None:
-        """Give the slot back with what was seen; every reservation must end here, once."""
+    def finish(self, reservation: Reservation, observation: Observation = UNSENT) -> float:
+        """Give the slot back with what was seen, and say when that was; every reservation must end here, once."""
         number = reservation.number
         if number not in self._under_way:
             raise ValueError(f"start number {number} is not in progress")
@@ -145,8 +145,9 @@ class HostGate:
             observation = observation._replace(arrived_s=max(0.0, observation.arrived_s - late_s))
         now = self._clock()
         self._state = finished(self._state, number, observation, now)
-        if self._line:
+        if self._line.waiters:
             self._serve_queue()
+        return now
 
     def needs_sent_time(self, reservation: Reservation) -> bool:
         """Whether the next start goes by when this one goes out; then no other is granted before `note_sent`.
@@ -192,7 +193,7 @@ class HostGate:
         nor when the waiting task is cancelled. The host's plain delay is always waited out.
         """
         now = self._now()
-        if not self._line:
+        if not self._line.waiters:
             answer = self._take(now)
             if isinstance(answer, Reservation):
                 return answer
@@ -316,37 +317,37 @@ class WaitingLine:
     """Waiters in the order in which they came; joining, leaving and looking at the first are cheap."""
 
     def __init__(self) -> None:
-        self._waiters: OrderedDict[Waiter, None] = OrderedDict()
+        self.waiters: OrderedDict[Waiter, None] = OrderedDict()
         self._deadlines: list[tuple[float, int, Waiter]] = []
         self._joined = 0
 
     def __len__(self) -> int:
-        return len(self._waiters)
+        return len(self.waiters)
 
     def __iter__(self) -> Iterator[Waiter]:
-        return iter(self._waiters)
+        return iter(self.waiters)
 
     def join(self, waiter: Waiter) -> None:
         """Go to the end of the line."""
-        self._waiters[waiter] = None
+        self.waiters[waiter] = None
         if waiter.deadline < inf:
             self._joined += 1
             heappush(self._deadlines, (waiter.deadline, self._joined, waiter))
 
     def leave(self, waiter: Waiter) -> None:
         """Leave from wherever one stands; harmless for who has left already."""
-        self._waiters.pop(waiter, None)
-        if len(self._deadlines) > 2 * len(self._waiters) + 64:
-            self._deadlines = [entry for entry in self._deadlines if entry[2] in self._waiters]
+        self.waiters.pop(waiter, None)
+        if len(self._deadlines) > 2 * len(self.waiters) + 64:
+            self._deadlines = [entry for entry in self._deadlines if entry[2] in self.waiters]
             heapify(self._deadlines)
 
     def first(self) -> Waiter | None:
         """Who is next."""
-        return next(iter(self._waiters), None)
+        return next(iter(self.waiters), None)
 
     def next_deadline(self) -> float:
         """When the first waiting task gives up; infinite if none will."""
-        while self._deadlines and self._deadlines[0][2] not in self._waiters:
+        while self._deadlines and self._deadlines[0][2] not in self.waiters:
             heappop(self._deadlines)
         return self._deadlines[0][0] if self._deadlines else inf
 
@@ -360,7 +361,7 @@ class WaitingLine:
         with_slot: set[Waiter] | None = None
         while self.next_deadline() <= now:
             if with_slot is None:
-                with_slot = set(islice(self._waiters, slots_free))
+                with_slot = set(islice(self.waiters, slots_free))
             _, _, waiter = heappop(self._deadlines)
             if waiter not in with_slot:
                 late.append(waiter)
@@ -368,4 +369,4 @@ class WaitingLine:
 
     def impatient(self, until: float) -> list[Waiter]:
         """Those who would give up before `until`."""
-        return [waiter for waiter in self._waiters if waiter.deadline < until]
+        return [waiter for waiter in self.waiters if waiter.deadline < until]
