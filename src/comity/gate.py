@@ -81,6 +81,12 @@ class HostGate:
         return self._state.in_flight
 
     @property
+    def is_at_limit(self) -> bool:
+        """Whether as many requests are under way as may be."""
+        state = self._state
+        return state.in_flight >= state.limits.max_concurrency
+
+    @property
     def limits(self) -> GateLimits:
         """The bounds in force."""
         return self._state.limits

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Literal, NamedTuple, Protocol
 
+from comity.model.named_tuple import made_often
+
 _Pairs = tuple[tuple[str, str], ...]
 LOGGED_OUT_STATUSES: Final = frozenset({401, 403, 419, 440})
 """Statuses that pages have for a client whose session has ended; the last two are those of Laravel and IIS."""
@@ -156,6 +158,7 @@ DEFAULT_LIMITS = FetchLimits()
 ANY_CONTENT_TYPE = ContentTypeRules()
 
 
+@made_often
 class FetchRequest(NamedTuple):
     """One hop to one URL; redirects come back as responses."""
 
@@ -175,6 +178,7 @@ class FetchRequest(NamedTuple):
         return f"FetchRequest({self.method} {self.url})"
 
 
+@made_often
 class Response(NamedTuple):
     """A complete response. Durations are seconds since the start of the request; `started_at` is wall time.
 

@@ -119,9 +119,10 @@ class Dispatcher:
         """Give one host its turn: visits begin, or it is known what it waits for."""
         if host in self._preparing:
             return
-        begun = 0
+        # Where hosts wait for a delay, a host has one turn after the other.
+        begun, begins_most = 0, 1 if len(self._later) else _BEGUN_AT_ONCE
         while host.phase is Phase.READY:
-            if host.visits_under_way and host.gate.in_flight >= host.gate.limits.max_concurrency:
+            if host.visits_under_way and host.gate.is_at_limit:
                 if host.gate.limits.slot_timeout_s < inf and self._times_out(host):
                     continue
                 return  # the end of a visit brings it back
@@ -164,7 +165,7 @@ class Dispatcher:
                 continue
             self._start(host, cleared, slot)
             begun += 1
-            if begun == _BEGUN_AT_ONCE or len(self._later) or self._capacity.free <= 0 or self._is_full():
+            if begun >= begins_most or self._capacity.free <= 0 or self._is_full():
                 self.ready(host)
                 return
         if self._looks_into_sitemaps(host):

@@ -22,6 +22,7 @@ from comity.model.frontier import (
 )
 from comity.model.gate import Reservation
 from comity.model.ledger import Purpose
+from comity.model.named_tuple import made_often
 from comity.model.outcome import (
     Answered,
     Failed,
@@ -60,6 +61,7 @@ from comity.walk.visit.refusals import busy, denied, not_requested, not_started,
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 
+@made_often
 class Cleared(NamedTuple):
     """A URL that may be fetched as soon as its host's gate opens."""
 
@@ -110,7 +112,7 @@ def clear(host: LeasedHost, entry: QueuedUrl, context: VisitContext) -> Cleared 
 async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, context: VisitContext) -> Outcome:
     """Visit one URL of a leased host; `slot` is the start that the host's gate granted."""
     entry, address = cleared.entry, cleared.address
-    trail = Trail(VisitDetails()) if context.details else Trail()
+    trail = Trail(VisitDetails() if context.keeps_details else None)
     try:
         trail.evidence.append(robots_evidence(host, address, cleared.verdict, slot.started_at))
         asked = await _first_request(host, cleared, slot, trail, context)
