@@ -50,10 +50,6 @@ class RobotsVerdict:
     crawl_delay_seconds: float | None = None
     confidence: Confidence = Confidence.HIGH
 
-    def __hash__(self) -> int:
-        """Of what differs between the verdicts of a file: each page asks, and an enum member is slow to hash."""
-        return hash((self.line_number, self.reason))
-
 
 @dataclass(frozen=True, slots=True)
 class RobotsReading:
