@@ -134,7 +134,9 @@ class HostGate:
 
     def try_reserve(self) -> Reservation | Wait:
         """Take the next start if it may be now; who stands in line goes first."""
-        now = self._now()
+        now = self._clock()
+        if now < self._state.seen_at:
+            now = self._now()
         if self._line.waiters:
             return self._behind_the_line(now)
         return self._take(now)
@@ -242,7 +244,7 @@ class HostGate:
 
     def _take(self, now: float) -> Reservation | Wait:
         state = self._state
-        verdict = self._verdict(now)
+        verdict = may_start(state, now) if not self._unsent else self._verdict(now)
         if verdict is not START:
             assert isinstance(verdict, Wait)
             return verdict

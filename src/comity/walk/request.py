@@ -230,7 +230,7 @@ def _observed(
     """What the gate learns from an answer: the latency, a wait that was asked for, and when the host was reached."""
     waited_s = max(0.0, result.started_at - slot.started_at)
     if isinstance(result, Response):
-        latency_s = result.server_time_s
+        latency_s = result.first_byte_s - result.sent_s
         arrived_s = waited_s + result.sent_s + reached_within(latency_s, usual_latency_s, slot.delay.seconds)
     else:
         latency_s = result.elapsed_s

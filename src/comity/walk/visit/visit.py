@@ -46,7 +46,7 @@ from comity.rules.cookies import cookie_field, cookies_after
 from comity.rules.expressions.printing import has_columns
 from comity.rules.responses import without_tls
 from comity.rules.url_secrets import masked_url
-from comity.walk.evidence import robots_evidence
+from comity.walk.evidence import robots_evidence, robots_evidence_of
 from comity.walk.request import Exchange, NotStarted
 from comity.walk.robots.keeper import NEVER_ASKED
 from comity.walk.robots.record import RobotsInForce
@@ -69,6 +69,7 @@ class Cleared(NamedTuple):
     address: WebAddress
     verdict: RobotsVerdict
     robots_version: str | None
+    is_image: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +84,16 @@ def clear(host: LeasedHost, entry: QueuedUrl, context: VisitContext) -> Cleared 
     address = resolve_link(entry.url, entry.url, collapse=context.scope.collapse_subdomains)
     if address is None:
         return Refused(entry, Trail(), "invalid_url", f"{entry.url[:200]} is not a web address", context.clock())
-    origin = address.origin
+    origin, is_image = address.origin, entry.is_image
     robots = context.robots.known(host, origin)
     # A page that was visited before is no step further into an endless space.
-    watch = host.traps if entry.seen is None and not entry.is_image else None
+    watch = host.traps if entry.seen is None and not is_image else None
     trap = watch.recheck if watch is not None else None
     patterns: PatternCheck | None = None
     if (rules := context.rules_for(host)) is not None:
         patterns = rules.judge_seed if context.is_seed(entry.url, entry.depth) else rules.judge
-    decision = admit(
-        address, of_fetch(context.takedowns(), host.refused, lambda _origin: robots, trap, entry.depth, patterns)
-    )
+    robots_of = host.robots.get if robots is not None else _unknown
+    decision = admit(address, of_fetch(context.takedowns(), host.refused, robots_of, trap, entry.depth, patterns))
     if decision is ROBOTS_UNKNOWN:
         if entry.priority == GUESSED_SCHEME_PRIORITY:
             host.guessed.add(origin)
@@ -106,7 +106,11 @@ def clear(host: LeasedHost, entry: QueuedUrl, context: VisitContext) -> Cleared 
         return denied(host, entry, address, decision, Trail(), context)
     assert robots is not None
     assert decision.verdict is not None
-    return Cleared(entry, address, decision.verdict, robots.version)
+    return Cleared(entry, address, decision.verdict, robots.version, is_image)
+
+
+def _unknown(_origin: str) -> None:
+    """The robots.txt of an origin of which none is in force."""
 
 
 async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, context: VisitContext) -> Outcome:
@@ -114,7 +118,7 @@ async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, context: 
     entry, address = cleared.entry, cleared.address
     trail = Trail(VisitDetails() if context.keeps_details else None)
     try:
-        trail.evidence.append(robots_evidence(host, address, cleared.verdict, slot.started_at))
+        trail.evidence.append(robots_evidence_of(host.lease.host_id, address, cleared.verdict, slot.started_at))
         asked = await _first_request(host, cleared, slot, trail, context)
         for hops in range(context.max_redirects + 1):
             if isinstance(asked, NotStarted):
@@ -132,7 +136,7 @@ async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, context: 
             location = response.headers.get("location") if response.status in REDIRECTS else None
             if location is None:
                 answer = _answered(response, hops, trail)
-                if 200 <= response.status < 300 and not entry.is_image:
+                if 200 <= response.status < 300 and not cleared.is_image:
                     return await read_page(host, entry, response, answer, trail, context)
                 return _conclude(host, entry, response, answer, asked.retry_after_s, trail)
             target = resolve_location(location, response.url, collapse=context.scope.collapse_subdomains)
@@ -156,16 +160,16 @@ def _first_request(
     host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Trail, context: VisitContext
 ) -> Awaitable[Exchange | NotStarted]:
     """Request the queued URL itself, with the start that was granted for it; the requests join the trail."""
-    entry, address, verdict, version = cleared
-    request = _request(host, entry, address, context)
+    entry, address, verdict, version, is_image = cleared
+    request = _request(host, address, context, is_image=is_image)
     if entry.seen is not None:
         request = _conditional(request, entry, context)
-    requests, purpose = context.requests, Purpose.IMAGE if entry.is_image else Purpose.PAGE
+    requests, purpose = context.requests, Purpose.IMAGE if is_image else Purpose.PAGE
 
     def may_go() -> bool:
         return context.takedowns().covering(address) is None
 
-    if requests.takes_one_for_page or entry.is_image:
+    if requests.takes_one_for_page or is_image:
         rows = trail.requests
         return requests.send(
             host, slot, request, purpose, verdict=verdict, robots_version=version, may_go=may_go, rows=rows
@@ -257,7 +261,7 @@ async def follow(
         return granted
     holder, verdict = granted.holder, granted.verdict
     trail.evidence.append(robots_evidence(host, address, verdict, context.clock()))
-    request = _request(holder, entry, address, context)
+    request = _request(holder, address, context, is_image=entry.is_image)
     if limits is not None:
         request = request._replace(limits=limits, content_types=ANY_CONTENT_TYPE)
     if like is not None:
@@ -339,9 +343,9 @@ def _visit_by_http(
     return Refused(entry, trail, str(EvidenceType.NO_HTTPS), reason, now)
 
 
-def _request(holder: LeasedHost, entry: QueuedUrl, address: WebAddress, context: VisitContext) -> FetchRequest:
+def _request(holder: LeasedHost, address: WebAddress, context: VisitContext, *, is_image: bool) -> FetchRequest:
     """The request for a page or an image, with its limits."""
-    if entry.is_image:
+    if is_image:
         return FetchRequest(address.url, limits=holder.fetch_limits(context.image_limits), content_types=IMAGE_TYPES)
     return FetchRequest(
         address.url, limits=holder.fetch_limits(context.limits), content_types=context.scope.content_types
