@@ -81,6 +81,12 @@ class HostGate:
         return self._state.in_flight
 
     @property
+    def is_at_limit(self) -> bool:
+        """Whether as many requests are under way as may be."""
+        state = self._state
+        return state.in_flight >= state.limits.max_concurrency
+
+    @property
     def limits(self) -> GateLimits:
         """The limits in force."""
         return self._state.limits
@@ -128,13 +134,15 @@ class HostGate:
 
     def try_reserve(self) -> Reservation | Wait:
         """Take a start if one is allowed now; waiting tasks go first."""
-        now = self._now()
-        if self._line:
+        now = self._clock()
+        if now < self._state.seen_at:
+            now = self._now()
+        if self._line.waiters:
             return self._behind_the_line(now)
         return self._take(now)
 
-    def finish(self, reservation: Reservation, observation: Observation = UNSENT) -> None:
-        """Return the slot with what was observed; every reservation must end here, once."""
+    def finish(self, reservation: Reservation, observation: Observation = UNSENT) -> float:
+        """Return the slot with what was observed, and the time of that; every reservation must end here, once."""
         number = reservation.number
         if number not in self._under_way:
             raise ValueError(f"start number {number} is not in progress")
@@ -145,8 +153,9 @@ class HostGate:
             observation = observation._replace(arrived_s=max(0.0, observation.arrived_s - late_s))
         now = self._clock()
         self._state = finished(self._state, number, observation, now)
-        if self._line:
+        if self._line.waiters:
             self._serve_queue()
+        return now
 
     def needs_sent_time(self, reservation: Reservation) -> bool:
         """Whether the next start counts from when this request is sent; then no other is granted before `note_sent`.
@@ -192,7 +201,7 @@ class HostGate:
         reserved. The host's plain delay never times out.
         """
         now = self._now()
-        if not self._line:
+        if not self._line.waiters:
             answer = self._take(now)
             if isinstance(answer, Reservation):
                 return answer
@@ -235,7 +244,7 @@ class HostGate:
 
     def _take(self, now: float) -> Reservation | Wait:
         state = self._state
-        verdict = self._verdict(now)
+        verdict = may_start(state, now) if not self._unsent else self._verdict(now)
         if verdict is not START:
             assert isinstance(verdict, Wait)
             return verdict
@@ -316,37 +325,37 @@ class WaitingLine:
     """Waiting tasks in order of arrival; joining, leaving and reading the first are cheap."""
 
     def __init__(self) -> None:
-        self._waiters: OrderedDict[Waiter, None] = OrderedDict()
+        self.waiters: OrderedDict[Waiter, None] = OrderedDict()
         self._deadlines: list[tuple[float, int, Waiter]] = []
         self._joined = 0
 
     def __len__(self) -> int:
-        return len(self._waiters)
+        return len(self.waiters)
 
     def __iter__(self) -> Iterator[Waiter]:
-        return iter(self._waiters)
+        return iter(self.waiters)
 
     def join(self, waiter: Waiter) -> None:
         """Go to the end of the line."""
-        self._waiters[waiter] = None
+        self.waiters[waiter] = None
         if waiter.deadline < inf:
             self._joined += 1
             heappush(self._deadlines, (waiter.deadline, self._joined, waiter))
 
     def leave(self, waiter: Waiter) -> None:
         """Leave the line from any position; harmless if already left."""
-        self._waiters.pop(waiter, None)
-        if len(self._deadlines) > 2 * len(self._waiters) + 64:
-            self._deadlines = [entry for entry in self._deadlines if entry[2] in self._waiters]
+        self.waiters.pop(waiter, None)
+        if len(self._deadlines) > 2 * len(self.waiters) + 64:
+            self._deadlines = [entry for entry in self._deadlines if entry[2] in self.waiters]
             heapify(self._deadlines)
 
     def first(self) -> Waiter | None:
         """The next task."""
-        return next(iter(self._waiters), None)
+        return next(iter(self.waiters), None)
 
     def next_deadline(self) -> float:
         """When the first waiting task times out; infinite if none will."""
-        while self._deadlines and self._deadlines[0][2] not in self._waiters:
+        while self._deadlines and self._deadlines[0][2] not in self.waiters:
             heappop(self._deadlines)
         return self._deadlines[0][0] if self._deadlines else inf
 
@@ -359,7 +368,7 @@ class WaitingLine:
         with_slot: set[Waiter] | None = None
         while self.next_deadline() <= now:
             if with_slot is None:
-                with_slot = set(islice(self._waiters, slots_free))
+                with_slot = set(islice(self.waiters, slots_free))
             _, _, waiter = heappop(self._deadlines)
             if waiter not in with_slot:
                 late.append(waiter)
@@ -367,4 +376,4 @@ class WaitingLine:
 
     def impatient(self, until: float) -> list[Waiter]:
         """Tasks that would time out before `until`."""
-        return [waiter for waiter in self._waiters if waiter.deadline < until]
+        return [waiter for waiter in self.waiters if waiter.deadline < until]

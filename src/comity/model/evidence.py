@@ -6,6 +6,8 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from comity.model.named_tuple import made_often
+
 
 class EvidenceType(StrEnum):
     """What was decided about a URL."""
@@ -26,6 +28,7 @@ class EvidenceType(StrEnum):
     LEFT_OUT = "left_out"
 
 
+@made_often
 class Evidence(NamedTuple):
     """One decision about one URL, with the words and numbers that led to it; a tuple, because every page makes some.
 

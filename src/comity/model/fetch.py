@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Literal, NamedTuple, Protocol
 
+from comity.model.named_tuple import made_often
+
 _Pairs = tuple[tuple[str, str], ...]
 LOGGED_OUT_STATUSES: Final = frozenset({401, 403, 419, 440})
 """Statuses that pages have for a client whose session has ended; the last two are those of Laravel and IIS."""
@@ -62,12 +64,13 @@ class Headers:
     `first` holds the first value of each field, for callers that know the exact name and need speed.
     """
 
-    __slots__ = ("_pairs", "first")
+    __slots__ = ("_pairs", "first", "repeats")
 
     def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
         self._pairs: tuple[tuple[str, str], ...] | None = tuple(pairs)
         # Reversed, so that of several fields with one name the first is the one found.
         self.first: dict[str, str] = dict(reversed(self._pairs))
+        self.repeats = len(self.first) != len(self._pairs)  # whether a field came more than once
 
     @classmethod
     def unique(cls, fields: dict[str, str]) -> Headers:
@@ -75,17 +78,13 @@ class Headers:
         headers = cls.__new__(cls)
         headers._pairs = None
         headers.first = fields
+        headers.repeats = False
         return headers
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Every field with its name."""
         return tuple(self.first.items()) if self._pairs is None else self._pairs
-
-    @property
-    def repeats(self) -> bool:
-        """Whether a field came more than once."""
-        return self._pairs is not None and len(self.first) != len(self._pairs)
 
     def get(self, name: str, default: str | None = None) -> str | None:
         """The first value of a field, whatever the case of the name."""
@@ -156,6 +155,7 @@ DEFAULT_LIMITS = FetchLimits()
 ANY_CONTENT_TYPE = ContentTypeRules()
 
 
+@made_often
 class FetchRequest(NamedTuple):
     """One hop to one URL; redirects come back as responses."""
 
@@ -175,6 +175,7 @@ class FetchRequest(NamedTuple):
         return f"FetchRequest({self.method} {self.url})"
 
 
+@made_often
 class Response(NamedTuple):
     """A complete response. Durations are seconds since the start of the request; `started_at` is wall time.
 

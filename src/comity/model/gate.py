@@ -13,6 +13,8 @@ from math import inf
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from comity.model.named_tuple import made_often
+
 SLOT_TIMEOUT_MESSAGE: Final = "Timeout waiting for host concurrency slot"
 
 
@@ -100,6 +102,7 @@ class GateLimits:
     max_adaptive_delay_s: float = inf
 
 
+@made_often
 class GateMemory(NamedTuple):
     """What the gate remembers between two holders of a host's lease; it is stored on the host's row.
 
@@ -138,6 +141,7 @@ class Wait:
     reason: WaitReason
 
 
+@made_often
 class Reservation(NamedTuple):
     """A start that was granted: `number` counts the starts of this lease, `delay` is what it waited for."""
 
@@ -154,6 +158,7 @@ class SlotTimeout:
     message: str = SLOT_TIMEOUT_MESSAGE
 
 
+@made_often
 class Observation(NamedTuple):
     """What one finished request showed; `retry_after_s` is None without a usable Retry-After.
 
@@ -170,6 +175,7 @@ class Observation(NamedTuple):
 # The three below are rebuilt on every request; named tuples are frozen too, and four times cheaper to make.
 
 
+@made_often
 class Pace(NamedTuple):
     """How fast a host responds, and the delay that follows from it (0: none of its own)."""
 
@@ -178,6 +184,7 @@ class Pace(NamedTuple):
     latency_recent_s: float | None = None
 
 
+@made_often
 class Block(NamedTuple):
     """A 429 or 503 holds the host until `until`; starts up to number `mark` were made before it was set."""
 
@@ -186,6 +193,7 @@ class Block(NamedTuple):
     step: int = 0
 
 
+@made_often
 class GateState(NamedTuple):
     """One gate at one moment. Times are -inf where there is nothing to wait for."""
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from comity.model.gate import DelayInForce
+from comity.model.named_tuple import made_often
 
 
 class Breach(StrEnum):
@@ -128,6 +129,7 @@ class NoteKind(StrEnum):
     """A job or a grant was returned: its client says that it made no request."""
 
 
+@made_often
 class LedgerRow(NamedTuple):
     """One request: when it started and ended, which limits it knew, and what the host answered."""
 

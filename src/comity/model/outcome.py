@@ -16,9 +16,11 @@ from comity.model.fetch import NO_HEADERS, Cookie, Headers
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.image import ImageShape
 from comity.model.ledger import LedgerRow
+from comity.model.named_tuple import made_often
 from comity.model.page import Hop
 
 
+@made_often
 class FetchRow(NamedTuple):
     """One row of `fetches`; a tuple, because every page makes one."""
 
@@ -45,6 +47,7 @@ class FetchRow(NamedTuple):
     columns_key: int | None = None
 
 
+@made_often
 class Answered(NamedTuple):
     """The response that ended a visit, after any redirects; a tuple, because every page makes one."""
 
@@ -96,6 +99,7 @@ class SkippedLinks(NamedTuple):
     first: str
 
 
+@made_often
 class Fetched(NamedTuple):
     """A page came. `keep` is false where the page asks not to be indexed. A tuple, because most visits end so."""
 

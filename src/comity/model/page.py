@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from comity.model.expression import ExtractedValues
+from comity.model.named_tuple import made_often
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,7 @@ class Extraction:
     links: Sequence[str] = ()
 
 
+@made_often
 class PageRecord(NamedTuple):
     """One visit's page, or the reason why there is none; `run_id`, `url_key` and `crawl_time` name the visit.
 
@@ -126,6 +128,7 @@ class PageLimit(StrEnum):
     META_ROBOTS = "meta_robots"
 
 
+@made_often
 class HtmlPage(NamedTuple):
     """What a crawler needs from an HTML page; addresses are as written, not yet resolved.
 

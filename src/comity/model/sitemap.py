@@ -5,6 +5,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+from comity.model.named_tuple import made_often
+
 
 class SitemapKind(StrEnum):
     """What a body turned out to be."""
@@ -45,6 +47,7 @@ class SitemapProblem(StrEnum):
     """Bytes that the declared encoding does not have; they were read as Windows-1252."""
 
 
+@made_often
 class SitemapEntry(NamedTuple):
     """One page, or one further sitemap; a tuple, because a file holds many. The address is as written."""
 
@@ -56,6 +59,7 @@ class SitemapEntry(NamedTuple):
     """Languages and addresses of its translations, as written; only where they are asked for."""
 
 
+@made_often
 class PageHints(NamedTuple):
     """What a sitemap says of a page besides its address."""
 

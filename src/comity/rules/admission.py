@@ -24,6 +24,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
 from comity.model.fetch import FetchFailure
+from comity.model.named_tuple import made_often
 from comity.model.robots import RobotsVerdict
 from comity.model.traps import TrapRefusal
 from comity.rules.canonical import WebAddress
@@ -47,12 +48,14 @@ class DenialCode(StrEnum):
     TRAP = "trap"
 
 
+@made_often
 class Admitted(NamedTuple):
     """A URL that passed every question of its stage, with the verdict of robots.txt if it is about to be fetched."""
 
     verdict: RobotsVerdict | None
 
 
+@made_often
 class Denied(NamedTuple):
     """A URL that did not, with what its evidence is made from.
 

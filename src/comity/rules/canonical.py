@@ -24,6 +24,7 @@ from xxhash import xxh3_64_intdigest
 
 from comity.model.errors import BadAddress
 from comity.model.host import CanonicalHost
+from comity.model.named_tuple import made_often
 from comity.rules.tracking import TrackingRules, clean_query
 
 _FORMAT: Final = 2
@@ -86,6 +87,7 @@ _NOT_IN_REPERTOIRE: Final = "comity.query"
 WITHOUT_PATH: Final = ("/", "http://", "https://", "javascript:", "mailto:", "tel:", "data:")
 
 
+@made_often
 class WebAddress(NamedTuple):
     """A URL in its canonical form, with its most used parts; a tuple, because a page makes many."""
 
@@ -105,6 +107,7 @@ _Terms = tuple[
 ]
 
 
+@made_often
 class MetLinks(NamedTuple):
     """The addresses about which nothing is left to decide, by key."""
 

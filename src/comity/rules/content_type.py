@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from comity.model.fetch import ContentTypeRules
 
@@ -26,6 +27,7 @@ _MAJOR_TYPES = frozenset(
     )
 )
 _PATTERN = re.compile(rf"(?=[^/])(?:{_PART})(?:/(?=.)(?:{_PART}))?")  # RFC 6838 §4.2
+_REMEMBERED_CHARACTERS: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +42,16 @@ def media_type(content_type: str | None) -> str:
     """The bare `type/subtype` in lower case, without parameters, or empty."""
     if not content_type:
         return ""
+    return _remembered(content_type) if len(content_type) <= _REMEMBERED_CHARACTERS else _media_type(content_type)
+
+
+def _media_type(content_type: str) -> str:
     # Several values joined by a comma are malformed; the last is what browsers take (WHATWG MIME Sniffing).
     bare = content_type.split(";", 1)[0].rpartition(",")[2].strip().lower()
     return bare if "/" in bare else ""
+
+
+_remembered: Final = lru_cache(maxsize=256)(_media_type)  # most pages of a site say the same
 
 
 def pattern_matches(pattern: str, kind: str) -> bool:

@@ -53,14 +53,15 @@ def is_login_wall(
 
 def is_login_address(url: str) -> bool:
     """Whether a URL names a login page: a login form there says nothing about the rest of the site."""
+    if url.isascii():
+        # Every such path contains one of these. The check runs for every page, and this is the cheapest way.
+        said = url.lower()
+        may_be = "log" in said or "sign" in said or "sso" in said or "auth" in said or "session" in said
+        if not may_be and "anmelden" not in said:
+            return False
     start = url.find("/", url.find("//") + 2)
     path = url[start:].partition("#")[0].partition("?")[0] if start >= 0 else ""
-    return (not path.isascii() or _may_be_login(path.lower())) and _LOGIN_PATH.search(path) is not None
-
-
-def _may_be_login(path: str) -> bool:
-    """Every such path contains one of these. The check runs for every page, and this is the cheapest way."""
-    return "log" in path or "sign" in path or "sso" in path or "auth" in path or "session" in path or "anmelden" in path
+    return _LOGIN_PATH.search(path) is not None
 
 
 def lacks_tls(kind: FailureKind, detail: str) -> bool:

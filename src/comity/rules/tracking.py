@@ -58,20 +58,15 @@ class TrackingRules:
     session_parameters: tuple[str, ...] = SESSION_PARAMETERS
     opaque_session_parameters: tuple[str, ...] = OPAQUE_SESSION_PARAMETERS
     strips_path_sessions: bool = True
-    _names: frozenset[str] = field(init=False, repr=False, compare=False)
-    _beginnings: tuple[str, ...] = field(init=False, repr=False, compare=False)
-    _opaque: frozenset[str] = field(init=False, repr=False, compare=False)
+    names: tuple[frozenset[str], tuple[str, ...], frozenset[str]] = field(init=False, repr=False, compare=False)
+    """Names of parameters that are dropped, prefixes of such names, and names that depend on the value."""
 
     def __post_init__(self) -> None:
         names = [name.strip().lower() for name in (*self.parameters, *self.session_parameters)]
-        object.__setattr__(self, "_names", frozenset(name for name in names if name and name[-1] != "*"))
-        object.__setattr__(self, "_beginnings", tuple(name[:-1] for name in names if len(name) > 1 and name[-1] == "*"))
-        object.__setattr__(self, "_opaque", frozenset(name.strip().lower() for name in self.opaque_session_parameters))
-
-    @property
-    def names(self) -> tuple[frozenset[str], tuple[str, ...], frozenset[str]]:
-        """Names of parameters that are dropped, prefixes of such names, and names that depend on the value."""
-        return self._names, self._beginnings, self._opaque
+        whole = frozenset(name for name in names if name and name[-1] != "*")
+        beginnings = tuple(name[:-1] for name in names if len(name) > 1 and name[-1] == "*")
+        opaque = frozenset(name.strip().lower() for name in self.opaque_session_parameters)
+        object.__setattr__(self, "names", (whole, beginnings, opaque))
 
 
 DEFAULT_TRACKING: Final = TrackingRules()
@@ -105,7 +100,7 @@ def clean_query(url: str, rules: TrackingRules) -> str:
 
 def _kept(parameters: Iterable[str], rules: TrackingRules) -> list[str]:
     kept = []
-    names, beginnings, opaque = rules._names, rules._beginnings, rules._opaque
+    names, beginnings, opaque = rules.names
     for parameter in parameters:
         name = parameter.partition("=")[0].lower()
         if "%" in name:

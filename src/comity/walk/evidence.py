@@ -32,7 +32,8 @@ def robots_evidence_of(host_id: UUID, address: WebAddress, verdict: RobotsVerdic
 
     Every page has one, and most of it is the same for many pages, so it is assembled as text.
     """
-    decision, detail, confidence = _verdict_written(verdict)
+    known = _written.get(id(verdict))
+    decision, detail, confidence = known[1] if known is not None and known[0] is verdict else _write(verdict)
     url = address.url
     return Evidence(
         host_id,
@@ -46,16 +47,24 @@ def robots_evidence_of(host_id: UUID, address: WebAddress, verdict: RobotsVerdic
     )
 
 
-@lru_cache(maxsize=4096)
-def _verdict_written(verdict: RobotsVerdict) -> tuple[str, str, str]:
-    """The members of a decision that do not depend on the URL, as JSON without the braces."""
+# By the verdict itself, which is one value for all URLs of a rule: to compare its eight parts costs more.
+_written: Final[dict[int, tuple[RobotsVerdict, tuple[str, str, str]]]] = {}
+_WRITTEN_MOST: Final = 4096
+
+
+def _write(verdict: RobotsVerdict) -> tuple[str, str, str]:
+    """The members of a decision that do not depend on the URL, as JSON without the braces; remembers them."""
     decision = {
         "allowed": verdict.allowed,
         "matchedRule": verdict.rule,
         "crawlDelay": verdict.crawl_delay_seconds,
     }
     detail = {"line": verdict.line_number, "reason": verdict.reason}
-    return _json(decision)[1:-1], _json(detail)[1:-1], str(verdict.confidence)
+    if len(_written) >= _WRITTEN_MOST:
+        _written.clear()
+    written = _json(decision)[1:-1], _json(detail)[1:-1], str(verdict.confidence)
+    _written[id(verdict)] = verdict, written
+    return written
 
 
 def iso_time(seconds: float) -> str:

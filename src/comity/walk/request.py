@@ -8,10 +8,19 @@ from functools import partial
 from math import inf
 from typing import NamedTuple
 
-from comity.model.fetch import FailureKind, Fetcher, FetchFailure, FetchRequest, OnSent, Response, Send
+from comity.model.fetch import (
+    FailureKind,
+    Fetcher,
+    FetchFailure,
+    FetchRequest,
+    OnSent,
+    Response,
+    Send,
+    page_of_one_request,
+)
 from comity.model.gate import AnswerKind, DelayInForce, Observation, Reservation, SlotTimeout, Wait
-from comity.model.host import HostPolicy, Lease
 from comity.model.ledger import LedgerRow, Purpose
+from comity.model.named_tuple import made_often
 from comity.model.robots import RobotsVerdict
 from comity.rules.politeness.backoff import parse_retry_after
 from comity.rules.politeness.pace import observed, reached_within
@@ -30,6 +39,7 @@ class NotStarted:
     why: Wait | SlotTimeout | None
 
 
+@made_often
 class Exchange(NamedTuple):
     """A request that was made, its answer, how long the host asked Comity to wait, and the row for the ledger."""
 
@@ -51,6 +61,8 @@ class Requests:
         self, fetcher: Fetcher, capacity: Capacity, clock: Callable[[], float], on_wait: OnWait | None = None
     ) -> None:
         self.fetcher = fetcher
+        # Whether each page takes one request, as with nearly all fetchers.
+        self.takes_one_for_page = type(fetcher).get_page is page_of_one_request
         self.on_end: Callable[[LeasedHost], None] = lambda _host: (
             None
         )  # called after requests that were not a visit's first
@@ -70,11 +82,12 @@ class Requests:
         may_go: Callable[[], bool] | None = None,
         send: Send | None = None,
         answers_challenge: bool = True,
+        rows: list[LedgerRow] | None = None,
     ) -> Exchange | NotStarted:
         """Wait for the host's next start, make the request, and report the answer to the gate.
 
         The host's delay is waited out; a block only for as long as a host is waited for. `may_go` is asked again when
-        the start has come.
+        the start has come. The row of an answer joins `rows`, if they are given.
         """
         self.report_wait(host)
         slot = await host.gate.reserve(min(host.gate.limits.slot_timeout_s, MAX_HOST_WAIT_S))
@@ -94,6 +107,7 @@ class Requests:
                 send=send,
                 may_go=may_go,
                 answers_challenge=answers_challenge,
+                rows=rows,
             )
         finally:
             self.on_end(host)
@@ -115,18 +129,20 @@ class Requests:
         send: Send | None = None,
         may_go: Callable[[], bool] | None = None,
         answers_challenge: bool = True,
+        rows: list[LedgerRow] | None = None,
     ) -> Exchange | NotStarted:
         """Use a start that the gate has granted just now; `send` makes the request, by default the fetcher's `get`.
 
         A challenge for a user name and a password is answered by a second request, with a start and a row of its own.
         """
         self._capacity.take()
-        # The limits at the start: an edit while the request is under way does not bind it.
-        started = _Started(host.lease, host.next_request_number(), host.gate.limits.max_concurrency, host.policy)
+        # What is in force at the start: an edit while the request is under way does not bind it.
+        lease, policy, gate = host.lease, host.policy, host.gate
+        number, max_concurrency = host.next_request_number(), gate.limits.max_concurrency
         seen, status, retry_after_s, is_over, is_challenged = _NOTHING, None, None, False, False
         result: Response | FetchFailure
         try:
-            on_sent = partial(self._note_sent, host, slot) if host.gate.needs_sent_time(slot) else None
+            on_sent = partial(self._note_sent, host, slot) if gate.needs_sent_time(slot) else None
             if host.identity is None:
                 result = await (send or self.fetcher.get)(request, on_sent)
             else:
@@ -136,17 +152,33 @@ class Requests:
                 server_date = result.server_date if isinstance(result, Response) else None
                 said = ", ".join(result.headers.get_all("retry-after"))
                 retry_after_s = parse_retry_after(said or None, self._clock(), server_date)
-            seen = _observed(result, retry_after_s, slot, host.gate.usual_latency_s)
+            seen = _observed(result, retry_after_s, slot, gate.usual_latency_s)
             is_over = True
         finally:
             self._capacity.release()
-            # Before the gate sets a block: the ledger must not show a longer one than the gate keeps.
-            ended_at = max(slot.started_at, self._clock())
-            host.gate.finish(slot, seen)
+            # The gate counts a block from the same moment: the ledger must not show a longer one than it keeps.
+            ended_at = gate.finish(slot, seen)
             blocked = seen.answer is AnswerKind.RATE_LIMITED or seen.answer is AnswerKind.UNAVAILABLE
-            blocked_until = host.gate.memory().blocked_until if blocked else None
-            answer = (status, retry_after_s, blocked_until)
-            row = _ledger_row(started, request.url, purpose, slot, ended_at, verdict, robots_version, answer)
+            row = LedgerRow(
+                lease.host_id,
+                lease.host,
+                lease.token,
+                number,
+                request.url,
+                purpose,
+                slot.started_at,
+                ended_at if ended_at > slot.started_at else slot.started_at,
+                slot.delay,
+                max_concurrency,
+                policy.min_request_interval_ms if policy else None,
+                policy.max_concurrency if policy else None,
+                robots_version,
+                verdict.line_number if verdict else None,
+                verdict.rule if verdict else None,
+                status,
+                retry_after_s,
+                gate.memory().blocked_until if blocked else None,
+            )
             is_challenged = is_challenged and answers_challenge and not host.is_closed
             if not is_over or is_challenged:  # cancelled, or our own code failed: the request was still made
                 host.unsettled.requests.append(row)
@@ -162,7 +194,10 @@ class Requests:
                 may_go=may_go,
                 send=send,
                 answers_challenge=False,
+                rows=rows,
             )
+        if rows is not None:
+            rows.append(row)
         return Exchange(result, retry_after_s, row)
 
     async def _send_as(
@@ -186,47 +221,6 @@ class Requests:
         self.on_end(host)  # its next URL may have waited for this
 
 
-class _Started(NamedTuple):
-    """What was in force when a request started."""
-
-    lease: Lease
-    number: int
-    max_concurrency: int
-    policy: HostPolicy | None
-
-
-def _ledger_row(
-    started: _Started,
-    url: str,
-    purpose: Purpose,
-    slot: Reservation,
-    ended_at: float,
-    verdict: RobotsVerdict | None,
-    robots_version: str | None,
-    answer: tuple[int | None, float | None, float | None],
-) -> LedgerRow:
-    """The row of one request; `answer` is its status, the wait that it asked for, and the end of a block."""
-    policy = started.policy
-    return LedgerRow(
-        started.lease.host_id,
-        started.lease.host,
-        started.lease.token,
-        started.number,
-        url,
-        purpose,
-        slot.started_at,
-        ended_at,
-        slot.delay,
-        started.max_concurrency,
-        policy.min_request_interval_ms if policy else None,
-        policy.max_concurrency if policy else None,
-        robots_version,
-        verdict.line_number if verdict else None,
-        verdict.rule if verdict else None,
-        *answer,
-    )
-
-
 _NOTHING = Observation(AnswerKind.FAILED)
 
 
@@ -236,7 +230,7 @@ def _observed(
     """What the gate learns from an answer: the latency, a wait that was asked for, and when the host was reached."""
     waited_s = max(0.0, result.started_at - slot.started_at)
     if isinstance(result, Response):
-        latency_s = result.server_time_s
+        latency_s = result.first_byte_s - result.sent_s
         arrived_s = waited_s + result.sent_s + reached_within(latency_s, usual_latency_s, slot.delay.seconds)
     else:
         latency_s = result.elapsed_s

@@ -443,10 +443,11 @@ def normalized_target(target: str) -> str:
         target = _path_and_query(target)
     if "#" in target:
         target = target.partition("#")[0]
-    if _is_normalized(target):
+    written = target.encode("utf-8", "surrogatepass")
+    if not written.translate(None, _NORMAL_BYTES):  # nearly always; asked of every address, so without a call
         return target
     # A lone surrogate cannot come from a parsed URL, but a verdict must not raise on it either.
-    return normalize(target.encode("utf-8", "surrogatepass").decode("latin-1"))
+    return normalize(written.decode("latin-1"))
 
 
 def _path_and_query(url: str) -> str:

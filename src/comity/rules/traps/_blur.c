@@ -23,19 +23,44 @@ static void fill_tables(void)
     for (int c = 'A'; c <= 'Z'; c++) is_alphanumeric[c] = is_alphanumeric[c + 32] = 1;
 }
 
+#define EACH(value) (UINT64_C(0x0101010101010101) * (value))
+
+/* The highest bit of each of eight bytes that is a letter or a digit. */
+static uint64_t alphanumerics(uint64_t bytes)
+{
+    uint64_t plain = bytes & EACH(0x7f), lower = plain | EACH(0x20);
+    uint64_t letters = (lower + EACH(0x80 - 'a')) & ~(lower + EACH(0x80 - 'z' - 1));
+    uint64_t digits = (plain + EACH(0x80 - '0')) & ~(plain + EACH(0x80 - '9' - 1));
+    return (letters | digits) & ~bytes & EACH(0x80);
+}
+
+/* The place of the last of LONG bytes that is in no word; -1 if all are in one. */
+static int last_outside(const byte *at)
+{
+#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && LONG == 16
+    uint64_t halves[2];
+    memcpy(halves, at, LONG);
+    uint64_t second = ~alphanumerics(halves[1]) & EACH(0x80);
+    if (second != 0) return 15 - __builtin_clzll(second) / 8;
+    uint64_t first = ~alphanumerics(halves[0]) & EACH(0x80);
+    return first != 0 ? 7 - __builtin_clzll(first) / 8 : -1;
+#else
+    int last = LONG - 1;
+    while (last >= 0 && is_alphanumeric[at[last]]) last--;
+    return last;
+#endif
+}
+
 /* Where the next long word begins, or the end. A byte that is in no word rules out all words across it. */
 static const byte *long_word(const byte *at, const byte *end)
 {
     while (end - at >= LONG) {
-        int last = LONG - 1;
-        while (last >= 0 && is_alphanumeric[at[last]]) last--;
+        int last = last_outside(at);
         if (last < 0) return at;
         at += last + 1;
     }
     return end;
 }
-
-#define EACH(value) (UINT64_C(0x0101010101010101) * (value))
 
 /* Whether one of eight bytes is a digit: with `0` taken away, it is less than ten. */
 static int has_digit(uint64_t bytes)

@@ -14,6 +14,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
+from comity.model.named_tuple import made_often
+
 NUMBER: Final = "#"
 TOKEN: Final = "%"  # noqa: S105  a shape, not a secret
 DATE: Final = "@"
@@ -76,6 +78,7 @@ _PRINT_VALUES: Final = frozenset({"print", "printable", "pdf", "amp", "rss", "at
 _PRINT_NAMES: Final = frozenset({"format", "output", "action", "mode", "do", "task", "tmpl"})
 
 
+@made_often
 class FolderShape(NamedTuple):
     """What a folder's path says about it."""
 
@@ -214,6 +217,7 @@ def _repetition(segments: list[str], names: list[str], repeats: int) -> str | No
     return None
 
 
+@made_often
 class QueryParts(NamedTuple):
     """A query taken apart; `ordered` is the same for every order of its parameters.
 

@@ -94,12 +94,12 @@ class RunBudget:
 
     def spent(self, host: LeasedHost) -> Exhausted | None:
         """The budget that is spent, if one is."""
-        limit = self._limit_of(host)
-        tally = host.tally
+        limit, tally = self._limit_of(host), host.tally
+        pages = tally.pages + tally.earlier_pages
         if (
             self.pages >= self._pages_mark
-            or (limit and (5 * tally.pages_in_run >= 4 * limit or 5 * tally.begun >= 4 * most_visits(limit)))
-            or tally.pages_in_run >= self._host_pages_mark
+            or (limit and (5 * pages >= 4 * limit or 5 * tally.begun >= 4 * most_visits(limit)))
+            or pages >= self._host_pages_mark
             or self.visits >= self._visits_mark
             or (self._time_mark is not None and self._clock() >= self._time_mark)
         ):
@@ -136,7 +136,8 @@ class RunBudget:
             self.pages += 1
         elif self._shared is not None:
             self._shared.put_back()
-        self.wake()
+        if self._waiting:
+            self.wake()
 
     def lost(self, pages: int) -> None:
         """Pages could not be stored, because their host's lease was lost: they will be fetched again."""

@@ -98,7 +98,7 @@ class Dispatcher:
                 self._serve_one(host)
         finally:
             self._is_serving = False
-        if len(self._later):  # where no host waits for a delay, it is cheaper to let the loop do all of it at once
+        if self._later.places:  # where no host waits for a delay, it is cheaper to let the loop do all of it at once
             self._context.requests.poll()
         self._set_timer()
 
@@ -119,9 +119,10 @@ class Dispatcher:
         """Give one host its turn: visits begin, or it is known what it waits for."""
         if host in self._preparing:
             return
-        begun = 0
+        # Where hosts wait for a delay, a host has one turn after the other.
+        begun, begins_most = 0, 1 if self._later.places else _BEGUN_AT_ONCE
         while host.phase is Phase.READY:
-            if host.visits_under_way and host.gate.in_flight >= host.gate.limits.max_concurrency:
+            if host.visits_under_way and host.gate.is_at_limit:
                 if host.gate.limits.slot_timeout_s < inf and self._times_out(host):
                     continue
                 return  # the end of a visit brings it back
@@ -164,7 +165,7 @@ class Dispatcher:
                 continue
             self._start(host, cleared, slot)
             begun += 1
-            if begun == _BEGUN_AT_ONCE or len(self._later) or self._capacity.free <= 0 or self._is_full():
+            if begun >= begins_most or self._capacity.free <= 0 or self._is_full():
                 self.ready(host)
                 return
         if self._looks_into_sitemaps(host):
@@ -179,12 +180,12 @@ class Dispatcher:
 
     def _start(self, host: LeasedHost, cleared: Cleared, slot: Reservation) -> None:
         """Begin a visit with the start that its host's gate granted."""
-        if not cleared.entry.is_image:
+        if not cleared.is_image:
             self._budget.begun(host)
         host.work.take()
         host.visits_under_way += 1
         self._capacity.take()  # until the visit takes a place itself: it may begin only at the loop's next turn
-        (self._begin if len(self._later) else self._spawn)(self._visit(host, cleared, slot))
+        (self._begin if self._later.places else self._spawn)(self._visit(host, cleared, slot))
 
     def _times_out(self, host: LeasedHost) -> bool:
         """Whether the next URL of a host waited for a slot for too long: then it is refused. Budgets come first.
@@ -272,11 +273,11 @@ class Dispatcher:
             outcome = await visit(host, cleared, slot, self._context)
         finally:
             host.visits_under_way -= 1
-            if not cleared.entry.is_image:
+            if not cleared.is_image:
                 self._budget.ended(host, came=isinstance(outcome, _CAME))
         self._emit(VisitEnded(host, outcome))
         self.ready(host)
-        if len(self._later):  # where hosts wait for a delay, the next request goes out as soon as it may
+        if self._later.places:  # where hosts wait for a delay, the next request goes out as soon as it may
             self.serve()
         elif not self._is_due:
             # Visits that end in one turn of the loop are followed by others in one go: the same code for one page
@@ -385,23 +386,23 @@ class ReadyHeap(Generic[_Host]):
     def __init__(self, capacity: int = 1_000_000) -> None:
         self._capacity = capacity
         self._heap: list[tuple[float, int, _Host]] = []
-        self._place: dict[_Host, tuple[float, int]] = {}
+        self.places: dict[_Host, tuple[float, int]] = {}
         self._pushes = 0
 
     def __len__(self) -> int:
-        return len(self._place)
+        return len(self.places)
 
     def __contains__(self, host: _Host) -> bool:
-        return host in self._place
+        return host in self.places
 
     def push(self, host: _Host, at: float) -> bool:
         """Set when the host comes due, in place of any earlier word; infinite parks it. False when full."""
         if at != at:
             raise ValueError("a host cannot come due at no time at all")
-        if host not in self._place and len(self._place) >= self._capacity:
+        if host not in self.places and len(self.places) >= self._capacity:
             return False
         self._pushes += 1
-        self._place[host] = (at, self._pushes)
+        self.places[host] = (at, self._pushes)
         if at < inf:
             heappush(self._heap, (at, self._pushes, host))
             self._shed()
@@ -409,7 +410,7 @@ class ReadyHeap(Generic[_Host]):
 
     def remove(self, host: _Host) -> bool:
         """Forget the host; False if it was not there."""
-        if self._place.pop(host, None) is None:
+        if self.places.pop(host, None) is None:
             return False
         self._shed()
         return True
@@ -417,7 +418,7 @@ class ReadyHeap(Generic[_Host]):
     def pop_due(self, now: float, limit: int = 1_000) -> list[_Host]:
         """Take out at most `limit` hosts whose time has come, the longest due first."""
         due: list[_Host] = []
-        heap, place = self._heap, self._place
+        heap, place = self._heap, self.places
         while heap and heap[0][0] <= now and len(due) < limit:
             _, push, host = heappop(heap)
             current = place.get(host)
@@ -428,7 +429,7 @@ class ReadyHeap(Generic[_Host]):
 
     def next_at(self) -> float:
         """When the next host comes due; infinite if none will by itself."""
-        heap, place = self._heap, self._place
+        heap, place = self._heap, self.places
         while heap:
             at, push, host = heap[0]
             current = place.get(host)
@@ -439,6 +440,6 @@ class ReadyHeap(Generic[_Host]):
 
     def _shed(self) -> None:
         """Keep entries that were overtaken by a later word from piling up."""
-        if len(self._heap) > 2 * len(self._place) + 64:
-            self._heap = [(at, push, host) for host, (at, push) in self._place.items() if at < inf]
+        if len(self._heap) > 2 * len(self.places) + 64:
+            self._heap = [(at, push, host) for host, (at, push) in self.places.items() if at < inf]
             heapify(self._heap)

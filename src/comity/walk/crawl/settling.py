@@ -93,7 +93,7 @@ class Settling:
         self._count += 1
         self.bytes_held += _body_bytes(outcome)
         self._some.set()
-        if self._is_enough:
+        if self._count >= BATCH or self.bytes_held >= _ENOUGH_BYTES:
             self._enough.set()
 
     def put_news(self, host: LeasedHost) -> None:
@@ -158,7 +158,8 @@ class Settling:
         if not self._waiting:
             self._some.clear()
             return
-        taken = self._under_way = self._take()
+        taken, body_bytes = self._take()
+        self._under_way = taken
         begun = self._begun_at = perf_counter()
         batches = [_batch(host, taken[host]) for host in taken]
         try:
@@ -171,13 +172,13 @@ class Settling:
         finally:
             self._under_way = {}
             self.took_s = perf_counter() - begun
-            self.bytes_held -= sum(_body_bytes(outcome) for outcomes in taken.values() for outcome in outcomes)
+            self.bytes_held -= body_bytes
             if not self._waiting:
                 self._some.clear()
         self._emit(BatchSettled(taken, result))
 
-    def _take(self) -> dict[LeasedHost, list[Outcome]]:
-        """Take a batch: as many outcomes as fit, and at least one."""
+    def _take(self) -> tuple[dict[LeasedHost, list[Outcome]], int]:
+        """Take a batch, as many outcomes as fit and at least one; with the bytes of their bodies."""
         taken: dict[LeasedHost, list[Outcome]] = {}
         most, most_bytes = BATCH, _BATCH_BYTES
         for host in list(self._waiting):
@@ -196,7 +197,7 @@ class Settling:
             self._count -= fits
             if most <= 0 or most_bytes <= 0:
                 break
-        return taken
+        return taken, _BATCH_BYTES - most_bytes
 
 
 def _body_bytes(outcome: Outcome) -> int:

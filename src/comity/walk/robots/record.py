@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -43,21 +43,19 @@ class RobotsInForce:
     file: RobotsFile | None
     rules: AgentRules | None
     expires_at: float
+    version: str | None = field(init=False)
+    """The digest of the file that was read."""
+    is_unreachable: bool = field(init=False)
+    """Whether everything is disallowed only because the file could not be read."""
 
-    @property
-    def version(self) -> str | None:
-        """The digest of the file that was read."""
-        return self.file.version if self.file is not None else None
+    def __post_init__(self) -> None:  # asked for each page and link, so not by methods
+        object.__setattr__(self, "version", self.file.version if self.file is not None else None)
+        object.__setattr__(self, "is_unreachable", self.reading.access is RobotsAccess.DISALLOW_ALL)
 
     @property
     def crawl_delay_s(self) -> float | None:
         """The delay between requests that this origin asks for."""
         return self.rules.crawl_delay_seconds if self.rules is not None else None
-
-    @property
-    def is_unreachable(self) -> bool:
-        """Whether everything is disallowed only because the file could not be read."""
-        return self.reading.access is RobotsAccess.DISALLOW_ALL
 
     @property
     def failure(self) -> HostError | None:

@@ -160,6 +160,7 @@ class LeasedHost:
         identity: HostIdentity | None = None,
     ) -> None:
         self.lease = lease
+        self.name = lease.host  # its canonical authority
         self.phase = Phase.HELD
         self.identity = identity  # what its requests carry besides the usual
         self.stopped_by: tuple[EndReason, str] | None = None  # why it cannot be asked, if that is not the host's doing
@@ -205,11 +206,6 @@ class LeasedHost:
         self.was_requeued_late = False  # its frontier was rebuilt after it was closed, so its URLs are queued again
         self.is_warned = False  # that its budget is nearly spent
         self.waits_until: float | None = None  # when it may be asked again, if that is later than a run waits
-
-    @property
-    def name(self) -> str:
-        """The host's canonical authority."""
-        return self.lease.host
 
     @property
     def is_stopped(self) -> bool:
@@ -329,7 +325,7 @@ class LeasedHost:
 
     def fetch_limits(self, limits: FetchLimits) -> FetchLimits:
         """The limits of one request to this host; the operator's page size applies to every request."""
-        most = page_bytes_for_any_door(self.policy)
+        most = page_bytes_for_any_door(self.policy) if self.policy is not None else None
         if most is None or most >= limits.max_body_bytes:
             return limits
         return replace(limits, max_body_bytes=most, max_wire_bytes=min(most, limits.max_wire_bytes))

@@ -77,7 +77,7 @@ async def admit_links(
     entries: list[FrontierEntry] = []
     evidence: list[Evidence] = []
     is_too_deep = depth > context.scope.max_depth
-    met = _remembered(host.met_too_deep if is_too_deep else host.met, base)
+    met = _remembered(host.met_too_deep if is_too_deep else host.met, origin_of(base))
     if len(met) > host.links_remembered:
         met.clear()
     # An address that does not depend on the page's path and was met before is known; so are most links of most pages.
@@ -135,8 +135,9 @@ async def withhold_links(
     host: LeasedHost, hrefs: Collection[str], code: UnqueuedCode, *, base: str, found_on: int, context: VisitContext
 ) -> None:
     """Note addresses that are written on a page and not followed; one that was met as a link is none of them."""
-    withheld = _remembered(host.passed, base)
-    new = set(hrefs) - host.met.get(origin_of(base), set()) - withheld
+    origin = origin_of(base)
+    withheld = _remembered(host.passed, origin)
+    new = set(hrefs) - host.met.get(origin, _NONE) - withheld
     if len(host.unqueued) >= UNQUEUED_MOST:
         host.unsettled.unrecorded += len(new)
         return
@@ -251,9 +252,8 @@ def admit_site_link(
         record_denial(host, address, decision, found, context.clock(), evidence, depth)
 
 
-def _remembered(by_origin: dict[str, set[str]], base: str) -> set[str]:
+def _remembered(by_origin: dict[str, set[str]], origin: str) -> set[str]:
     """The links as written that were met from pages of an origin."""
-    origin = origin_of(base)
     met = by_origin.get(origin)
     if met is None:
         met = set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from comity.extract.html_pool import HtmlPool
@@ -66,15 +66,23 @@ class VisitContext:
     keeps_noindex: bool = False
     """Whether pages that ask not to be indexed are stored with their bodies."""
 
-    @property
-    def reads_content(self) -> bool:
-        """Whether the main content of pages is stored, in some form."""
-        return self.reads_text or self.reads_markdown
+    reads_content: bool = field(init=False)
+    """Whether the main content of pages is stored, in some form."""
+    reads_more: bool = field(init=False)
+    """Whether more is read from pages than links and head."""
+    explains_any: bool = field(init=False)
+    """Whether it is remembered of a host what became of links."""
+    keeps_details: bool = field(init=False)
+    """Whether anything of a page is kept in columns of its own."""
 
-    @property
-    def reads_more(self) -> bool:
-        """Whether more is read from pages than links and head."""
-        return self.reads_content or bool(self.columns) or self.details.links or self.details.facts
+    def __post_init__(self) -> None:  # asked for each page, so not by methods
+        details = self.details
+        reads_content = self.reads_text or self.reads_markdown
+        object.__setattr__(self, "reads_content", reads_content)
+        reads_more = reads_content or bool(self.columns) or details.links or details.facts
+        object.__setattr__(self, "reads_more", reads_more)
+        object.__setattr__(self, "explains_any", self.explains_links or details.links)
+        object.__setattr__(self, "keeps_details", bool(details))
 
     def rules_for(self, host: LeasedHost) -> UrlRules | None:
         """The patterns in force for the URLs of a host; None if there are none, as in most runs."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Final, NamedTuple, Protocol
 
-from comity.model.fetch import FetchFailure, FetchRequest, NotAllowed, Response, Send, page_of_one_request
+from comity.model.fetch import FetchFailure, FetchRequest, NotAllowed, Response, Send
 from comity.model.frontier import QueuedUrl
 from comity.model.ledger import Purpose
 from comity.model.outcome import Postponed, Refused, Trail
@@ -102,13 +102,8 @@ async def fetch_page(
     trail: Trail,
     context: VisitContext,
 ) -> Exchange | NotStarted:
-    """Have the fetcher get a page, with as many requests as that takes; all of them join the trail."""
-    fetcher, place = context.requests.fetcher, len(trail.requests)
-    if type(fetcher).get_page is page_of_one_request:  # as for nearly all pages
-        only = await first(request)
-        if isinstance(only, Exchange):
-            trail.requests.insert(place, only.row)
-        return only
+    """Have the fetcher get a page that may take several requests; all of them join the trail."""
+    fetcher = context.requests.fetcher
     page = _PageRequests(host, entry, first, trail, context)
     result = await fetcher.get_page(request, page.ask)
     asked = page.first

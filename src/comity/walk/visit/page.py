@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from datetime import UTC, datetime
 from time import thread_time
+from types import coroutine
 from typing import TYPE_CHECKING, Final
 
 from xxhash import xxh3_128_hexdigest
@@ -39,6 +39,12 @@ _HELD_UP_S = 0.05
 _HARD_PAGES_MOST = 20  # of one host in one run: each may take seconds of the child process
 
 
+@coroutine
+def next_turn() -> Generator[None, None, None]:
+    """Let the event loop do what else is due: `asyncio.sleep(0)` without a coroutine around it, for every page."""
+    yield
+
+
 async def read_page(
     host: LeasedHost,
     entry: QueuedUrl,
@@ -48,11 +54,13 @@ async def read_page(
     context: VisitContext,
 ) -> Fetched:
     """Make an outcome of a page: its links as frontier entries, what it asks of crawlers as evidence."""
-    _remember(host, context)
-    body, said = response.body, response.headers.get_all("x-robots-tag")
+    if context.explains_any:
+        _remember(host, context)
+    body, headers = response.body, response.headers
+    said = headers.get_all("x-robots-tag") if "x-robots-tag" in headers.first else ()
     content_hash = xxh3_128_hexdigest(body)
     page = await _read(host, entry, response, answer, trail, context) if is_html(answer.content_type, body) else None
-    await asyncio.sleep(0)  # answers that came together are all scanned first: that suits the processor's caches
+    await next_turn()  # answers that came together are all scanned first: that suits the processor's caches
     links: list[FrontierEntry] = []
     directives = read_directives(page.meta_robots if page is not None else (), said, context.agent)
     hrefs = page.links if page is not None else ()
@@ -79,7 +87,7 @@ async def read_page(
         trail.evidence.extend(refused)
     if trail.details is not None and page is not None:
         await _note_details(host, entry, page, directives, answer, trail.details, context)
-    wall = page is not None and _is_wall(entry, response, page)
+    wall = page is not None and page.has_password_field and _is_wall(entry, response, page)
     is_last = entry.depth >= context.scope.max_depth  # its links are too deep
     if directives.evidence or wall:
         trail.evidence.extend(_directive_evidence(host, entry, answer, directives, wall))
@@ -143,7 +151,9 @@ async def _read(
     wants_text = context.reads_text and not (
         context.reads_markdown or context.columns or context.details.links or context.details.facts
     )
-    scanned = _scan(body, answer, context, wants_text)
+    scanned: HtmlPage | None = None
+    if not context.finds_images and (wants_text or not context.reads_more):  # then it may need no tree
+        scanned = scan_html(body, content_type=answer.content_type, agent_token=context.agent, with_text=wants_text)
     if scanned is not None and (scanned.text is not None or not wants_text):
         return scanned
     # On another core, a child is faster.
@@ -214,13 +224,6 @@ def _read_here(
     has_columns = page.extracted is not None or not context.columns
     has_content = page.text is not None or page.markdown is not None or not context.reads_content
     return page if has_columns and has_content else None
-
-
-def _scan(body: bytes, answer: Answered, context: VisitContext, wants_text: bool) -> HtmlPage | None:
-    """What can be read from a page without a tree, if no more is wanted; None if that is nothing."""
-    if context.finds_images or (context.reads_more and not wants_text):
-        return None
-    return scan_html(body, content_type=answer.content_type, agent_token=context.agent, with_text=wants_text)
 
 
 def _said(response: Response) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -309,7 +312,7 @@ async def _links(
     hrefs: Sequence[str] = page.links
     if page.frames or page.refresh_href is not None:  # where a browser goes without a click
         hrefs = [*([page.refresh_href] if page.refresh_href is not None else []), *hrefs, *page.frames]
-    base = _base(page.base_href, answer.final_url)
+    base = answer.final_url if page.base_href is None else _base(page.base_href, answer.final_url)
     without: frozenset[str] = _NO_LINKS
     withheld = _why_withheld(directives, context)
     if withheld is not None:

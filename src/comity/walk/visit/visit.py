@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
@@ -21,6 +22,7 @@ from comity.model.frontier import (
 )
 from comity.model.gate import Reservation
 from comity.model.ledger import Purpose
+from comity.model.named_tuple import made_often
 from comity.model.outcome import (
     Answered,
     Failed,
@@ -44,7 +46,7 @@ from comity.rules.cookies import cookie_field, cookies_after
 from comity.rules.expressions.printing import has_columns
 from comity.rules.responses import without_tls
 from comity.rules.url_secrets import masked_url
-from comity.walk.evidence import robots_evidence
+from comity.walk.evidence import robots_evidence, robots_evidence_of
 from comity.walk.request import Exchange, NotStarted
 from comity.walk.robots.keeper import NEVER_ASKED
 from comity.walk.robots.record import RobotsInForce
@@ -52,13 +54,14 @@ from comity.walk.session.identity import HostIdentity
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.details import note_answer
-from comity.walk.visit.fetch_page import FirstRequest, Granted, fetch_page, grant
+from comity.walk.visit.fetch_page import Granted, fetch_page, grant
 from comity.walk.visit.page import is_html, read_page, target_of
 from comity.walk.visit.refusals import busy, denied, not_requested, not_started, unsent
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 
+@made_often
 class Cleared(NamedTuple):
     """A URL that may be fetched as soon as its host's gate opens."""
 
@@ -66,6 +69,7 @@ class Cleared(NamedTuple):
     address: WebAddress
     verdict: RobotsVerdict
     robots_version: str | None
+    is_image: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +84,16 @@ def clear(host: LeasedHost, entry: QueuedUrl, context: VisitContext) -> Cleared 
     address = resolve_link(entry.url, entry.url, collapse=context.scope.collapse_subdomains)
     if address is None:
         return Refused(entry, Trail(), "invalid_url", f"{entry.url[:200]} is not a web address", context.clock())
-    origin = address.origin
+    origin, is_image = address.origin, entry.is_image
     robots = context.robots.known(host, origin)
     # A page that was visited before is no step further into an endless space.
-    watch = host.traps if entry.seen is None and not entry.is_image else None
+    watch = host.traps if entry.seen is None and not is_image else None
     trap = watch.recheck if watch is not None else None
     patterns: PatternCheck | None = None
     if (rules := context.rules_for(host)) is not None:
         patterns = rules.judge_seed if context.is_seed(entry.url, entry.depth) else rules.judge
-    decision = admit(
-        address, of_fetch(context.takedowns(), host.refused, lambda _origin: robots, trap, entry.depth, patterns)
-    )
+    robots_of = host.robots.get if robots is not None else _unknown
+    decision = admit(address, of_fetch(context.takedowns(), host.refused, robots_of, trap, entry.depth, patterns))
     if decision is ROBOTS_UNKNOWN:
         if entry.priority == GUESSED_SCHEME_PRIORITY:
             host.guessed.add(origin)
@@ -103,81 +106,105 @@ def clear(host: LeasedHost, entry: QueuedUrl, context: VisitContext) -> Cleared 
         return denied(host, entry, address, decision, Trail(), context)
     assert robots is not None
     assert decision.verdict is not None
-    return Cleared(entry, address, decision.verdict, robots.version)
+    return Cleared(entry, address, decision.verdict, robots.version, is_image)
+
+
+def _unknown(_origin: str) -> None:
+    """The robots.txt of an origin of which none is in force."""
 
 
 async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, context: VisitContext) -> Outcome:
     """Visit one URL of a leased host; `slot` is the start that the host's gate granted."""
-    trail = Trail(VisitDetails()) if context.details else Trail()
+    entry, address = cleared.entry, cleared.address
+    trail = Trail(VisitDetails() if context.keeps_details else None)
     try:
-        return await _take(host, cleared, slot, trail, context)
+        trail.evidence.append(robots_evidence_of(host.lease.host_id, address, cleared.verdict, slot.started_at))
+        asked = await _first_request(host, cleared, slot, trail, context)
+        for hops in range(context.max_redirects + 1):
+            if isinstance(asked, NotStarted):
+                return not_started(host, entry, trail, asked.why, context)
+            if host.identity is not None and host.identity.watches_for_logout:
+                step = await _with_session(host, entry, address, asked, trail, context)
+                if not isinstance(step, Exchange):
+                    return step
+                asked = step
+            response = asked.result
+            if trail.details is not None:
+                note_answer(trail.details, response)
+            if isinstance(response, FetchFailure):
+                return _failure(host, entry, address, response, trail, context)
+            location = response.headers.get("location") if response.status in REDIRECTS else None
+            if location is None:
+                answer = _answered(response, hops, trail)
+                if 200 <= response.status < 300 and not cleared.is_image:
+                    return await read_page(host, entry, response, answer, trail, context)
+                return _conclude(host, entry, response, answer, asked.retry_after_s, trail)
+            target = resolve_location(location, response.url, collapse=context.scope.collapse_subdomains)
+            if target is None:
+                shown = masked_url(location)[:200]
+                return Refused(entry, trail, "bad_redirect", f"redirected to {shown!r}", context.clock())
+            if hops == context.max_redirects:
+                break
+            followed = await _redirected(host, entry, response, target, hops, trail, context)
+            if not isinstance(followed, Exchange | NotStarted):
+                return followed
+            asked, address = followed, target
     except BaseException:  # cancelled: the requests made so far are still recorded
         host.unsettled.requests += trail.requests
         raise
+    reason = f"more than {counted(context.max_redirects, 'redirect')}"
+    return Refused(entry, trail, "too_many_redirects", reason, context.clock())
 
 
-async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Trail, context: VisitContext) -> Outcome:
-    entry, address = cleared.entry, cleared.address
-    trail.evidence.append(robots_evidence(host, address, cleared.verdict, slot.started_at))
-    request = _conditional(_request(host, entry, address, context), entry, context)
-    purpose = Purpose.PAGE if not entry.is_image else Purpose.IMAGE
-    send = partial(
-        context.requests.send,
-        host,
-        slot,
-        purpose=purpose,
-        verdict=cleared.verdict,
-        robots_version=cleared.robots_version,
-        may_go=lambda: context.takedowns().covering(cleared.address) is None,
-    )
-    asked = await _get(host, entry, request, send, trail, context)
-    for hops in range(context.max_redirects + 1):
-        if isinstance(asked, NotStarted):
-            return not_started(host, entry, trail, asked.why, context)
-        response = asked.result
-        if host.identity is not None and host.identity.watches_for_logout:
-            step = await _with_session(host, entry, address, asked, trail, context)
-            if not isinstance(step, Exchange):
-                return step if not isinstance(step, NotStarted) else not_started(host, entry, trail, step.why, context)
-            asked, response = step, step.result
-        if trail.details is not None:
-            note_answer(trail.details, response)
-        if isinstance(response, FetchFailure):
-            return _failure(host, entry, address, response, trail, context)
-        location = response.headers.get("location") if response.status in REDIRECTS else None
-        if location is None:
-            return await _conclude(host, entry, hops, response, asked.retry_after_s, trail, context)
-        target = resolve_location(location, response.url, collapse=context.scope.collapse_subdomains)
-        if target is None:
-            return Refused(
-                entry, trail, "bad_redirect", f"redirected to {masked_url(location)[:200]!r}", context.clock()
-            )
-        if hops == context.max_redirects:
-            break
-        if (
-            host.identity is not None
-            and host.identity.leads_to_login(target.url)
-            and await host.identity.renew(entry.key, trail.requests[0].started_at, context.clock)
-        ):
-            return Postponed(entry, trail, "logged_out", context.clock())
-        if hops == 0:
-            _take_cookies(response, trail, context)
-        address = target
-        if address.key != entry.key and not (address.host == host.name and host.work.knows(address.key)):
-            code = UnqueuedCode.REDIRECT_TARGET
-            host.note_unqueued(address.url, address.key, code, FoundBy.REDIRECT, entry.key)
-        step = await follow(host, entry, address, trail, context, as_page=True)
-        if not isinstance(step, Exchange | NotStarted):
-            return step
-        asked = step
-    return Refused(
-        entry, trail, "too_many_redirects", f"more than {counted(context.max_redirects, 'redirect')}", context.clock()
-    )
+def _first_request(
+    host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Trail, context: VisitContext
+) -> Awaitable[Exchange | NotStarted]:
+    """Request the queued URL itself, with the start that was granted for it; the requests join the trail."""
+    entry, address, verdict, version, is_image = cleared
+    request = _request(host, address, context, is_image=is_image)
+    if entry.seen is not None:
+        request = _conditional(request, entry, context)
+    requests, purpose = context.requests, Purpose.IMAGE if is_image else Purpose.PAGE
+
+    def may_go() -> bool:
+        return context.takedowns().covering(address) is None
+
+    if requests.takes_one_for_page or is_image:
+        rows = trail.requests
+        return requests.send(
+            host, slot, request, purpose, verdict=verdict, robots_version=version, may_go=may_go, rows=rows
+        )
+    send = partial(requests.send, host, slot, purpose=purpose, verdict=verdict, robots_version=version, may_go=may_go)
+    return fetch_page(host, entry, request, send, trail, context)
+
+
+async def _redirected(
+    host: LeasedHost,
+    entry: QueuedUrl,
+    response: Response,
+    target: WebAddress,
+    hops: int,
+    trail: Trail,
+    context: VisitContext,
+) -> Exchange | NotStarted | Outcome:
+    """Follow one redirect."""
+    if (
+        host.identity is not None
+        and host.identity.leads_to_login(target.url)
+        and await host.identity.renew(entry.key, trail.requests[0].started_at, context.clock)
+    ):
+        return Postponed(entry, trail, "logged_out", context.clock())
+    if hops == 0:
+        _take_cookies(response, trail, context)
+    if target.key != entry.key and not (target.host == host.name and host.work.knows(target.key)):
+        code = UnqueuedCode.REDIRECT_TARGET
+        host.note_unqueued(target.url, target.key, code, FoundBy.REDIRECT, entry.key)
+    return await follow(host, entry, target, trail, context, as_page=True)
 
 
 async def _with_session(
     host: LeasedHost, entry: QueuedUrl, address: WebAddress, asked: Exchange, trail: Trail, context: VisitContext
-) -> Exchange | NotStarted | Outcome:
+) -> Exchange | Outcome:
     """The answer to a page; if the session had ended, the answer that the page gives after another login.
 
     Many sites redirect to the login page, which is seen elsewhere. Others refuse the page, or serve the login form
@@ -192,6 +219,8 @@ async def _with_session(
     if host.is_stopped:
         return Postponed(entry, trail, "logged_out", context.clock())
     again = await follow(host, entry, address, trail, context, purpose=Purpose.PAGE, as_page=True)
+    if isinstance(again, NotStarted):
+        return not_started(host, entry, trail, again.why, context)
     if isinstance(again, Exchange):
         identity.note_login(was_needed=not _looks_logged_out(identity, again.result))
     return again
@@ -232,7 +261,7 @@ async def follow(
         return granted
     holder, verdict = granted.holder, granted.verdict
     trail.evidence.append(robots_evidence(host, address, verdict, context.clock()))
-    request = _request(holder, entry, address, context)
+    request = _request(holder, address, context, is_image=entry.is_image)
     if limits is not None:
         request = request._replace(limits=limits, content_types=ANY_CONTENT_TYPE)
     if like is not None:
@@ -248,7 +277,10 @@ async def follow(
         robots_version=granted.robots_version,
         may_go=lambda: context.takedowns().covering(address) is None,
     )
-    asked = await (_get(host, entry, request, ask, trail, context) if as_page else ask(request))
+    if as_page and not entry.is_image and not context.requests.takes_one_for_page:
+        asked = await fetch_page(host, entry, request, ask, trail, context)
+    else:
+        asked = await ask(request, rows=trail.requests if as_page else None)
     if isinstance(asked, NotStarted):
         if asked.why is None:  # taken down while it waited for its start
             covered = context.takedowns().covering(address) or ""
@@ -257,18 +289,6 @@ async def follow(
             return busy(host, entry, address, trail, context, leads="it redirects to")
     elif isinstance(asked.result, Response):
         _take_cookies(asked.result, trail, context)
-    return asked
-
-
-async def _get(
-    host: LeasedHost, entry: QueuedUrl, request: FetchRequest, first: FirstRequest, trail: Trail, context: VisitContext
-) -> Exchange | NotStarted:
-    """Get a page with all the requests that it takes, or an image with its one; they join the trail."""
-    if not entry.is_image:
-        return await fetch_page(host, entry, request, first, trail, context)
-    asked = await first(request)
-    if isinstance(asked, Exchange):
-        trail.requests.append(asked.row)
     return asked
 
 
@@ -323,9 +343,9 @@ def _visit_by_http(
     return Refused(entry, trail, str(EvidenceType.NO_HTTPS), reason, now)
 
 
-def _request(holder: LeasedHost, entry: QueuedUrl, address: WebAddress, context: VisitContext) -> FetchRequest:
+def _request(holder: LeasedHost, address: WebAddress, context: VisitContext, *, is_image: bool) -> FetchRequest:
     """The request for a page or an image, with its limits."""
-    if entry.is_image:
+    if is_image:
         return FetchRequest(address.url, limits=holder.fetch_limits(context.image_limits), content_types=IMAGE_TYPES)
     return FetchRequest(
         address.url, limits=holder.fetch_limits(context.limits), content_types=context.scope.content_types
@@ -366,30 +386,35 @@ def _failure(
     return ending(entry, trail, code, reason, at, failure.elapsed_s, failure.status, failure.wire_bytes)
 
 
-async def _conclude(
+def _answered(response: Response, hops: int, trail: Trail) -> Answered:
+    """What is kept of the last answer of a redirect chain, whatever it means."""
+    headers = response.headers
+    fields = headers.first
+    return Answered(
+        response.url,
+        hops,
+        response.status,
+        trail.requests[0].started_at,
+        response.elapsed_s,
+        response.wire_bytes,
+        fields.get("content-type"),
+        fields.get("etag"),
+        fields.get("last-modified"),
+        headers,
+        response.address,
+    )
+
+
+def _conclude(
     host: LeasedHost,
     entry: QueuedUrl,
-    hops: int,
     response: Response,
+    answer: Answered,
     retry_after_s: float | None,
     trail: Trail,
-    context: VisitContext,
 ) -> Outcome:
-    """The outcome that the last answer of a redirect chain means."""
-    answer = Answered(
-        final_url=response.url,
-        redirect_count=hops,
-        status=response.status,
-        at=trail.requests[0].started_at,
-        elapsed_s=response.elapsed_s,
-        wire_bytes=response.wire_bytes,
-        content_type=response.content_type,
-        etag=response.headers.get("etag"),
-        last_modified=response.headers.get("last-modified"),
-        headers=response.headers,
-        address=response.address,
-    )
-    status = response.status
+    """The outcome that an answer means which is no page."""
+    status = answer.status
     if status == 429 or (status == 503 and retry_after_s is not None):
         return RateLimited(entry, trail, answer, retry_after_s)
     if status >= 500:
@@ -397,8 +422,6 @@ async def _conclude(
         return Failed(entry, trail, f"http_{status}", reason, answer.at, answer.elapsed_s, status, answer.wire_bytes)
     if 200 <= status < 300 and entry.is_image:
         return _image(entry, response, answer, trail)
-    if 200 <= status < 300:
-        return await read_page(host, entry, response, answer, trail, context)
     if status == 304 and entry.seen is not None and entry.seen.final_url == response.url:
         # RFC 9110 §15.4.5: fields that the answer does not repeat are unchanged.
         seen = entry.seen

@@ -1,0 +1,3 @@
+FORMAT: int
+
+def plain_field(line: bytes, /) -> tuple[str, str] | None: ...
