@@ -93,7 +93,7 @@ for room in (frontier_table, records, unqueued):
 def acknowledge(connection: Connection, host_id: UUID, keys: list[int]) -> None:
     """Mark URLs as done, in one statement where there are arrays."""
     if connection.dialect.name != "postgresql":
-        frontier_table.acknowledge(connection, [(host_id, key) for key in keys])
+        frontier_table.acknowledge(connection, [(host_id, keys)])
         return
     statement = text("UPDATE domain_frontier SET state = :done WHERE domain_id = :host AND url_key = ANY(:keys)")
     connection.execute(statement, {"done": DONE, "host": host_id, "keys": keys})

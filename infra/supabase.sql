@@ -1445,7 +1445,7 @@ END
 $$;
 
 CREATE INDEX IF NOT EXISTS idx_evidence_domain ON evidence (domain_id, created_at);
-CREATE INDEX IF NOT EXISTS idx_evidence_url ON evidence (url_key, created_at);
+CREATE INDEX IF NOT EXISTS idx_evidence_url ON evidence (url_key);
 
 CREATE TABLE IF NOT EXISTS fetches (
     id BIGSERIAL NOT NULL,
@@ -1517,7 +1517,7 @@ $$;
 
 CREATE INDEX IF NOT EXISTS idx_fetches_domain ON fetches (domain, crawled_at);
 CREATE INDEX IF NOT EXISTS idx_fetches_url ON fetches (url_key);
-CREATE UNIQUE INDEX IF NOT EXISTS uq_fetches_run_url ON fetches (run_id, url_key, crawled_at);
+CREATE UNIQUE INDEX IF NOT EXISTS uq_fetches_run_url ON fetches (run_id, crawled_at, url_key);
 
 CREATE TABLE IF NOT EXISTS frontier_epochs (
     domain_id UUID NOT NULL,

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, func, select
 
+from comity.database.records import BY_URL
 from comity.database.tables import (
     QUEUED,
     crawl_runs,
@@ -99,6 +100,7 @@ def final_url(connection: Connection, run_ids: Collection[UUID], key: int) -> st
     statement = (
         select(fetches.c.final_url)
         .where(fetches.c.url_key == key, fetches.c.run_id.in_(list(run_ids)))
+        .with_hint(fetches, BY_URL, "sqlite")
         .order_by(fetches.c.crawled_at.desc())
         .limit(1)
     )

@@ -15,7 +15,7 @@ from math import modf
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, Table, bindparam
+from sqlalchemy import Connection, Table, bindparam, null
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
 
@@ -37,7 +37,23 @@ def insert_rows(
     """Insert rows of encoded values; with `unless`, those whose key is there already fall away. Gives how many came."""
     if not rows:
         return 0
-    return run_for_each(connection, _insert_text(connection.dialect.name, table, columns, unless), rows)
+    dialect = connection.dialect.name
+    nulls, rows = _nulls_apart(dialect, rows)
+    return run_for_each(connection, _insert_text(dialect, table, columns, unless, nulls), rows)
+
+
+def _nulls_apart(dialect: str, rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[int, ...], Sequence[tuple[Any, ...]]]:
+    """The places of columns that are NULL in all of some rows, which the statement can say, and the rows without them.
+
+    SQLite's driver looks for an adapter for each None, which takes longer than to bind most values.
+    """
+    if dialect == "postgresql" or None not in rows[0]:
+        return (), rows
+    columns = list(zip(*rows, strict=True))
+    nulls = tuple(place for place, values in enumerate(columns) if values.count(None) == len(values))
+    if len(nulls) == len(columns):
+        return (), rows
+    return nulls, list(zip(*(values for place, values in enumerate(columns) if place not in nulls), strict=True))
 
 
 def rows_of(connection: Connection, statement: str, values: tuple[Any, ...] = ()) -> Sequence[Any]:
@@ -141,12 +157,16 @@ def _refused(connection: Connection, statement: str, error: Exception) -> BaseEx
     )
 
 
-@lru_cache(maxsize=64)
-def _insert_text(dialect: str, table: Table, columns: tuple[str, ...], unless: tuple[str, ...]) -> str:
-    statement = insert_for(dialect, table).values({name: bindparam(name) for name in columns})
+@lru_cache(maxsize=256)
+def _insert_text(
+    dialect: str, table: Table, columns: tuple[str, ...], unless: tuple[str, ...], nulls: tuple[int, ...]
+) -> str:
+    given = tuple(name for place, name in enumerate(columns) if place not in nulls)
+    values = {name: bindparam(name) if name in given else null() for name in columns}
+    statement = insert_for(dialect, table).values(values)
     if unless:
         statement = statement.on_conflict_do_nothing(index_elements=list(unless))
-    return driver_text(dialect, statement, columns)
+    return driver_text(dialect, statement, given)
 
 
 def driver_text(dialect: str, statement: Any, parameters: tuple[str, ...]) -> str:
@@ -171,6 +191,8 @@ class Encoding:
         self.time: Callable[[float], Any] = _aware if native else _text_time
         self.moment: Moment = _aware_moment if native else _text_moment
         self.json: Callable[[Any], Any] = _json
+        # SQLite has no truth values: its driver looks for an adapter for each, and then stores a number.
+        self.flag: Callable[[bool], Any] = bool if native else int
 
         # For statements about many hosts at once: what happens to them in one transaction has few different times.
         self.common_time: Callable[[float | None], Any] = _common_aware if native else _common_text_time
@@ -209,7 +231,7 @@ def _text_moment(seconds: float) -> tuple[str, str]:
     if whole < 1 or microseconds >= 1_000_000:
         at, digits = _aware_moment(seconds)
         return at.strftime("%Y-%m-%d %H:%M:%S.%f"), digits
-    digits = f"{microseconds:06d}"
+    digits = str(1_000_000 + microseconds)[1:]
     text, number = _second(whole)
     return text + digits, number + digits
 
@@ -220,7 +242,7 @@ def _text_time(seconds: float) -> str:
     microseconds = round(fraction * 1e6)
     if not 0 <= microseconds < 1_000_000:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
-    return f"{_second(whole)[0]}{microseconds:06d}"
+    return _second(whole)[0] + str(1_000_000 + microseconds)[1:]
 
 
 @lru_cache(maxsize=1024)

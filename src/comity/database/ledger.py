@@ -37,7 +37,7 @@ from sqlalchemy import (
     update,
 )
 
-from comity.database.bulk import Encoding, Moment, driver_text, insert_rows, rows_of, run_for_each
+from comity.database.bulk import Encoding, driver_text, insert_rows, rows_of, run_for_each
 from comity.database.tables import domains, fetches, metadata, politeness_ledger
 from comity.database.types import RowNumber, UtcDateTime, count, written_at
 from comity.model.ledger import LedgerNote, LedgerRow, NoteKind
@@ -178,16 +178,17 @@ def append_requests(
     heads = _heads(connection, {host_id: of_host[0].host for host_id, of_host in by_host.items()})
     values: list[tuple[Any, ...]] = []
     for host_id, of_host in by_host.items():
-        values += _request_values(heads[host_id], run, of_host, fetched.get(host_id, ()), encode.moment)
+        values += _request_values(heads[host_id], run, of_host, fetched.get(host_id, ()), encode)
     insert_rows(connection, politeness_ledger, _REQUEST, values)
     _keep_heads(connection, heads)
 
 
 def _request_values(
-    head: _Head, run: Any, rows: Iterable[LedgerRow], fetched: Collection[float], moment: Moment
+    head: _Head, run: Any, rows: Iterable[LedgerRow], fetched: Collection[float], encode: Encoding
 ) -> Iterator[tuple[Any, ...]]:
     """A host's requests as `_REQUEST` names their columns, each behind the one before it."""
     key, host_hex, sequence, digest = head.key, head.hex, head.requests, head.request_digest
+    moment, flag = encode.moment, encode.flag
     for row in rows:
         sequence += 1
         has_fetch = row.started_at in fetched
@@ -212,7 +213,7 @@ def _request_values(
             str(delay.source),
             *row[_AFTER_DELAY:_BEFORE_BLOCK],
             blocked_until,
-            has_fetch,
+            flag(has_fetch),
         )
     head.requests, head.request_digest = sequence, digest
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import fields
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, Row, Select, select, update
 
 from comity.database.dialects import insert_into, named_in
 from comity.database.tables import domain_policies
@@ -15,6 +16,8 @@ from comity.database.types import instant
 from comity.model.host import HostPolicy
 
 _SHORT: Final = 100  # rows; a table that has no more is read as a whole rather than searched for many hosts
+_FEW_HOSTS: Final = 8
+_FIRST: Final = select(domain_policies).limit(_SHORT + 1)
 _PATTERNS: Final = ("include", "exclude")  # one a line
 
 
@@ -31,14 +34,19 @@ def get(connection: Connection, host: str) -> Row[Any] | None:
 
 def get_many(connection: Connection, hosts: Collection[str]) -> dict[str, Row[Any]]:
     """The policies of those hosts that have one."""
-    if len(hosts) > _SHORT:
-        # A crawl of thousands asks for all of them several times a second, and few of them have a policy.
-        rows = connection.execute(select(domain_policies).limit(_SHORT + 1)).all()
+    if len(hosts) > _FEW_HOSTS:
+        # A crawl asks for all of its hosts several times a second, and few of them have a policy.
+        rows = connection.execute(_FIRST).all()
         if len(rows) <= _SHORT:
             named = set(hosts) if rows else set()
             return {row.host: row for row in rows if row.host in named}
-    statement = select(domain_policies).where(named_in(connection.dialect.name, domain_policies.c.host, "hosts"))
-    return {row.host: row for row in connection.execute(statement, {"hosts": list(hosts)})}
+    found = connection.execute(_named_statement(connection.dialect.name), {"hosts": list(hosts)})
+    return {row.host: row for row in found}
+
+
+@lru_cache(maxsize=2)
+def _named_statement(dialect: str) -> Select[Any]:
+    return select(domain_policies).where(named_in(dialect, domain_policies.c.host, "hosts"))
 
 
 def put(connection: Connection, host: str, values: Mapping[str, Any], now: datetime | None) -> Row[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from comity.model.evidence import Evidence
 from comity.model.frontier import SeenPage
 from comity.model.outcome import FetchRow
 
-_FETCH = (
+_FETCH: Final = (
     "run_id",
     "domain_id",
     "domain",
@@ -39,46 +40,62 @@ _FETCH = (
     "images_read",
     "columns_key",
 )
+# The values between the host and the duration, which are stored as they are.
+_as_they_are: Final = itemgetter(
+    *map(
+        FetchRow._fields.index,
+        (
+            "host",
+            "url",
+            "url_key",
+            "final_url",
+            "redirect_count",
+            "outcome",
+            "status",
+            "error",
+            "content_type",
+            "content_hash",
+            "etag",
+            "last_modified",
+            "wire_bytes",
+        ),
+    )
+)
 
 
 def add_fetches(connection: Connection, run_id: UUID | None, rows: Iterable[FetchRow]) -> None:
     """One row a visit; settling the same visit twice leaves one."""
     encode = Encoding(connection)
-    run = encode.uuid_or_none(run_id)
-    values = [
-        (
-            run,
-            encode.uuid(row.host_id),
-            row.host,
-            row.url,
-            row.url_key,
-            row.final_url,
-            row.redirect_count,
-            row.outcome,
-            row.status,
-            row.error,
-            row.content_type,
-            row.content_hash,
-            row.etag,
-            row.last_modified,
-            row.wire_bytes,
-            round(row.elapsed_s * 1000),
-            row.depth,
-            row.images_found,
-            encode.time(row.at),
-            row.discovery_type,
-            row.images_read,
-            row.columns_key,
+    run, host_of, time, flag = encode.uuid_or_none(run_id), encode.uuid, encode.time, encode.flag
+    host_id, host = None, None
+    values = []
+    for row in rows:
+        if row.host_id is not host_id:  # mostly they come host by host
+            host_id = row.host_id
+            host = host_of(host_id)
+        values.append(
+            (
+                run,
+                host,
+                *_as_they_are(row),
+                round(row.elapsed_s * 1000),
+                row.depth,
+                row.images_found,
+                time(row.at),
+                row.discovery_type,
+                flag(row.images_read),
+                row.columns_key,
+            )
         )
-        for row in rows
-    ]
     insert_rows(connection, fetches, _FETCH, values, unless=("run_id", "url_key", "crawled_at"))
 
 
 def committed(connection: Connection, run_id: UUID, keys: Collection[int]) -> set[tuple[int, Any]]:
     """Which visits of a run were settled, by URL key and time."""
-    statement = select(fetches.c.url_key, fetches.c.crawled_at).where(
-        fetches.c.run_id == run_id, fetches.c.url_key.in_(list(keys))
+    statement = (
+        select(fetches.c.url_key, fetches.c.crawled_at)
+        .where(fetches.c.run_id == run_id, fetches.c.url_key.in_(list(keys)))
+        .with_hint(fetches, BY_URL, "sqlite")
     )
     return {(row.url_key, row.crawled_at) for row in connection.execute(statement)}
 
@@ -103,6 +120,8 @@ def last_contents(connection: Connection, host: str, limit: int) -> list[tuple[s
 
 
 _BATCH: Final = 500
+BY_URL: Final = "INDEXED BY idx_fetches_url"
+"""For statements that name a run and URLs: SQLite would read all visits of the run instead."""
 # Outcomes that say something about the page; a visit that failed leaves what was known before.
 _INFORMATIVE: Final = ("fetched", "not_modified", "gone", "rejected")
 _GONE: Final = (404, 410)
@@ -183,27 +202,20 @@ def were_pages(connection: Connection, keys: Collection[int]) -> set[int]:
     return found
 
 
-_EVIDENCE = ("run_id", "domain_id", "url", "url_key", "type", "content", "metadata", "confidence", "created_at")
+_EVIDENCE: Final = ("run_id", "domain_id", "url", "url_key", "type", "content", "metadata", "confidence", "created_at")
 
 
 def add_evidence(connection: Connection, run_id: UUID | None, items: Iterable[Evidence]) -> None:
     """Keep decisions with their reasons."""
     encode = Encoding(connection)
-    run = encode.uuid_or_none(run_id)
-    values = [
-        (
-            run,
-            encode.uuid(item.host_id),
-            item.url,
-            item.key,
-            str(item.type),
-            encode.json(item.content),
-            encode.json(item.metadata),
-            item.confidence,
-            encode.time(item.at),
-        )
-        for item in items
-    ]
+    run, json, time = encode.uuid_or_none(run_id), encode.json, encode.time
+    last_id, host = None, None
+    values = []
+    for host_id, url, key, kind, content, metadata, confidence, at in items:
+        if host_id is not last_id:  # mostly they come host by host
+            last_id = host_id
+            host = encode.uuid(host_id)
+        values.append((run, host, url, key, str(kind), json(content), json(metadata), confidence, time(at)))
     insert_rows(connection, evidence, _EVIDENCE, values)
 
 

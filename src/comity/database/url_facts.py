@@ -75,6 +75,7 @@ def _statement() -> Select[Any]:
             evidence.c.run_id == domains.c.last_crawl_run_id,
             evidence.c.type == "budget",
         )
+        .with_hint(evidence, "INDEXED BY idx_evidence_url", "sqlite")  # or all evidence of the host is read
         .order_by(evidence.c.created_at.desc())
         .limit(1)
         .scalar_subquery()

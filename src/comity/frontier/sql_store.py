@@ -38,8 +38,8 @@ class SqlChange:
     def __init__(self, connection: Connection, key_of: KeyOf = itself) -> None:
         self.connection = connection
         self._key_of = key_of
-        self._done: list[tuple[UUID, int]] = []
-        self._dropped: list[tuple[UUID, int]] = []
+        self._done: list[tuple[UUID, Sequence[int]]] = []
+        self._dropped: list[tuple[UUID, Sequence[int]]] = []
         self._put_back: list[tuple[UUID, int, float, int]] = []
 
     def foresee(self, links: Mapping[UUID, Sequence[FrontierEntry]]) -> None:
@@ -58,8 +58,10 @@ class SqlChange:
     def settle(self, host_id: UUID, run_id: UUID | None, settlement: HostSettlement) -> int:
         """Enter what became of a host's URLs; returns how many of the links were new."""
         host_id = self._key_of(host_id)
-        self._done += [(host_id, key) for key in settlement.done]
-        self._dropped += [(host_id, key) for key in settlement.dropped]
+        if settlement.done:
+            self._done.append((host_id, settlement.done))
+        if settlement.dropped:
+            self._dropped.append((host_id, settlement.dropped))
         self._put_back += [(host_id, *each) for each in settlement.put_back]
         found = frontier_table.add(self.connection, host_id, run_id, settlement.links) if settlement.links else 0
         if settlement.lifts and settlement.links:

@@ -38,7 +38,8 @@ _HAS_BODY: Final = 1
 _LONGEST_FIELDS: Final = 64 * 1024 * 1024
 _PIECES_PER_CALL: Final = 512  # the system takes 1,024
 _FOLDER_ATTEMPTS: Final = 100  # to make a folder that others remove
-_to_json: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+_to_json: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False).encode
+_name_of: Final = lru_cache(maxsize=16)(str)  # of a run: nearly always there is one, and formatting it is slow
 
 
 class SegmentGone(FileNotFoundError):
@@ -135,7 +136,7 @@ def encode(record: PageRecord) -> tuple[bytes, ...]:
     """One record as it is written: header, fields, main content, body."""
     body = record.coded if record.coded is not None else record.body
     coding = record.coding if record.coded is not None else None
-    fields: list[Any] = [str(record.run_id), *record[1:5], *record[6:16], coding, *record[18:20]]
+    fields: list[Any] = [_name_of(record.run_id), *record[1:5], *record[6:16], coding, *record[18:20]]
     if record.columns is not None:
         columns, values = record.columns
         fields.append([[column.name, str(column.type), value] for column, value in zip(columns, values, strict=True)])
@@ -144,8 +145,8 @@ def encode(record: PageRecord) -> tuple[bytes, ...]:
         meta += _content(record)
     data = body or b""
     # The body has its own check in `content_hash`; this one finds where a crash cut the file.
-    of_meta = xxh3_64()
-    for piece in meta:  # they are large, and not joined for that
+    of_meta = xxh3_64(meta[0])
+    for piece in meta[1:]:  # they are large, and not joined for that
         of_meta.update(piece)
     digest = xxh3_64_intdigest(data, seed=of_meta.intdigest())
     kind = _NO_BODY if body is None else _HAS_BODY

@@ -24,7 +24,7 @@ from sqlalchemy import (
     update,
 )
 
-from comity.database.bulk import Encoding, driver_text, insert_rows
+from comity.database.bulk import Encoding, driver_text, insert_rows, run_for_each
 from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP, domain_frontier, domains
 from comity.database.types import UtcDateTime
 from comity.model.frontier import FrontierEntry
@@ -54,13 +54,14 @@ def add(connection: Connection, host_id: UUID, run_id: UUID | None, entries: Ite
     """Queue URLs that this host has never had; returns how many were new."""
     encode = Encoding(connection)
     host, run = encode.uuid(host_id), encode.uuid_or_none(run_id)
-    entries = list(entries)
-    rows = [
-        (host, run, entry.url, entry.key, entry.depth, entry.priority, entry.found_by, entry.found_on)
-        for entry in entries
-    ]
+    rows, hinted = [], []
+    for url, key, depth, priority, hints, found_by, found_on in entries:
+        rows.append((host, run, url, key, depth, priority, int(found_by), found_on))
+        if hints is not None:
+            hinted.append((key, hints))
     added = insert_rows(connection, domain_frontier, _ENTRY, rows, unless=("domain_id", "url_key"))
-    note_hints(connection, host_id, [(entry.key, entry.hints) for entry in entries if entry.hints is not None])
+    if hinted:
+        note_hints(connection, host_id, hinted)
     return added
 
 
@@ -69,7 +70,7 @@ def add_too_deep(connection: Connection, host_id: UUID, run_id: UUID | None, ent
     encode = Encoding(connection)
     host, run = encode.uuid(host_id), encode.uuid_or_none(run_id)
     rows = [
-        (host, run, entry.url, entry.key, entry.depth, entry.priority, TOO_DEEP, entry.found_by, entry.found_on)
+        (host, run, entry.url, entry.key, entry.depth, entry.priority, TOO_DEEP, int(entry.found_by), entry.found_on)
         for entry in entries
     ]
     insert_rows(connection, domain_frontier, (*_PLACE, "state", *_ORIGIN), rows, unless=("domain_id", "url_key"))
@@ -185,13 +186,18 @@ def keys(connection: Connection, host_id: UUID, limit: int) -> list[int]:
     return list(connection.execute(_KEYS, {"host": host_id, "most": limit}).scalars())
 
 
-def acknowledge(connection: Connection, visited: Iterable[tuple[UUID, int]], *, dropped: bool = False) -> None:
-    """Mark URLs, by host and key, as done or as dropped: they are not handed out again."""
+def acknowledge(
+    connection: Connection, visited: Iterable[tuple[UUID, Sequence[int]]], *, dropped: bool = False
+) -> None:
+    """Mark URLs, by host and keys, as done or as dropped: they are not handed out again."""
     encode = Encoding(connection)
     state = DROPPED if dropped else DONE
-    rows = [(state, encode.uuid(host_id), key) for host_id, key in visited]
+    rows: list[tuple[Any, ...]] = []
+    for host_id, of_host in visited:
+        host = encode.uuid(host_id)
+        rows += [(state, host, key) for key in of_host]
     if rows:
-        connection.exec_driver_sql(_acknowledge_text(connection.dialect.name), rows)
+        run_for_each(connection, _acknowledge_text(connection.dialect.name), rows)
 
 
 def put_back(connection: Connection, waiting: Iterable[tuple[UUID, int, float, int]]) -> None:
@@ -199,7 +205,7 @@ def put_back(connection: Connection, waiting: Iterable[tuple[UUID, int, float, i
     encode = Encoding(connection)
     rows = [(attempts, encode.time(at), encode.uuid(host_id), key) for host_id, key, at, attempts in waiting]
     if rows:
-        connection.exec_driver_sql(_put_back_text(connection.dialect.name), rows)
+        run_for_each(connection, _put_back_text(connection.dialect.name), rows)
 
 
 @lru_cache(maxsize=2)

@@ -25,7 +25,7 @@ from sqlalchemy import (
     update,
 )
 
-from comity.database.bulk import Encoding, driver_text, insert_rows
+from comity.database.bulk import Encoding, driver_text, insert_rows, rows_of, run_for_each
 from comity.database.tables import domains, metadata
 from comity.model.frontier import Unqueued
 
@@ -75,9 +75,10 @@ def put(connection: Connection, hosts: Sequence[HostUnqueued], at: float) -> Non
     counts = _put_all(connection, hosts, encode, seen_at) if not recorded else None
     if counts is None:
         counts = [_put_host(connection, each, recorded.get(each.host_id, 0), encode, seen_at) for each in hosts]
-    counts = [each for each in counts if each[0] or each[1]]
-    if counts:
-        connection.exec_driver_sql(_count_text(connection.dialect.name), counts)
+    changed_at = encode.time(at)
+    values = [(added, more, changed_at, host) for added, more, host in counts if added or more]
+    if values:
+        run_for_each(connection, _count_text(connection.dialect.name), values)
 
 
 _Counts = tuple[int, int, Any]
@@ -92,7 +93,10 @@ def _put_all(
     rows: list[tuple[Any, ...]] = []
     for host_id, seen, unrecorded in hosts:
         host, by_key = encode.uuid(host_id), {each.key: each for each in seen}
-        rows += [_row(each, host, seen_at) for each in by_key.values()]
+        rows += [
+            (key, host, url[:URL_CHARACTERS], str(code), int(found_by), found_on, seen_at)
+            for url, key, code, found_by, found_on in by_key.values()
+        ]
         counts.append((len(by_key), unrecorded, host))
     with connection.begin_nested() as attempt:
         if insert_rows(connection, unqueued_urls, _ROW, rows, unless=("url_key", "domain_id")) == len(rows):
@@ -122,7 +126,7 @@ def _put_host(connection: Connection, unqueued: HostUnqueued, recorded: int, enc
         if code != by_key[key].code
     ]
     if changed:
-        connection.exec_driver_sql(_change_text(connection.dialect.name), changed)
+        run_for_each(connection, _change_text(connection.dialect.name), changed)
     return added, len(new) - len(rows) + unrecorded, host
 
 
@@ -139,9 +143,10 @@ def _count_text(dialect: str) -> str:
         .ordered_values(
             (column.unqueued_recorded, column.unqueued_recorded + bindparam("added")),
             (column.unqueued_unrecorded, column.unqueued_unrecorded + bindparam("more")),
+            (column.updated_at, bindparam("changed")),  # or SQLite's trigger changes the row once more
         )
     )
-    return driver_text(dialect, statement, ("added", "more", "host"))
+    return driver_text(dialect, statement, ("added", "more", "changed", "host"))
 
 
 @lru_cache(maxsize=2)
@@ -176,8 +181,7 @@ def _recorded(connection: Connection, hosts: Sequence[HostUnqueued]) -> dict[UUI
     native = connection.dialect.name == "postgresql"
     keys = {Encoding(connection).uuid(each.host_id): each.host_id for each in hosts}
     wanted: Any = list(keys) if native else json.dumps(list(keys))
-    rows = connection.exec_driver_sql(_recorded_text(native), (wanted, free))
-    return {keys[row[0]]: row[1] for row in rows.all()}
+    return {keys[row[0]]: row[1] for row in rows_of(connection, _recorded_text(native), (wanted, free))}
 
 
 @lru_cache(maxsize=2)

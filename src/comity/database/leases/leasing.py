@@ -32,7 +32,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
-from comity.database.bulk import Encoding, driver_text
+from comity.database.bulk import Encoding, driver_text, rows_of, run_for_each
 from comity.database.leases.claims import OPEN, ClaimKind, claim_statement, parameters, take_statement
 from comity.database.tables import CANDIDATE, domains
 from comity.database.triggers import is_illegal_move
@@ -191,7 +191,7 @@ def still_held(connection: Connection, leases: Collection[Lease], now: datetime 
     native = connection.dialect.name == "postgresql"
     hosts: Any = list(asked) if native else json.dumps(list(asked))
     moment = () if now is None else (encode.time(now.timestamp()),)
-    found = connection.exec_driver_sql(_held_text(native, now is not None), (hosts, *moment))
+    found = rows_of(connection, _held_text(native, now is not None), (hosts, *moment))
     rows = ((asked[host], token, holder) for host, token, holder in found)
     return {lease.host_id for lease, token, holder in rows if (token, holder) == (lease.token, lease.holder)}
 
@@ -226,6 +226,7 @@ def add_progress(connection: Connection, rows: Iterable[tuple[Lease, HostProgres
             progress.checkpoint_id,
             moment,
             moment,
+            moment,
             *_memory_row(encode, memory),
             encode.uuid(lease.host_id),
             lease.token,
@@ -233,7 +234,7 @@ def add_progress(connection: Connection, rows: Iterable[tuple[Lease, HostProgres
         for lease, progress, memory in rows
     ]
     if values:
-        connection.exec_driver_sql(_progress_text(connection.dialect.name), values)
+        run_for_each(connection, _progress_text(connection.dialect.name), values)
 
 
 def keep_memories(connection: Connection, rows: Iterable[tuple[Lease, GateMemory]]) -> None:
@@ -241,7 +242,7 @@ def keep_memories(connection: Connection, rows: Iterable[tuple[Lease, GateMemory
     encode = Encoding(connection)
     values = [(*_memory_row(encode, memory), encode.uuid(lease.host_id), lease.token) for lease, memory in rows]
     if values:
-        connection.exec_driver_sql(_memories_text(connection.dialect.name), values)
+        run_for_each(connection, _memories_text(connection.dialect.name), values)
 
 
 def _memory_row(encode: Encoding, memory: GateMemory) -> tuple[Any, ...]:
@@ -294,12 +295,14 @@ def _progress_text(dialect: str) -> str:
             (column.frontier_checkpoint_id, func.coalesce(_checkpoint(), column.frontier_checkpoint_id)),
             (column.frontier_updated_at, bindparam("frontier_moment")),
             (column.last_crawled_at, bindparam("moment")),
+            (column.updated_at, bindparam("changed")),  # or SQLite's trigger changes the row once more
             *((column[name], bindparam(f"new_{name}")) for name in _MEMORY),
             (column.version, column.version + literal_column("1")),
         )
     )
     counters = ("pages", "found", "images_found", "images_stored", "errors")
-    names = (*counters, "depth", "depth_again", "in_a_row", "queued", "checkpoint", "frontier_moment", "moment")
+    moments = ("frontier_moment", "moment", "changed")
+    names = (*counters, "depth", "depth_again", "in_a_row", "queued", "checkpoint", *moments)
     return driver_text(dialect, statement, (*names, *(f"new_{name}" for name in _MEMORY), "host", "token"))
 
 

@@ -130,8 +130,8 @@ WAITING_BYTES: Final = 4 * 1024 * 1024  # compressed pages of other large column
 _COMPRESSION: Final = {"hash_log": 15, "window_log": 20}
 MAGIC: Final = b"PAR1"
 _BODY: Final = NAMES.index("body")
-_BINARY_BODY: Final = NAMES.index("body_bytes")
-_LARGE: Final = ("body", "body_bytes", *CONTENT)
+_SELDOM: Final = ("body_bytes", *CONTENT)  # large columns that most crawls leave empty
+_LARGE: Final = ("body", *_SELDOM)
 # All values of a page's row but the large ones, in order.
 _small_values: Final = itemgetter(*(PageRecord._fields.index(name) for name in NAMES if name not in _LARGE))
 _WITH_BOUNDS: Final = ("url", "crawl_time")  # what people look for
@@ -180,6 +180,10 @@ class ColumnPages:
             self._waiting_bytes += len(value)
             if self._waiting_bytes >= BYTES_PER_PAGE:
                 self.end_page()
+
+    def fill(self, rows: int) -> None:
+        """Have a value for so many rows: those that were not added are missing."""
+        self._levels += [False] * (rows - self._values - len(self._levels))
 
     def add_texts(self, values: Sequence[str | None]) -> None:
         """All values of a column of text."""
@@ -255,8 +259,8 @@ class ParquetPart(PartWriter):
     def _begin_group(self) -> None:
         self._rows: list[tuple[Any, ...]] = []
         self._bodies = ColumnPages(COLUMNS[_BODY], self._compressor)
-        self._binary = ColumnPages(COLUMNS[_BINARY_BODY], self._compressor)
-        self._text, self._markdown = (ColumnPages(COLUMNS[NAMES.index(name)], self._compressor) for name in CONTENT)
+        self._seldom = [ColumnPages(COLUMNS[NAMES.index(name)], self._compressor) for name in _SELDOM]
+        self._waiting_bytes = 0  # of them, compressed
         self._bodies_at = 0
         self._body_bytes = 0
         self._further_bytes = 0
@@ -264,31 +268,41 @@ class ParquetPart(PartWriter):
 
     def _add(self, file: BinaryIO, record: PageRecord) -> None:
         text, binary_body = body_as_columns(record)
-        content, markdown = record.content or (None, None)
-        if record.content is None:
-            content = utf8(record.text) if record.text is not None else None
-            markdown = utf8(record.markdown) if record.markdown is not None else None
-        length = len(text or b"") + len(binary_body or b"") + len(content or b"") + len(markdown or b"")
-        further = 0
+        content, markdown = record.content or _content(record)
+        length, further, is_plain = 0, 0, True
+        if text is not None:
+            length = len(text)
+        if binary_body is not None or content is not None or markdown is not None:
+            length += len(binary_body or b"") + len(content or b"") + len(markdown or b"")
+            is_plain = False
         if record.columns is not None:
             further = sum(len(value) for value in record.columns.values if isinstance(value, str))
-        if self._rows and (
+        rows = len(self._rows)
+        if rows and (
             self._body_bytes + length > BYTES_PER_GROUP
             or self._further_bytes + further > FURTHER_BYTES_PER_GROUP
-            or len(self._rows) >= ROWS_PER_GROUP
-            or self._binary.done_bytes + self._text.done_bytes + self._markdown.done_bytes > WAITING_BYTES
+            or rows >= ROWS_PER_GROUP
+            or self._waiting_bytes > WAITING_BYTES
         ):
             self._end_group(file)
+            rows = 0
         self._body_bytes += length
         self._further_bytes += further
         self._rows.append(_small_values(record))
         self._extracted.append(record.columns)
-        self._binary.add(binary_body)
-        self._text.add(content)
-        self._markdown.add(markdown)
+        if not is_plain:
+            self._add_seldom(rows, (binary_body, content, markdown))
         self._bodies.add(text)
         if self._bodies.done:
             self._write_bodies(file)
+
+    def _add_seldom(self, row: int, values: tuple[bytes | None, ...]) -> None:
+        """The values of a row in the large columns that most crawls leave empty."""
+        for pages, value in zip(self._seldom, values, strict=True):
+            if value is not None:
+                pages.fill(row)
+                pages.add(value)
+        self._waiting_bytes = sum(pages.done_bytes for pages in self._seldom)
 
     def _write_bodies(self, file: BinaryIO) -> None:
         self._bodies_at = self._bodies_at or self._at
@@ -299,7 +313,7 @@ class ParquetPart(PartWriter):
         self._bodies.end_page()
         self._write_bodies(file)
         chunks: dict[str, Chunk] = {"body": self._bodies.chunk(self._bodies_at)}
-        large = {"body_bytes": self._binary, "text": self._text, "markdown": self._markdown}
+        large = dict(zip(_SELDOM, self._seldom, strict=True))
         small: Iterator[Any] = zip(*self._rows, strict=True)
         for column in COLUMNS:
             if column.name == "body":
@@ -308,6 +322,8 @@ class ParquetPart(PartWriter):
             if pages is None:
                 pages = ColumnPages(column, self._compressor)
                 _add_small(pages, column, next(small))
+            else:
+                pages.fill(len(self._rows))
             pages.end_page()
             offset = self._at
             for piece in pages.take():
@@ -345,6 +361,12 @@ class ParquetPart(PartWriter):
     def _write(self, file: BinaryIO, data: bytes) -> None:
         file.write(data)
         self._at += len(data)
+
+
+def _content(record: PageRecord) -> tuple[bytes | None, bytes | None]:
+    """Main content that no segment has encoded."""
+    text, markdown = record.text, record.markdown
+    return utf8(text) if text is not None else None, utf8(markdown) if markdown is not None else None
 
 
 def data_pages(values: list[Any]) -> Iterator[list[Any]]:

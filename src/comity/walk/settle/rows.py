@@ -115,35 +115,41 @@ def page_record(
 
     `columns` are those of expressions and, at their end, those of `details`.
     """
-    fetched = outcome if isinstance(outcome, Fetched) else None
-    kept = fetched if fetched is not None and fetched.keep else None
+    kept, encoding, error = None, None, row.error
+    if isinstance(outcome, Fetched):
+        encoding = outcome.encoding
+        if outcome.keep:
+            kept, error = outcome, None
+        else:
+            error = "noindex"
     archived = outcome.answer if with_headers and isinstance(outcome, ANSWERED) else None
+    # By position, in the order of its fields: every page makes one.
     return PageRecord(
-        run_id=run_id,
-        url_key=row.url_key,
-        url=row.url,
-        surt_key=surt_key(row.url),
-        http_status=row.status,
-        body=kept.body if kept is not None else None,
-        encoding=fetched.encoding if fetched is not None else None,
-        content_type=row.content_type,
-        crawl_time=row.at,
-        error=row.error if fetched is None else (None if kept is not None else "noindex"),
-        etag=row.etag,
-        last_modified=row.last_modified,
-        content_hash=row.content_hash,
-        final_url=row.final_url,
-        redirect_count=row.redirect_count,
-        title=kept.title if kept is not None else None,
-        coded=kept.coded if kept is not None else None,
-        coding=kept.coding if kept is not None else None,
-        headers=archived.headers.pairs if archived is not None else None,
-        address=archived.address if archived is not None else None,
-        depth=row.depth,
-        data=kept.data if kept is not None else None,
-        columns=_values(columns, kept, outcome, details) if columns else None,
-        text=kept.text if kept is not None else None,
-        markdown=kept.markdown if kept is not None else None,
+        run_id,
+        row.url_key,
+        row.url,
+        surt_key(row.url),
+        row.status,
+        kept.body if kept is not None else None,
+        encoding,
+        row.content_type,
+        row.at,
+        error,
+        row.etag,
+        row.last_modified,
+        row.content_hash,
+        row.final_url,
+        row.redirect_count,
+        kept.title if kept is not None else None,
+        kept.coded if kept is not None else None,
+        kept.coding if kept is not None else None,
+        archived.headers.pairs if archived is not None else None,
+        archived.address if archived is not None else None,
+        row.depth,
+        kept.data if kept is not None else None,
+        _values(columns, kept, outcome, details) if columns else None,
+        kept.text if kept is not None else None,
+        kept.markdown if kept is not None else None,
     )
 
 

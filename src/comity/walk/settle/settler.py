@@ -370,6 +370,11 @@ class Settler:
         """Turn one outcome into its rows: the only place that knows what each means for the frontier."""
         entry = outcome.entry
         match outcome:
+            case Fetched() | NotModified():
+                rows.done.append(entry.key)
+                rows.came.append(entry.key)
+                rows.depth = max(rows.depth, entry.depth)
+                is_final = isinstance(outcome, Fetched)
             case Postponed():
                 if outcome.code == "robots_unreachable" and outcome.not_before is not None:
                     # For this run only: the host is released, and robots.txt is read first when it is leased again.
@@ -384,11 +389,6 @@ class Settler:
                     return
                 rows.errors += 1  # it was fetched, and redirected to where we do not go
                 is_final = True
-            case Fetched() | NotModified():
-                rows.done.append(entry.key)
-                rows.came.append(entry.key)
-                rows.depth = max(rows.depth, entry.depth)
-                is_final = isinstance(outcome, Fetched)
             case Gone() | Rejected():
                 rows.done.append(entry.key)
                 if self._finds_images and isinstance(outcome, Rejected) and outcome.code == FailureKind.WRONG_TYPE:

@@ -692,7 +692,7 @@ CREATE INDEX idx_fetches_domain ON fetches (domain, crawled_at);
 --
 CREATE INDEX idx_fetches_url ON fetches (url_key);
 --
-CREATE UNIQUE INDEX uq_fetches_run_url ON fetches (run_id, url_key, crawled_at);
+CREATE UNIQUE INDEX uq_fetches_run_url ON fetches (run_id, crawled_at, url_key);
 --
 CREATE TABLE evidence (
     id BIGSERIAL NOT NULL,
@@ -712,7 +712,7 @@ CREATE TABLE evidence (
 --
 CREATE INDEX idx_evidence_domain ON evidence (domain_id, created_at);
 --
-CREATE INDEX idx_evidence_url ON evidence (url_key, created_at);
+CREATE INDEX idx_evidence_url ON evidence (url_key);
 --
 CREATE TABLE crawl_policies (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
