@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from comity.extract.html import read_html
+from comity.extract.html import MAX_LINKS, read_html
 from comity.extract.html_pool import HtmlPool, TooHard, is_light
 from comity.model.page import HtmlPage
 from tests.servers.waiting import least_of
@@ -61,6 +61,15 @@ def test_a_page_that_asks_for_too_much_is_kept_with_the_reason_why_it_was_not_re
     (why,) = place.rows("SELECT content FROM evidence WHERE type = 'unreadable'")
     assert "too_much_memory" in why["content"] or "too_slow" in why["content"]
     assert "could not be read" in place.comity("why", hard.url("/vast")).out.splitlines()[0]
+
+
+def test_pages_that_were_not_read_in_full_are_warned_of(web: Web, place: Place) -> None:
+    """A page with more links than are read would end the run as if nothing were left (§4.8)."""
+    many = "".join(f'<a href="/none/{number}">x</a>' for number in range(MAX_LINKS + 1))
+    site = web.site({"/": page("/many"), "/many": many})
+    warning = place.crawl(site.url(), max_pages=2).warnings[-1]
+    assert warning.startswith(f"{site.host}: 1 page was not read in full")
+    assert warning.endswith(f"The first is {site.url('/many')}.")
 
 
 def test_other_hosts_do_not_wait_while_a_hard_page_is_read(web: Web, place: Place) -> None:

@@ -550,6 +550,60 @@ def test_what_was_noted_as_read_stays_read_when_the_rest_is_cut_off(web: Web, pl
     assert len(site.of("/late")) == 1
 
 
+# What was not read is said where the run says how it ended.
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (Answer(500), "the server answered 500"),
+        (Answer(body="<urlset><url><loc>/a</loc></url><url><loc>/b", type=XML), "its end is missing"),
+        (Answer(body=gzip.compress(b"<urlset><url><loc>/a</loc></url></urlset>")[:-9], type=XML), "its end is missing"),
+        (Answer(body=gzip.compress(urlset("/a").encode())[:20] + b"\xff" * 40, type=XML), "it is not a sitemap"),
+        (Answer(403), "the server answered 403"),
+    ],
+)
+def test_a_named_sitemap_that_was_not_read_in_full_is_warned_of(
+    web: Web, place: Place, monkeypatch: pytest.MonkeyPatch, answer: Answer, why: str
+) -> None:
+    monkeypatch.setattr("comity.walk.read_sitemaps.retry_delay", lambda _attempt, _cap_s: 0.05)
+    site = web.site({"/": page()} | pages("/a"), robots=robots_naming("/map.xml", "/whole.xml"))
+    site.routes |= {"/map.xml": answer, "/whole.xml": xml(urlset("/a"))}
+    summary = place.crawl(site.url(), sitemaps=True)
+    assert summary.reason == "nothing left to visit"
+    (warning,) = summary.warnings
+    assert warning.startswith(f"{site.host}: 1 sitemap was not read in full;")
+    assert f"{site.url('/map.xml')} (" in warning
+    assert why in warning
+
+
+def test_sitemaps_that_are_missing_or_complete_or_were_guessed_are_not_warned_of(web: Web, place: Place) -> None:
+    site = web.site({"/": page()} | pages("/a"), robots=robots_naming("/map.xml", "/gone.xml"))
+    site.routes["/map.xml"] = xml(urlset("/a"))
+    other = web.site({"/": page(), "/sitemap.xml": Answer(403), "/sitemap_index.xml": Answer(403)})
+    summary = place.crawl(site.url(), other.url(), sitemaps=True)
+    assert summary.pages == 3
+    assert summary.warnings == ()
+
+
+def test_sitemaps_beyond_the_setting_and_those_that_robots_forbids_are_warned_of(web: Web, place: Place) -> None:
+    site = web.site({"/": page()}, robots=robots_naming("/index.xml"), fallback=xml(urlset("/")))
+    site.routes["/index.xml"] = xml(index(*(f"/{number}.xml" for number in range(9))))
+    (warning,) = place.crawl(site.url(), sitemaps=True, max_sitemaps=7).warnings
+    assert "3 sitemaps were not read in full" in warning
+    assert f"{site.url('/6.xml')} (more than the limit per host)" in warning
+    closed = web.site({"/": page()}, robots="User-agent: *\nDisallow: /map\n" + "Sitemap: /map.xml\n")
+    (warning,) = place.crawl(closed.url(), sitemaps=True).warnings
+    assert "robots_denied" in warning
+
+
+def test_why_says_what_is_wrong_with_a_sitemap(web: Web, place: Place) -> None:
+    site = web.site({"/": page()} | pages("/a"), robots=robots_naming("/map.xml"))
+    site.routes["/map.xml"] = Answer(body="<urlset><url><loc>/a</loc></url><url><loc>/b", type=XML)
+    place.crawl(site.url(), sitemaps=True)
+    assert "names 1 entry (its end is missing)." in place.comity("why", site.url("/map.xml")).out
+
+
 # Large, hostile and many.
 
 
@@ -558,6 +612,7 @@ def test_a_file_of_sixty_thousand_entries_is_read_as_far_as_the_protocol_goes(we
     site.routes["/map.xml"] = xml(urlset(*(f"/p/{number}" for number in range(60_000))))
     summary = place.crawl(site.url(), sitemaps=True, max_pages=1, within_s=60)
     assert summary.pages == 1
+    assert "it has more entries than sitemaps may have" in summary.warnings[0]
     (row,) = place.rows("SELECT state, entries, detail FROM sitemaps")
     assert (row["state"], row["entries"], row["detail"]) == ("read", 50_000, "entries")
     assert len(place.frontier(site.host)) == 50_001

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from comity.model.expression import ExtractedValues
@@ -126,6 +126,10 @@ class PageLimit(StrEnum):
     LINKS = "links"
     HREF_CHARACTERS = "href_characters"
     META_ROBOTS = "meta_robots"
+
+
+MISSES_LINKS: Final = frozenset({PageLimit.BODY_BYTES, PageLimit.ELEMENTS, PageLimit.LINKS})
+"""The limits beyond which links that a server would answer may lie."""
 
 
 @made_often

@@ -1,9 +1,10 @@
 """Nouns of a sitemap: what a site says about its own pages (sitemaps.org protocol 0.9, and feeds)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from comity.model.named_tuple import made_often
 
@@ -45,6 +46,15 @@ class SitemapProblem(StrEnum):
     """The compressed body is damaged; what came before the damage was read."""
     BAD_ENCODING = "bad_encoding"
     """Bytes that the declared encoding does not have; they were read as Windows-1252."""
+
+
+MISSES_ENTRIES: Final[Mapping[str, str]] = {
+    SitemapProblem.BODY_BYTES: "it is larger than sitemaps may be",
+    SitemapProblem.ENTRIES: "it has more entries than sitemaps may have",
+    SitemapProblem.TRUNCATED: "its end is missing",
+    SitemapProblem.BAD_GZIP: "its compressed body is damaged",
+}
+"""The problems for which entries of a sitemap may not be known, in words."""
 
 
 @made_often

@@ -18,6 +18,7 @@ from comity.model.gate import Wait, WaitReason
 from comity.model.ledger import Purpose
 from comity.model.outcome import Refused, Trail
 from comity.model.sitemap import (
+    MISSES_ENTRIES,
     PageHints,
     SitemapBounds,
     SitemapChunk,
@@ -59,6 +60,7 @@ _LOOK_LEAST_S: Final = 0.005
 _LOOK_MOST_S: Final = 0.25
 _DEPTH: Final = 1  # as if the start page linked to it
 _UNSAID: Final = (None, None, None)
+_GONE: Final = (404, 410)  # a name that was forgotten in robots.txt; it hides no pages
 
 
 class _Unread(NamedTuple):
@@ -295,6 +297,8 @@ class SitemapReader:
         named = plan.read(planned, nested, found_at=found_at)
         host.unsettled.sitemaps += [_row(each, SitemapState.PLANNED) for each in named]
         detail = ", ".join(sorted(problems)) or None
+        if incomplete := [MISSES_ENTRIES[problem] for problem in sorted(problems) if problem in MISSES_ENTRIES]:
+            self._count_unread(host, planned, " and ".join(incomplete))
         row = _row(planned, SitemapState.READ)._replace(asked_at=file.asked_at)
         host.unsettled.sitemaps.append(row._replace(status=file.status, kind=kind, entries=entries, detail=detail))
         self._settling.put_news(host)
@@ -401,10 +405,18 @@ class SitemapReader:
         """Record why a file was not read."""
         if host.is_given_directly and planned.is_guess and state is SitemapState.MISSING:
             return  # the next crawl of a direct URL looks for sitemaps again
+        if not planned.is_guess and status not in _GONE:
+            self._count_unread(host, planned, detail or str(state))
         now = self._context.clock()
         row = _row(planned, state)._replace(status=status, detail=detail, asked_at=now)
         host.unsettled.sitemaps.append(row)
         self._settling.put_news(host)
+
+    def _count_unread(self, host: LeasedHost, planned: PlannedSitemap, why: str) -> None:
+        """Count a file of which entries may not be known: a run that has visited all it knows has to say so (§4.8)."""
+        host.tally.unread_sitemaps += 1
+        if host.tally.unread_sitemap is None:
+            host.tally.unread_sitemap = f"{masked_url(planned.address.url)[:200]} ({why})"
 
 
 def _row(planned: PlannedSitemap, state: SitemapState) -> SitemapRow:

@@ -14,6 +14,7 @@ from comity.model.explanation import (
     UrlFacts,
     VisitFacts,
 )
+from comity.model.sitemap import MISSES_ENTRIES
 from comity.model.wording import Action, action, counted, filled
 from comity.rules.why.crawl_jobs import crawl_job_decision, is_decided_later
 from comity.rules.why.visits import (
@@ -289,7 +290,8 @@ def _sitemap(facts: UrlFacts) -> Decision:
     sitemap = facts.sitemap
     assert sitemap is not None
     at = f" at {minute(sitemap.asked_at)}" if sitemap.asked_at is not None else ""
-    detail = f" ({sitemap.detail})" if sitemap.detail else ""
+    said = [MISSES_ENTRIES.get(problem, problem) for problem in (sitemap.detail or "").split(", ") if problem]
+    detail = f" ({', '.join(said)})" if said else ""
     crawl = action(Action.RESET_HOST, facts.host_name) + " makes the next crawl read sitemaps again."
     if sitemap.state == "read":
         text = f"It is a sitemap: it was read{at} and names {counted(sitemap.entries, 'entry', 'entries')}{detail}."

@@ -425,6 +425,18 @@ class OpenHosts:
             warnings.append(
                 f"{host.name} redirects to another host{self._terms.advice.moved.format(host.tally.moved_to)}."
             )
+        if host.tally.unread_sitemaps:
+            files = counted(host.tally.unread_sitemaps, "sitemap was", "sitemaps were")
+            warnings.append(
+                f"{host.name}: {files} not read in full; pages that nothing else names are missing. "
+                f"The first is {host.tally.unread_sitemap}."
+            )
+        if host.tally.unread_pages:
+            pages = counted(host.tally.unread_pages, "page was", "pages were")
+            warnings.append(
+                f"{host.name}: {pages} not read in full (too large or too complex); pages that nothing else names are "
+                f"missing. The first is {host.tally.unread_page}."
+            )
         self._progress.warnings += warnings[: max(0, _WARNINGS_MOST - len(self._progress.warnings))]
 
     async def _close_with_others(self, host: LeasedHost, before: int) -> HostSummary:

@@ -119,6 +119,10 @@ class Tally:
     busy_elsewhere: dict[str, int] = field(default_factory=dict)  # redirects to each host that another worker holds
     errors_in_a_row: int = 0
     moved_to: str | None = None  # where a seed led, if that is another host
+    unread_sitemaps: int = 0  # files that the site names and that were not read, or not in full
+    unread_sitemap: str | None = None  # the first of them, with the reason
+    unread_pages: int = 0  # pages that were not read, or not in full: links there may be missing
+    unread_page: str | None = None  # the first of them
     last_error: HostError | None = None
 
     @property

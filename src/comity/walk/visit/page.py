@@ -16,12 +16,13 @@ from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import Response
 from comity.model.frontier import FoundBy, FrontierEntry, QueuedUrl, UnqueuedCode
 from comity.model.outcome import Answered, Fetched, Trail, VisitDetails
-from comity.model.page import Extraction, HtmlPage, PageDirectives
+from comity.model.page import MISSES_LINKS, Extraction, HtmlPage, PageDirectives
 from comity.rules.canonical import resolve_link
 from comity.rules.content_type import media_type
 from comity.rules.directives import read_directives
 from comity.rules.responses import is_login_wall
 from comity.rules.traps.watch import PageWatch
+from comity.rules.url_secrets import masked_url
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.admit import admit_images, admit_links, withhold_links
 from comity.walk.visit.context import VisitContext
@@ -59,7 +60,11 @@ async def read_page(
     body, headers = response.body, response.headers
     said = headers.get_all("x-robots-tag") if "x-robots-tag" in headers.first else ()
     content_hash = xxh3_128_hexdigest(body)
-    page = await _read(host, entry, response, answer, trail, context) if is_html(answer.content_type, body) else None
+    page = None
+    if is_html(answer.content_type, body):
+        page = await _read(host, entry, response, answer, trail, context)
+        if page is None or (page.limits and not page.limits.isdisjoint(MISSES_LINKS)):
+            _count_unread(host, response.url)
     await next_turn()  # answers that came together are all scanned first: that suits the processor's caches
     links: list[FrontierEntry] = []
     directives = read_directives(page.meta_robots if page is not None else (), said, context.agent)
@@ -117,6 +122,13 @@ async def read_page(
         unconverted=unconverted,
         columns_key=context.columns_key or None,
     )
+
+
+def _count_unread(host: LeasedHost, url: str) -> None:
+    """Count a page of which links may not be known: a run that has visited all it knows has to say so (§4.8)."""
+    host.tally.unread_pages += 1
+    if host.tally.unread_page is None:
+        host.tally.unread_page = masked_url(url)[:200]
 
 
 def _remember(host: LeasedHost, context: VisitContext) -> None:
