@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from comity.model.fetch import FetchRequest
+from comity.model.fetch import FetchRequest, page_of_one_request
 from comity.model.gate import DOOR_PROFILES, Door, Reservation
 from comity.model.ledger import Purpose
 from comity.operate.policy import set_policy
@@ -160,6 +160,8 @@ def test_a_process_that_slept_is_no_breach(web: Web, place: Place) -> None:
 
 class Hanging:
     """A fetcher whose requests go out and never end."""
+
+    get_page = page_of_one_request
 
     def __init__(self) -> None:
         self.has_begun = asyncio.Event()

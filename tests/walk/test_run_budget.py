@@ -12,17 +12,12 @@ from hypothesis import strategies as st
 from comity.model.run import Budget, BudgetReason, BudgetWarning, Exhausted, Spent
 from comity.rules.budget import WARN_AT, check
 from comity.walk.crawl.budget import RunBudget, SharedPages
+from comity.walk.session.leased_host import Tally
 
 
 @dataclass(slots=True)
 class Lease:
     max_pages_per_run: int | None
-
-
-@dataclass(slots=True)
-class Tally:
-    begun: int = 0
-    pages_in_run: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -69,7 +64,7 @@ limits = st.integers(0, 30)
 def visit(budget: RunBudget, host: Any, *, came: bool) -> None:
     assert budget.take(host)
     budget.begun(host)
-    host.tally.pages_in_run += came
+    host.tally.pages += came
     budget.ended(host, came=came)
 
 
@@ -94,7 +89,7 @@ def test_the_quick_way_and_the_plain_way_agree(
         if verdict is None:
             visit(quick, host, came=came)
             twin.tally.begun += 1
-            twin.tally.pages_in_run += came
+            twin.tally.pages += came
             slow.spent = replace(slow.spent, pages=slow.spent.pages + came, visits=slow.spent.visits + 1)
         assert quick_warnings == slow.warnings
 
@@ -119,7 +114,7 @@ def test_pages_under_way_never_overrun_a_limit_and_failures_give_theirs_back(
         if under_way and data.draw(st.booleans()):
             came = data.draw(st.booleans())
             ended = under_way.pop()
-            ended.tally.pages_in_run += came
+            ended.tally.pages += came
             budget.ended(ended, came=came)
     assert budget.pages <= limit
 
