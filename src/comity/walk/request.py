@@ -140,7 +140,6 @@ class Requests:
         lease, policy, gate = host.lease, host.policy, host.gate
         number, max_concurrency = host.next_request_number(), gate.limits.max_concurrency
         seen, status, retry_after_s, is_over, is_challenged = _NOTHING, None, None, False, False
-        result: Response | FetchFailure
         try:
             on_sent = partial(self._note_sent, host, slot) if gate.needs_sent_time(slot) else None
             if host.identity is None:
@@ -149,9 +148,7 @@ class Requests:
                 result, is_challenged = await self._send_as(host.identity, request, send or self.fetcher.get, on_sent)
             status = result.status
             if status == 429 or status == 503:
-                server_date = result.server_date if isinstance(result, Response) else None
-                said = ", ".join(result.headers.get_all("retry-after"))
-                retry_after_s = parse_retry_after(said or None, self._clock(), server_date)
+                retry_after_s = _retry_after_s(result, self._clock())
             seen = _observed(result, retry_after_s, slot, gate.usual_latency_s)
             is_over = True
         finally:
@@ -185,17 +182,8 @@ class Requests:
             if self.on_request is not None:
                 self.on_request(row, result if is_over else None)
         if is_challenged:
-            return await self.ask(
-                host,
-                request,
-                purpose,
-                verdict=verdict,
-                robots_version=robots_version,
-                may_go=may_go,
-                send=send,
-                answers_challenge=False,
-                rows=rows,
-            )
+            again = partial(self.ask, host, request, purpose, verdict=verdict, robots_version=robots_version)
+            return await again(may_go=may_go, send=send, answers_challenge=False, rows=rows)
         if rows is not None:
             rows.append(row)
         return Exchange(result, retry_after_s, row)
@@ -222,6 +210,13 @@ class Requests:
 
 
 _NOTHING = Observation(AnswerKind.FAILED)
+
+
+def _retry_after_s(result: Response | FetchFailure, now: float) -> float | None:
+    """For how long an answer asks to be left alone."""
+    server_date = result.server_date if isinstance(result, Response) else None
+    said = ", ".join(result.headers.get_all("retry-after"))
+    return parse_retry_after(said or None, now, server_date)
 
 
 def _observed(

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _NOTHING = Extraction()
 _UNSAID: Final = ((), ())
+_NO_IMAGES: Final[tuple[Sequence[FrontierEntry], Sequence[FrontierEntry]]] = ((), ())
 _NO_LINKS: Final[frozenset[str]] = frozenset()
 # Processor time: on a busy machine any page takes long by the clock.
 _HELD_UP_S = 0.05
@@ -47,12 +48,7 @@ def next_turn() -> Generator[None, None, None]:
 
 
 async def read_page(
-    host: LeasedHost,
-    entry: QueuedUrl,
-    response: Response,
-    answer: Answered,
-    trail: Trail,
-    context: VisitContext,
+    host: LeasedHost, entry: QueuedUrl, response: Response, answer: Answered, trail: Trail, context: VisitContext
 ) -> Fetched:
     """Make an outcome of a page: its links as frontier entries, what it asks of crawlers as evidence."""
     if context.explains_any:
@@ -72,17 +68,12 @@ async def read_page(
     watch = host.traps.fetched(target_of(entry.url), content_hash, body, hrefs) if host.traps is not None else None
     extraction, extracted, unconverted = _NOTHING, None, 0
     if context.extract is not None or context.columns:
-        own = context.extract
-        extraction = own(_fetched_page(entry, response, answer, page)) if own is not None else _NOTHING
+        if context.extract is not None:
+            extraction = context.extract(_fetched_page(entry, response, answer, page))
         extracted, unconverted = extracted_values(page, extraction, context)
-    images: list[FrontierEntry] = []
-    new_images: list[FrontierEntry] = []
+    images, new_images = _NO_IMAGES
     if page is not None and page.images and not _withholds_images(directives, answer.at):
-        base = _base(page.base_href, response.url)
-        images, new_images, refused = admit_images(
-            host, page.images, base=base, depth=entry.depth + 1, found_on=entry.key, context=context
-        )
-        trail.evidence.extend(refused)
+        images, new_images = _images(host, entry, page, response.url, trail, context)
     if page is not None:
         links, refused = await _links(host, entry, page, watch, directives, answer, context)
         trail.evidence.extend(refused)
@@ -392,6 +383,18 @@ def _canonical_elsewhere(
     return Evidence(
         host.lease.host_id, entry.url, entry.key, EvidenceType.CANONICAL, content, metadata, "high", answer.at
     )
+
+
+def _images(
+    host: LeasedHost, entry: QueuedUrl, page: HtmlPage, url: str, trail: Trail, context: VisitContext
+) -> tuple[Sequence[FrontierEntry], Sequence[FrontierEntry]]:
+    """The images that a page shows, and those of them that are to be fetched."""
+    base = _base(page.base_href, url)
+    images, new_images, refused = admit_images(
+        host, page.images, base=base, depth=entry.depth + 1, found_on=entry.key, context=context
+    )
+    trail.evidence.extend(refused)
+    return images, new_images
 
 
 def _withholds_images(directives: PageDirectives, at: float) -> bool:
