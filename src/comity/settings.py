@@ -644,6 +644,7 @@ def read_settings(**options: Any) -> Settings:
         where = ".".join(str(part) for part in first["loc"]) or "settings"
         message = str(first["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
         message = message.partition(", unable to")[0]
+        message = message.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
         if first["type"] in _NUMBERS:
             message = f"must be {_NUMBERS[first['type']]}, not {str(first['input'])[:40]!r}"
         raise BadInput(_written_as(where), message, remedy=_REMEDIES.get(where)) from None

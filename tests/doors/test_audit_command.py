@@ -204,7 +204,7 @@ def test_advice_has_no_gaps(reason: EndReason) -> None:
         (("audit", "https://a.example/", "--report", "no/such/a.html"), "there is no folder no/such"),
         (("audit", "https://a.example/", "--tables", "file"), "is a file"),
         (("audit", "https://a.example/", "--fail-on", "fatal"), "--fail-on"),
-        (("audit", "https://a.example/", "b.example"), "unexpected extra argument"),
+        (("audit", "https://a.example/", "b.example"), "unexpected argument: b.example"),
         (("audit", "ftp://a.example/"), "a.example"),
     ],
 )

@@ -157,4 +157,4 @@ def test_a_wrong_option_is_named_with_what_would_be_right(comity: CommandLine) -
     answer = comity("domains", "list", "--status", "asleep")
     assert answer.err.startswith("comity: --status: 'asleep' is not one of 'pending', 'active'")
     assert comity("domains", "list", "--limit", "x").err.startswith("comity: --limit: must be a whole number (see ")
-    assert "Did you mean 'domains'?" in comity("domian").err
+    assert "did you mean 'domains'?" in comity("domian").err

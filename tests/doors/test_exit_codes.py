@@ -126,7 +126,7 @@ def test_a_reader_who_goes_away_ends_the_command_in_silence(with_state: CommandL
 def test_a_full_disk_under_the_output_is_told(with_state: CommandLine) -> None:
     with open("/dev/full", "wb") as full:
         answer = with_state.finished("domains", "list", stdout=full)
-    assert (answer.code, answer.err) == (1, "comity: No space left on device\n")
+    assert (answer.code, answer.err) == (1, "comity: the output cannot be written: No space left on device\n")
 
 
 def test_without_any_output_the_work_is_done_all_the_same(comity: CommandLine) -> None:

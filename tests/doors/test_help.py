@@ -99,7 +99,7 @@ def test_the_command_is_installed_and_a_module_too(comity: CommandLine) -> None:
         check=True,
         text=True,
     )
-    assert installed.stdout == "comity.doors.cli.main:run\n"
+    assert installed.stdout == "comity.__main__:main\n"
     assert comity.finished("--version").out == f"comity {__version__}\n"
 
 

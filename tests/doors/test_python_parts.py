@@ -341,7 +341,7 @@ class _AsyncSink:
         (lambda: comity.crawl([]), comity.BadInput, "nothing to crawl"),
         (lambda: comity.crawl("http://"), comity.BadInput, "there is no host after the scheme"),
         (lambda: comity.crawl(["example.com", "ftp://example.com/"]), comity.BadInput, "ftp"),
-        (lambda: comity.crawl("a.example", delay=-1), comity.BadInput, "^delay: .*greater than or equal to 0"),
+        (lambda: comity.crawl("a.example", delay=-1), comity.BadInput, "^delay: .*at least 0"),
         (lambda: comity.crawl("a.example", timeout=0), comity.BadInput, "^timeout: "),
         (lambda: comity.crawl("a.example", max_pages=-1), comity.BadInput, "max_pages"),
         (lambda: comity.crawl("a.example", concurrency="many"), comity.BadInput, "concurrency"),

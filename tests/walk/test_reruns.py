@@ -17,7 +17,7 @@ def test_a_second_run_has_nothing_to_do_and_says_why_and_what_would_change_it(we
     told = place.comity("crawl", site.url())
     assert told.code == 0
     assert len(site.log) == asked
-    assert f"{site.host} was not crawled: everything found there has been crawled (due " in told.out
+    assert f"{site.host} was not crawled: everything found there has been crawled; due " in told.out
     assert f"comity domains reset {site.host}" in told.out
     assert "0 pages" in told.out
     as_json = place.comity("crawl", site.url(), "--json").json

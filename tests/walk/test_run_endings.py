@@ -38,7 +38,7 @@ def test_a_long_block_gives_the_host_back_at_once(web: Web, place: Place, refusa
     assert row["next_crawl_after"][:18] == row["blocked_until"][:18]
     assert last_run(place)["end_reason"] == "asked_to_wait"
     told = place.comity("crawl", site.url())
-    assert "was not crawled: the host asked Comity to wait (due " in told.out
+    assert "was not crawled: the host asked Comity to wait; due " in told.out
     assert told.code == 1, "no page came"
     assert last_run(place)["end_reason"] == "asked_to_wait"
 

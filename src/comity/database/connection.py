@@ -48,6 +48,11 @@ _POSTGRESQL_OPTIONS: Final = (
 _FROM_A_POOLER: Final = ("unsupported startup parameter", "prepared statement ")
 _POOLER_ADVICE: Final = "; behind a pooler such as PgBouncer, end the URL with ?pgbouncer=true"
 _POOLED: Final = "pgbouncer"
+# What to do where SQLite only says what went wrong, by its primary result code.
+_SQLITE_ADVICE: Final = {
+    sqlite3.SQLITE_READONLY: "; this user must be able to write to the file and its folder, also to read it",
+    sqlite3.SQLITE_FULL: "; make space, then run the same command again",
+}
 _READ_ONLY: Final = "25006"  # SQLSTATE of a write to a standby, or to a server that is about to become one
 
 # A server that vanished without a word is noticed within half a minute, also while we wait for its answer.
@@ -340,5 +345,8 @@ def _is_set_up_wrongly(error: DBAPIError) -> bool:
 def _sentence(database: Database, error: DBAPIError) -> str:
     """Say which state failed and why, in one line."""
     lines = str(error.orig).strip().splitlines() or [type(error.orig).__name__]
-    advice = _POOLER_ADVICE if any(words in lines[0] for words in _FROM_A_POOLER) else ""
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    advice = _SQLITE_ADVICE.get(code & 0xFF, "") if code is not None else ""
+    if any(words in lines[0] for words in _FROM_A_POOLER):
+        advice = _POOLER_ADVICE
     return f"the state at {database.location} cannot be used: {lines[0]}{advice}"

@@ -55,7 +55,8 @@ def _explain(host: str, row: Any, now: datetime, down: Takedowns, run_ended: boo
     status = row.status
     due_at = row.next_crawl_after
     held_until = row.claim_expires_at
-    again = action(Action.RESET_HOST, host) + " crawls it again now."
+    reset = action(Action.RESET_HOST, host)
+    again = reset + " makes the next crawl start over."
     if (entry := down.covering_host(host)) is not None:
         remedy = action(Action.LIFT_TAKEDOWN, entry) + " lifts it."
         return IdleHost(host, "it is under a takedown", None, remedy, EndReason.TAKEN_DOWN)
@@ -71,8 +72,8 @@ def _explain(host: str, row: Any, now: datetime, down: Takedowns, run_ended: boo
         return IdleHost(host, EndReason.ALREADY_DONE.sentence, due_at, remedy, EndReason.ALREADY_DONE)
     if status in (HostStatus.BLOCKED, HostStatus.UNREACHABLE):
         code = row.block_reason_code
-        why = f"it is {status} ({row.block_reason or code or status})"
-        return IdleHost(host, why, due_at, again, _end_reason(code, status))
+        why = f"it is {status} ({row.block_reason or code})" if row.block_reason or code else f"it is {status}"
+        return IdleHost(host, why, due_at, reset + " makes the next crawl try it again.", _end_reason(code, status))
     if due_at is not None and due_at > now:
         is_blocked = row.blocked_until is not None and row.blocked_until > now
         code = EndReason.ASKED_TO_WAIT if is_blocked else EndReason.PUT_OFF if row.frontier_size else EndReason.NOT_DUE

@@ -5,6 +5,7 @@ The rooms below name an action or a remedy by its code, because only this room a
 
 from __future__ import annotations
 
+import errno
 import os
 import traceback
 from collections.abc import Iterator
@@ -162,7 +163,9 @@ def describe_failure(error: BaseException) -> CommandFailure:
 
 def _system_sentence(error: OSError) -> str:
     what = error.strerror or str(error)
-    return f"{error.filename}: {what}" if error.filename is not None else what
+    if error.filename is not None:
+        return f"{error.filename}: {what}"
+    return f"{what}: the disk of the output or of temporary files is full" if error.errno == errno.ENOSPC else what
 
 
 def _first_line(error: BaseException) -> str:

@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Timer, current_thread, main_thread
+from time import monotonic
 from types import FrameType
 from typing import Final
 
 INTERRUPTED: Final = 130
 EXIT_WITHIN_S: Final = 29.0
+_SENT_TWICE_S: Final = 1.0  # `timeout` sends SIGTERM to the process and to its group: that is one request to stop
 FORCED_EXIT: Final = (
     f"exited after {EXIT_WITHIN_S:.0f} s because a store did not respond; everything settled is stored, and the "
     "next run continues from there"
@@ -51,15 +53,17 @@ def stop_on_signals(
     import asyncio  # slow to import, and every command imports this module
 
     loop = asyncio.get_running_loop()
-    is_stopping = False
+    first: tuple[int, float] | None = None
 
     def on_signal(number: int) -> None:
-        nonlocal is_stopping
-        if is_stopping:
+        nonlocal first
+        if first is not None:
+            if number == first[0] == signal.SIGTERM and monotonic() - first[1] < _SENT_TWICE_S:
+                return
             on_second()
             before_exit()
             os._exit(INTERRUPTED)
-        is_stopping = True
+        first = number, monotonic()
         exit_in_time(timeout_code, on_timeout, before_exit)
         on_first(number)
 

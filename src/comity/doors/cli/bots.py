@@ -30,18 +30,19 @@ if TYPE_CHECKING:
     from comity.model.bot import BotRecord
 
 app = group(
-    """Bots: programs of yours or of others that pull jobs from this state over HTTP and submit results.
+    """Bots: programs that pull jobs from this state over HTTP and submit results.
 
-    Each bot has an id and an API key, which is shown once. See docs/bots.md for a bot in ten lines.
+    Each bot has an id and an API key, which is shown once. See docs/bots.md for a complete bot.
     """
 )
 _STYLES = {"active": "green", "quarantined": "yellow", "revoked": "dim"}
 BotArgument = Annotated[str, typer.Argument(metavar="BOT", help="The id of a bot.")]
 InHandOption = Annotated[
-    int | None, typer.Option("--in-hand", metavar="N", help="The most jobs that it may hold at once; 0: no limit.")
+    int | None, typer.Option("--in-hand", metavar="N", help="The most jobs it may hold at once; 0: no limit.")
 ]
 PerMinuteOption = Annotated[
-    int | None, typer.Option("--per-minute", metavar="N", help="The most jobs that it may pull a minute; 0: no limit.")
+    int | None,
+    typer.Option("--per-minute", metavar="N", help="The most jobs it may pull per minute; 0: no limit."),
 ]
 NoteOption = Annotated[str | None, typer.Option("--note", metavar="TEXT", help="What it is for, or who runs it.")]
 _NAMES = {"max_jobs_in_hand": "--in-hand", "max_jobs_per_minute": "--per-minute", "note": "--note", "bot_id": "BOT"}
@@ -221,7 +222,7 @@ def _show(invocation: Invocation, bot: BotRecord, became: str | None) -> None:
         ("status", Cell(str(bot.status), _STYLES[bot.status])),
         ("key", "yes" if bot.has_key else "none: only this machine, in development"),
         ("jobs in hand", f"{bot.jobs_in_hand:,} of {_limit(bot.max_jobs_in_hand)}"),
-        ("jobs a minute", f"at most {_limit(bot.max_jobs_per_minute)}"),
+        ("jobs per minute", f"at most {_limit(bot.max_jobs_per_minute)}"),
         ("pulled", f"{bot.jobs_pulled:,}"),
         ("done", f"{bot.jobs_done:,}"),
         ("failed", f"{bot.jobs_failed:,} ({bot.consecutive_failures:,} in a row now)"),

@@ -70,7 +70,7 @@ def downgrade(
     """Downgrade the schema to an older revision. Data that only the newer schema can hold is deleted."""
     invocation = read_invocation(context, state, as_json)
     if target.startswith("--"):
-        raise BadInput(f"No such option: {target} (see comity db downgrade --help)")
+        raise BadInput(f"no such option: {target} (see comity db downgrade --help)")
     from comity.operate.schema import downgrade_schema, schema_age
 
     if invocation.is_missing:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from contextlib import suppress
+from dataclasses import replace
+from traceback import walk_tb
 from typing import Any, Final
 
 import typer
 
 from comity.doors.cli.help_text import PlainHelpGroup
-from comity.doors.cli.output import visible
+from comity.doors.cli.output import visible, write_stderr
 from comity.model.errors import BadInput
 from comity.run.remedies import CommandFailure, describe_failure
 from comity.run.signals import INTERRUPTED
@@ -24,6 +27,13 @@ OUTPUT_CLOSED: Final = 141
 # Some releases of typer bundle their own click, so the classes are taken from typer itself.
 _USAGE_ERROR: Final = typer.BadParameter.__mro__[1]
 _ANY_TYPER_ERROR: Final = typer.BadParameter.__mro__[2]
+# Sentences of typer, and how we say the same.
+_REWORDED: Final = (
+    (re.compile(r" \(Possible options: ([^,()]+)\)$"), r"; did you mean \1?"),
+    (re.compile(r" \(Possible options: (.+), ([^,]+)\)$"), r"; did you mean \1 or \2?"),
+    (re.compile(r"\. Did you mean "), "; did you mean "),
+    (re.compile(r"^Got unexpected extra argument(?:s|\(s\))? \((.+)\)$"), r"unexpected argument: \1"),
+)
 
 
 class UserInterrupt(Exception):
@@ -60,9 +70,9 @@ def exit_code_of(error: BaseException, *, as_json: bool) -> int:
         return 1
     if isinstance(error, _ANY_TYPER_ERROR):
         return _usage(error, as_json)
-    if isinstance(error, OSError):
-        _stop_writing_if_full()
     failure = describe_failure(error)
+    if isinstance(error, OSError) and error.filename is None and _is_of_output(error):
+        failure = replace(failure, message=f"the output cannot be written: {error.strerror}")
     report_failure(failure, as_json=as_json)
     return failure.exit_code
 
@@ -72,7 +82,7 @@ def report_failure(failure: CommandFailure, *, as_json: bool) -> None:
     _write_error(failure.code, failure.message, as_json)
     if failure.details:
         with suppress(OSError):
-            print(failure.details, file=sys.stderr, flush=True)
+            write_stderr(failure.details)
 
 
 def asks_for_json(arguments: list[str]) -> bool:
@@ -97,7 +107,10 @@ def _usage_sentence(error: Any) -> str:
     """The message of typer, but with the name of the option instead of its kind of value."""
     param = getattr(error, "param", None)
     if param is None or not error.message or param.param_type_name != "option":
-        return str(error.format_message())
+        sentence = str(error.format_message())
+        for theirs, ours in _REWORDED:
+            sentence = theirs.sub(ours, sentence)
+        return sentence
     kinds = {"valid integer": "must be a whole number", "valid number": "must be a number"}
     reason = next((words for kind, words in kinds.items() if kind in error.message), error.message)
     return f"{param.opts[0]}: {reason.removeprefix('Value error, ')}"
@@ -105,8 +118,8 @@ def _usage_sentence(error: Any) -> str:
 
 def _write_error(code: str, message: str, as_json: bool) -> None:
     line = json.dumps({"error": code, "message": message}) if as_json else f"comity: {visible(message)}"
-    with suppress(OSError):  # stderr may be closed
-        print(line, file=sys.stderr, flush=True)
+    with suppress(OSError):  # the reader of stderr may be gone
+        write_stderr(line)
 
 
 def _stop_writing() -> None:
@@ -116,9 +129,12 @@ def _stop_writing() -> None:
     os.close(nowhere)
 
 
-def _stop_writing_if_full() -> None:
-    """Do the same if stdout cannot be written, because its disk is full."""
+def _is_of_output(error: OSError) -> bool:
+    """Whether stdout could not be written, for example because its disk is full; then the rest is discarded."""
     try:
         sys.stdout.flush()
     except OSError:
         _stop_writing()
+        return True
+    frames = [frame for frame, _line in walk_tb(error.__traceback__)]  # without a buffer, `print` itself fails
+    return str(frames[-1].f_globals["__name__"]).startswith("comity.doors.cli.")

@@ -8,7 +8,7 @@ import typer
 
 from comity.doors.cli.crawl.options import AllowNetworkOption
 from comity.doors.cli.help_text import command
-from comity.doors.cli.options import Invocation, JsonOption, StateOption, read_invocation
+from comity.doors.cli.options import Invocation, JsonOption, StateOption, read_invocation, warn_missing_contact
 from comity.doors.cli.output import Cell, line_width, render_time, write_json, write_line
 from comity.model.errors import BadInput
 from comity.run.remedies import in_words
@@ -58,7 +58,8 @@ def why(
         write_line(Cell(line, "bold"))
     for line in _folded(explanation.url, 2):
         write_line(Cell(f"  {line}", "dim"))
-    write_line("")
+    if explanation.chain:
+        write_line("")
     for step in explanation.chain:
         when = render_time(step.at, absent="now")
         for number, line in enumerate(_folded(step.sentence, _STEP_AT)):
@@ -96,6 +97,7 @@ def robots(
     address = _address(target, invocation)
     if agent is not None and not agent.strip():
         raise BadInput("--agent is empty")
+    warn_missing_contact(invocation.settings)
     import asyncio  # slow to import, and --help does not need it
 
     with invocation.open_or_make() as opened:

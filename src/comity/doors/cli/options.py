@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, get_args
 
 import typer
 
@@ -181,6 +182,13 @@ def check_number(option: str, number: int, least: int, most: int = _LARGEST_NUMB
     """`BadInput` unless a number lies within its bounds."""
     if not least <= number <= most:
         raise BadInput(f"{option} must be between {least:,} and {most:,}, not {number}")
+
+
+def open_stdin() -> TextIO:
+    """The standard input; `BadInput` if the caller closed it."""
+    if sys.stdin is None:
+        raise BadInput("stdin is closed; name a file, or pipe the input into the command")
+    return sys.stdin
 
 
 def takes(**groups: OptionGroup) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -121,7 +121,13 @@ def line_width() -> int | None:
 
 def note(text: str) -> None:
     """Write a remark on stderr, so that it does not mix with the result."""
-    print(visible(text), file=sys.stderr)
+    write_stderr(visible(text))
+
+
+def write_stderr(text: str) -> None:
+    """Write text on stderr, unless the caller closed it: `print` would then write to stdout."""
+    if sys.stderr is not None:
+        print(text, file=sys.stderr, flush=True)
 
 
 def use_plain_fallbacks() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final
 import typer
 
 from comity.doors.cli.help_text import command, group
-from comity.doors.cli.options import Invocation, JsonOption, StateOption, checked_text, read_invocation
+from comity.doors.cli.options import Invocation, JsonOption, StateOption, checked_text, open_stdin, read_invocation
 from comity.doors.cli.output import Cell, ProgressBars, note, visible, write_json, write_line
 from comity.model.errors import BadInput
 from comity.model.wording import counted
@@ -218,9 +217,7 @@ def _source_from(file: str) -> str | None:
 def _opened(file: str) -> Iterator[BinaryIO]:
     """The bytes of a file or of stdin; `BadInput` if it cannot be read."""
     if file == "-":
-        if sys.stdin is None:
-            raise BadInput("stdin is closed; give a file, or pipe a list into the command")
-        yield sys.stdin.buffer
+        yield open_stdin().buffer
         return
     try:
         with open(file, "rb") as stream:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from comity.doors.cli.help_text import command, group
-from comity.doors.cli.options import JsonOption, StateOption, read_invocation
+from comity.doors.cli.options import JsonOption, StateOption, open_stdin, read_invocation
 from comity.doors.cli.output import Cell, TextColumn, TextRow, render_time, write_json, write_line, write_table
 
 if TYPE_CHECKING:
@@ -35,9 +34,10 @@ def read_password() -> str:
     """Read a password from the terminal, twice, or from a pipe."""
     from comity.operate.console_users import LONGEST_PASSWORD
 
-    if sys.stdin.isatty():
+    stdin = open_stdin()
+    if stdin.isatty():
         return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
-    return sys.stdin.read(LONGEST_PASSWORD * 4 + 2).removesuffix("\n").removesuffix("\r")
+    return stdin.read(LONGEST_PASSWORD * 4 + 2).removesuffix("\n").removesuffix("\r")
 
 
 @command(app, "add", examples=("comity users add ada --role operator", "comity users add grace < password.txt"))

@@ -104,7 +104,7 @@ class BotLimits(RequestBody):
         None, ge=0, le=MOST_IN_HAND, description="The most jobs that it may hold at once; 0 or null: no limit."
     )
     max_jobs_per_minute: Whole | None = Field(
-        None, ge=0, le=MOST_PER_MINUTE, description="The most jobs that it may pull a minute; 0 or null: no limit."
+        None, ge=0, le=MOST_PER_MINUTE, description="The most jobs that it may pull per minute; 0 or null: no limit."
     )
     note: Annotated[Line, Field(max_length=1000)] | None = Field(None, description="What it is for, or who runs it.")
 

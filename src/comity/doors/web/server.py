@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -74,7 +75,8 @@ def listen(host: str, port: int) -> socket.socket:
         listening = socket.create_server(address, family=family, backlog=2048)
     except OSError as error:
         advice = "; choose another with --port" if error.errno == errno.EADDRINUSE else ""
-        raise ComityError(f"cannot listen on {host} port {port}: {error.strerror}{advice}") from None
+        why = os.strerror(error.errno) if error.errno else error  # `create_server` adds the address to `strerror`
+        raise ComityError(f"cannot listen on {host} port {port}: {why}{advice}") from None
     # Connections inherit this. Otherwise the second packet of a response waits 40 ms for an acknowledgement.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening

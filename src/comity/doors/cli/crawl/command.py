@@ -46,12 +46,14 @@ from comity.doors.cli.options import (
     StateOption,
     check_number,
     name_options_in_errors,
+    open_stdin,
     read_invocation,
     takes,
     warn_missing_contact,
 )
 from comity.doors.cli.output import note, write_as_is, write_json, write_line
 from comity.model.errors import BadInput
+from comity.model.run import EndReason
 from comity.run.signals import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -173,7 +175,7 @@ def _read_seeds(urls: list[str], file: Path | None, invocation: Invocation) -> l
     if file is None:
         return read
     try:
-        content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        content = open_stdin().buffer.read() if str(file) == "-" else file.read_bytes()
         lines = content.decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"cannot read {file}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}") from None
@@ -210,8 +212,14 @@ def run_crawl(
     elif invocation.as_json:
         write_json({**document, **_places(settings)})
     else:
-        write_summary(summary, _places(settings))
+        places = _places(settings)
+        write_summary(summary, places)
         write_idle(summary.idle)
+        if not summary.pages and summary.code == EndReason.ALREADY_DONE and not Path(places["pages"]).exists():
+            write_line(
+                f"Nothing was written to {places['pages']}. `comity pages export {places['pages']}` writes there the "
+                "pages of earlier crawls."
+            )
     if summary.status == "stopped":
         raise typer.Exit(INTERRUPTED)
     if summary.status == "failed" or summary.brought_nothing:

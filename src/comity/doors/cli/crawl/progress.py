@@ -11,7 +11,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from comity.doors.cli.crawl.rendering import render_bytes
-from comity.doors.cli.output import width_of
+from comity.doors.cli.output import width_of, write_stderr
 from comity.model.wording import counted
 from comity.rules.budget import BudgetLeft, render_seconds, rendered, seconds_for, steadied, time_left
 
@@ -45,7 +45,7 @@ async def _show(progress: Progress, state: State, *, has_bar: bool) -> None:
 
 async def show_line(line: ProgressLine, progress: Progress, max_pages: int, *, has_bar: bool = True) -> None:
     """Show a line of progress until this is cancelled."""
-    if has_bar and sys.stderr.isatty():
+    if has_bar and sys.stderr is not None and sys.stderr.isatty():
         await _show_bar(progress, line, max_pages)
     else:
         await _show_lines(line)
@@ -55,7 +55,7 @@ async def _show_lines(line: ProgressLine) -> None:
     """Print a line every few seconds, since stderr is not a terminal."""
     while True:
         await asyncio.sleep(_LINE_EVERY_S)
-        print(f"comity: {line.sentence()}", file=sys.stderr, flush=True)
+        write_stderr(f"comity: {line.sentence()}")
 
 
 async def _show_bar(progress: Progress, line: ProgressLine, max_pages: int) -> None:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from comity.doors.cli.output import Cell, TextColumn, TextRow, render_time, visible, write_line, write_table
+from comity.doors.cli.output import (
+    Cell,
+    TextColumn,
+    TextRow,
+    render_time,
+    visible,
+    write_line,
+    write_stderr,
+    write_table,
+)
 from comity.model.wording import counted
 
 if TYPE_CHECKING:
@@ -95,7 +104,8 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
         write_line(f"Still to be visited: {counted(queued, 'URL')}. The same command continues there{when}.")
     write_line("")
     parts = "/*.parquet" if places["pages_are_parts"] else ""
-    write_line(Cell("Pages  ", "dim"), f"{places['pages']}{parts}")
+    if Path(places["pages"]).exists():  # a run that fetched nothing may have made neither file nor folder
+        write_line(Cell("Pages  ", "dim"), f"{places['pages']}{parts}")
     write_line(Cell("State  ", "dim"), places["state"])
 
 
@@ -129,7 +139,7 @@ def write_faults(summary: RunSummary) -> None:
 def write_idle(hosts: Sequence[IdleHost]) -> None:
     """Write why a host was not crawled, and what would change it."""
     for host in hosts:
-        when = f" (due {render_time(host.due_at)} UTC)" if host.due_at else ""
+        when = f"; due {render_time(host.due_at)} UTC" if host.due_at else ""
         write_line(Cell(host.host, "bold"), f" was not crawled: {host.why}{when}. {host.remedy}")
 
 
@@ -171,11 +181,11 @@ class VisitLines:
             lines.append(visit_line(visit))
             if visit.left_out:
                 lines.append(left_out_line(visit.left_out))
-        print("\n".join(lines), file=sys.stderr, flush=True)
+        write_stderr("\n".join(lines))
 
     def wait(self, wait: HostWait) -> None:
         """Write that a request waits."""
-        print(wait_line(wait), file=sys.stderr, flush=True)
+        write_stderr(wait_line(wait))
 
 
 def visit_line(visit: Visit) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from uuid import UUID
@@ -11,7 +10,14 @@ import typer
 
 from comity.doors.cli.crawl.options import AllowNetworkOption
 from comity.doors.cli.help_text import command
-from comity.doors.cli.options import JsonOption, StateOption, check_number, name_options_in_errors, read_invocation
+from comity.doors.cli.options import (
+    JsonOption,
+    StateOption,
+    check_number,
+    name_options_in_errors,
+    open_stdin,
+    read_invocation,
+)
 from comity.doors.cli.output import (
     Cell,
     CsvOption,
@@ -359,7 +365,7 @@ def _secret(file: str | None) -> str | None:
         return check_secret(file)
     try:
         if file == "-":
-            text = sys.stdin.readline(_LARGEST_FILE)
+            text = open_stdin().readline(_LARGEST_FILE)
         else:
             with Path(file).open(encoding="utf-8") as stream:
                 text = stream.readline(_LARGEST_FILE)
