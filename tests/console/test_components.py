@@ -116,12 +116,12 @@ def test_a_form_that_cannot_be_used_says_where() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("careers_url", "ftp://x", "Not in the form that is needed here, such as https://"),
-        ("careers_url", "https://x.example/" + "a" * 5000, "At most 2,000 characters are possible here."),
-        ("crawl_frequency_days", "often", "Not a whole number."),
-        ("crawl_frequency_days", "0", "At least 1 is needed here."),
-        ("country", "Kenya", "At most 2 characters are possible here."),
-        ("country", "K1", "Not in the form that is needed here"),
+        ("careers_url", "ftp://x", "Not in the expected format, such as https://"),
+        ("careers_url", "https://x.example/" + "a" * 5000, "Must have at most 2,000 characters."),
+        ("crawl_frequency_days", "often", "Must be a whole number."),
+        ("crawl_frequency_days", "0", "Must be at least 1."),
+        ("country", "Kenya", "Must have at most 2 characters."),
+        ("country", "K1", "Not in the expected format"),
         ("importance", "much", "Not a number."),
     ],
 )

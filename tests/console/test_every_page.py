@@ -153,7 +153,7 @@ def test_a_viewer_sees_every_page_without_anything_that_writes(guarded: Served) 
             content = answer.text.partition("<main")[2].partition("</main>")[0]
             actions = answer.text.partition('<div class="actions">')[2].partition("</header>")[0]
             if answer.status_code == 403:  # a form, or a question before a write
-                assert "an operator may do this" in answer.text, path
+                assert "only an operator can do this" in answer.text, path
                 continue
             assert answer.status_code == 200, path
             assert 'method="post"' not in content + actions, path
@@ -169,7 +169,7 @@ def test_every_write_is_refused_to_a_viewer_and_not_to_an_operator(guarded: Serv
             path = _some_path(route, known)
             refused = viewer.post(f"/admin{path}", data={"csrf_token": tokens[0]})
             assert refused.status_code == 403, route
-            assert "an operator may do this" in refused.text, route
+            assert "only an operator can do this" in refused.text, route
             forged = operator.post(f"/admin{path}", data={"csrf_token": "forged"})
             assert (forged.status_code, "CSRF" in forged.text) == (403, True), route
         # The operator's own forms are admitted: what they lack is told at their fields, or they are done.

@@ -104,14 +104,14 @@ def test_a_viewer_sees_all_and_has_no_buttons(visit: OpenPage, kept: Served) -> 
     expect(page.get_by_role("link", name="New takedown")).to_have_count(0)
     # A form that the page does not offer is refused before it is filled in; so is what is sent without it.
     page.goto(f"{kept.url}/admin/takedowns/new")
-    expect(page.get_by_text("Your role is viewer: an operator may do this")).to_be_visible()
+    expect(page.get_by_text("Your role is viewer: only an operator can do this")).to_be_visible()
     page.goto(f"{kept.url}/admin/account")
     page.evaluate("""() => {
         const form = document.querySelector("main form[method=post]");
         form.action = "/admin/takedowns";
         form.submit();
     }""")
-    expect(page.get_by_text("Your role is viewer: an operator may do this")).to_be_visible()
+    expect(page.get_by_text("Your role is viewer: only an operator can do this")).to_be_visible()
     page.goto(f"{kept.url}/admin/account")
     expect(page.locator("main")).to_contain_text("viewer")
     assert faults(page) == []
@@ -126,7 +126,7 @@ def test_a_forged_form_is_refused_also_without_a_login(visit: OpenPage, own_cons
     page.get_by_label("Hosts or URLs").fill("example.org")
     page.evaluate("document.querySelectorAll('[name=csrf_token]').forEach(each => { each.value = 'forged'; })")
     page.get_by_role("button", name="Take down").click()
-    expect(page.get_by_text("The CSRF token is missing or does not fit")).to_be_visible()
+    expect(page.get_by_text("The CSRF token is missing or wrong")).to_be_visible()
     # A page of another site: same machine, another origin.
     page.context.clear_cookies()
     page.goto("about:blank")

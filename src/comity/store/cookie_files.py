@@ -52,4 +52,4 @@ class CookieFiles:
                 json.dump(cookies, file)
             new.replace(path)
         except OSError as error:
-            raise ComityError(f"the cookies of {host} could not be kept in {self.folder}: {error.strerror}") from None
+            raise ComityError(f"the cookies of {host} could not be saved in {self.folder}: {error.strerror}") from None

@@ -108,7 +108,7 @@ WORKER_FAILED: Final = Event("worker_failed", Level.ERROR, "A worker cannot star
 LOOP_FAILED: Final = Event(
     "loop_failed",
     Level.ERROR,
-    "A loop beside the crawl, such as the sweeper, failed unexpectedly; it starts again.",
+    "A background loop, such as the sweeper, failed unexpectedly; it starts again.",
     ("loop", "error"),
 )
 SOURCE_RUN: Final = Event(

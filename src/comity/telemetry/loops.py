@@ -1,4 +1,4 @@
-"""Loops that run beside a service. One that fails is reported and counted, and starts again after a pause.
+"""Background loops of a service. One that fails is reported and counted, and starts again after a pause.
 
 A task whose error no one awaits ends without a word, and what it kept in order stays undone from then on. So every such
 loop runs in `Loops.keep`; health and metrics show which loops have failed.

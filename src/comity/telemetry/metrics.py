@@ -97,7 +97,7 @@ STATE_LOST: Final = Metric("comity_state_lost_total", _COUNTER, "Times that the 
 WORKER_FAULTS: Final = Metric(
     "comity_worker_loop_faults_total",
     _COUNTER,
-    "Unexpected errors of loops that run beside the crawl, such as the sweeper; each starts again.",
+    "Unexpected errors of background loops of workers, such as the sweeper; each starts again.",
     "loop",
 )
 IN_FLIGHT: Final = Metric("comity_requests_in_flight", _GAUGE, "Requests in flight.")
@@ -232,7 +232,7 @@ WEBHOOK_DELIVERIES: Final = Metric(
 WEB_FAULTS: Final = Metric(
     "comity_web_loop_faults_total",
     _COUNTER,
-    "Unexpected errors of loops that run beside the requests, such as the sweeper; each starts again.",
+    "Unexpected errors of background loops of servers, such as the sweeper; each starts again.",
     "loop",
     origin=_WEB,
 )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _PANEL = "Explain"
 _STEP_AT = 20  # the column in which a step of the chain begins
+_NARROW = 50  # in a narrower window, a step begins below its time
 _LONGEST_LIST = 20
 
 
@@ -60,10 +61,14 @@ def why(
         write_line(Cell(f"  {line}", "dim"))
     if explanation.chain:
         write_line("")
+    is_narrow = (line_width() or _NARROW) < _NARROW
     for step in explanation.chain:
         when = render_time(step.at, absent="now")
-        for number, line in enumerate(_folded(step.sentence, _STEP_AT)):
-            write_line(Cell(f"  {when if number == 0 else '':<18}", "dim"), line)
+        if is_narrow:
+            write_line(Cell(f"  {when}", "dim"))
+        for number, line in enumerate(_folded(step.sentence, 4 if is_narrow else _STEP_AT)):
+            at = "    " if is_narrow else f"  {when if number == 0 else '':<18}"
+            write_line(Cell(at, "dim"), line)
     write_line("")
     for line in _folded(f"What would change it: {in_words(explanation.remedy)}", 0):
         write_line(line)

@@ -288,6 +288,6 @@ class CrawlStatementResult(Schema):
     errors: int
     refused: int = Field(description="URLs that were not requested, for example because of robots.txt.")
     left_out: int = Field(description="URLs that the filter left out, or that the table has.")
-    not_addresses: int = Field(description="Values of the query that are no addresses.")
+    not_addresses: int = Field(description="Values of the query that are not URLs.")
     ended_by: str = Field(description="A code of endings.md.")
     hosts_left: int = Field(description="Hosts with URLs that the same statement will visit.")

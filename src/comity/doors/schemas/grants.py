@@ -40,7 +40,9 @@ class ReportView(Schema):
 
     grant_id: UUID
     result: ReportResult
-    blocked_until: str | None = Field(None, description="Until when the host asked for a pause; do not request it.")
+    blocked_until: str | None = Field(
+        None, description="The end of the pause that the host asked for; send it no request before."
+    )
 
 
 class GrantData(Schema):

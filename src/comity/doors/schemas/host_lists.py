@@ -11,7 +11,7 @@ from comity.doors.schemas.decisions import EvidenceView
 from comity.model.host import HostStatus
 
 _NEXT = "The value of `after` for the next page; null: this is the last one."
-_WHOLE = "false: the filter was applied to a part of the rows; the next page goes on behind them."
+_WHOLE = "false: the filter was applied to a part of the rows; the next page continues after them."
 
 
 class RequestView(Schema):

@@ -80,7 +80,7 @@ class HostList(Schema):
     limit: int
     next: str | None = Field(description="The value of `after` for the next page; null: this is the last one.")
     is_whole: bool = Field(
-        description="false: the filter was applied to a part of the hosts; the next page goes on behind them."
+        description="false: the filter was applied to a part of the hosts; the next page continues after them."
     )
 
 

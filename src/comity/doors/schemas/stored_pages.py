@@ -36,7 +36,7 @@ class StoredPageList(Schema):
     pages: list[StoredPageView]
     limit: int
     next: str | None = Field(description="The value of `after` for the next page; null: everything was searched.")
-    is_whole: bool = Field(description="false: time was over before the page was full; the next page goes on there.")
+    is_whole: bool = Field(description="false: time ran out before the page was full; the next page continues there.")
     timed_out: bool = Field(description="The first part alone took too long.")
     parts: int = Field(description="Files that hold pages.")
     parts_searched: int
@@ -57,8 +57,8 @@ class PageVersionView(_Stored):
     last_modified: str | None
     content_hash: str | None
     run_id: str | None
-    characters: int | None = Field(description="Of its source, if it is text.")
-    bytes: int | None = Field(description="Of its body, if it is not text.")
+    characters: int | None = Field(description="The length of its source, if it is text.")
+    bytes: int | None = Field(description="The size of its body, if it is not text.")
 
 
 class PageView(Schema):

@@ -45,13 +45,13 @@ class StaleForm(ApiError):
     """A change without the token of its session: forged, or from a page that is older than the session."""
 
     def __init__(self) -> None:
-        message = "the CSRF token is missing or does not fit: reload the page and try again"
+        message = "the CSRF token is missing or wrong: reload the page and try again"
         super().__init__(403, "csrf", message)
 
 
 def not_operator() -> ApiError:
     """The error of a viewer who asks for a change, or for the form of one."""
-    return ApiError(403, "not_operator", "your role is viewer: an operator may do this")
+    return ApiError(403, "not_operator", "your role is viewer: only an operator can do this")
 
 
 @dataclass(frozen=True, slots=True)

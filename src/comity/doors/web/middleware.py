@@ -168,7 +168,7 @@ class AccessMiddleware:
             return login_for(request, unsent)
         if not caller.may_write:
             return None
-        reason = "The CSRF token is missing or does not fit: the page is older than your session. Nothing was changed."
+        reason = "The CSRF token is missing or wrong: the page is older than your session. Nothing was changed."
         return ask_to_send(request, unsent, reason, 403)
 
     def _response_to(self, error: Exception, scope: Scope) -> Response:

@@ -45,8 +45,8 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.UNREACHABLE: Entry(
         _ERROR,
         "No answer",
-        "The server did not answer, or broke off: a name that does not resolve, a refused connection, a time-out, "
-        "a bad certificate.",
+        "The server did not answer, or broke the connection: a name that does not resolve, a refused connection, a "
+        "time-out, a bad certificate.",
         "Check DNS, the certificate and the server for these addresses.",
     ),
     Code.SOFT_404: Entry(
@@ -97,7 +97,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.CANONICAL_TO_NOINDEX: Entry(
         _ERROR,
         "Canonical address is noindex",
-        "The page says that another one stands for it, and that one asks not to be indexed. Both may disappear "
+        "The page names another page as canonical, and that page asks not to be indexed. Both may disappear "
         "from search.",
         "Remove noindex from the canonical page, or name another one.",
     ),
@@ -184,7 +184,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.ROBOTS_TOO_LARGE: Entry(
         _WARNING,
         "robots.txt is too large",
-        "Crawlers may stop reading after 500 KiB (RFC 9309 §2.5). Rules behind that point are ignored.",
+        "Crawlers may stop reading after 500 KiB (RFC 9309 §2.5). Rules after that point are ignored.",
         "Shorten the file: merge rules, and use wildcards.",
     ),
     Code.ROBOTS_UNREACHABLE: Entry(
@@ -266,7 +266,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.NEAR_DUPLICATE_CONTENT: Entry(
         _NOTICE,
         "Near-duplicate pages",
-        "Several pages differ in few words only. Search engines may treat them as copies.",
+        "Several pages differ in only a few words. Search engines may treat them as copies.",
         "Merge the pages, name one as canonical, or give each a text of its own.",
     ),
     Code.THIN_PAGE: Entry(
@@ -297,13 +297,13 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.SLOW_PAGE: Entry(
         _WARNING,
         "Slow pages",
-        "The server took long to answer. Visitors leave, and crawlers visit less often.",
+        "The server took a long time to answer. Visitors leave, and crawlers visit less often.",
         "Cache the page, or find out what takes the time on the server.",
     ),
     Code.LARGE_PAGE: Entry(
         _NOTICE,
         "Large pages",
-        "The HTML alone is so large that it takes long to load and to read on a phone.",
+        "The HTML alone is so large that it loads slowly on a phone.",
         "Move data, scripts and styles out of the page, or split it.",
     ),
     Code.DEEP_PAGE: Entry(
@@ -329,13 +329,13 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.MIXED_CONTENT: Entry(
         _ERROR,
         "Mixed content",
-        "The page is loaded by https, but loads parts of itself by http. Browsers block these parts or warn.",
-        "Load everything by https.",
+        "The page is loaded over https, but loads parts of itself over http. Browsers block these parts or warn.",
+        "Load everything over https.",
     ),
     Code.HTTP_LINK: Entry(
         _WARNING,
-        "Links by http to pages that have https",
-        "The link leads through an unprotected connection, or a redirect, to a page that is there by https.",
+        "Links over http to pages that have https",
+        "The link leads through an unprotected connection, or a redirect, to a page that is available over https.",
         "Write https in the link.",
     ),
     Code.MISSING_HSTS: Entry(
@@ -378,7 +378,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.HREFLANG_INVALID: Entry(
         _WARNING,
         "Invalid language codes",
-        "The hreflang value is no language code, so search engines ignore it.",
+        "The hreflang value is not a language code, so search engines ignore it.",
         'Use a language of ISO 639-1, perhaps with a region of ISO 3166-1: "en", "en-GB", or "x-default".',
     ),
     Code.HREFLANG_TO_ERROR: Entry(

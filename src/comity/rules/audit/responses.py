@@ -122,7 +122,7 @@ def note_links(site: Site, links: Iterable[AuditedLink], found: Found) -> None:
         if row.is_linked and row.canonical is not None and (original := site.find(row.canonical)) is not None:
             original.is_linked |= original is not row
     for url, sources in by_http.items():
-        found.add(FindingCode.HTTP_LINK, url, "the page is there by https", sources)
+        found.add(FindingCode.HTTP_LINK, url, "the page is available over https", sources)
 
 
 def _by_https(site: Site, url: str, row: SiteRow | None) -> SiteRow | None:

@@ -168,7 +168,7 @@ class SharedTexts:
         seconds = {url for urls in self._texts.values() for url in urls[1:]}
         hashed = ((url, value) for url, value in self._hashes.items() if url not in seconds)
         for urls in near_duplicates(hashed):
-            _add_group(found, FindingCode.NEAR_DUPLICATE_CONTENT, urls, "differs in few words")
+            _add_group(found, FindingCode.NEAR_DUPLICATE_CONTENT, urls, "differs in a few words")
 
 
 def _key(text: str) -> str:

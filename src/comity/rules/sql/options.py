@@ -79,7 +79,7 @@ def read_options(options: Iterable[tuple[str, OptionValue]]) -> SqlCrawlOptions:
         found[target] = float(Decimal(str(read)) * rule.scale) if rule.scale is not None else read
     chosen = SqlCrawlOptions(**found)
     if chosen.min_crawl_delay > chosen.max_crawl_delay:
-        raise BadInput("min_crawl_delay", "the least delay is longer than max_crawl_delay")
+        raise BadInput("min_crawl_delay", "it is longer than max_crawl_delay")
     return chosen
 
 
@@ -205,7 +205,7 @@ OPTIONS: Final[dict[str, OptionRule]] = {
     "max_response_bytes": _bounded(1, 2**31 - 1, "the largest body, after decompression"),
     "max_retries": _bounded(0, 100, "how often a failed request is repeated"),
     "max_retry_backoff_seconds": _bounded(1, _DAY_S, "the longest wait before a retry"),
-    "batch_size": _bounded(1, 100_000, "rows that are written to the table together, at least; about once a second"),
+    "batch_size": _bounded(1, 100_000, "the fewest rows to write to the table at once; about once a second"),
     "update_stale": _boolean("request pages again that changed according to their sitemap, or that are a day old"),
     "sitemap_cache_hours": OptionRule(
         _number(0, 24 * 365),

@@ -389,7 +389,7 @@ def _is_taken_down(state: State, start: WebAddress) -> bool:
 
 _ADVICE: Final[Mapping[str, str]] = {
     EndReason.DNS_FAILURE: "Check the spelling of {host}, and that its name resolves from here.",
-    EndReason.CONNECTION_FAILURE: "Check that {host} answers from here, on the right port and by https or http.",
+    EndReason.CONNECTION_FAILURE: "Check that {host} answers from here, on the right port and over https or http.",
     EndReason.ADDRESS_REFUSED: "Check the address and its port; --allow-network CIDR allows a private network.",
     EndReason.SERVER_ERRORS: "Fix the server first, then run the same command.",
     EndReason.RATE_LIMITED: "Run the same command later, or let the server accept the User-Agent {agent}.",

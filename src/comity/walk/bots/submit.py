@@ -101,7 +101,7 @@ class Submitter:
                 assert outcome.code is not None
                 raise BotRefused(outcome.code, outcome.message, outcome.details)
             return outcome
-        raise BotRefused(BotError.INTERNAL_ERROR, "the job is being changed by others; submit it again")
+        raise BotRefused(BotError.INTERNAL_ERROR, "another request is changing the job; submit it again")
 
     async def settle_own(
         self, submission: Submission, lease_token: int, also: Callable[[Connection], None]

@@ -35,7 +35,7 @@ def read_id(text: str, noun: str, listing: str) -> UUID:
 
     identity = identity_of(text)
     if identity is None:
-        raise BadInput(f"{text[:80]!r} is not the id of a {noun}; comity queue {listing} shows ids")
+        raise BadInput(f"{text[:80]!r} is not the id of a {noun}; `comity queue {listing}` shows ids")
     return identity
 
 

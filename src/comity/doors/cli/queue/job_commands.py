@@ -40,7 +40,7 @@ StatusOption = Annotated[
 ]
 DomainOption = Annotated[str | None, typer.Option("--domain", metavar="HOST", help="Only this host.")]
 BotOption = Annotated[str | None, typer.Option("--bot", metavar="BOT", help="Only those that this bot holds.")]
-PolicyOption = Annotated[str | None, typer.Option("--policy", metavar="POLICY", help="Only of this policy.")]
+PolicyOption = Annotated[str | None, typer.Option("--policy", metavar="POLICY", help="Only those of this policy.")]
 ReasonOption = Annotated[
     str | None, typer.Option("--reason", metavar="TEXT", help="The reason; stored in the history of each job.")
 ]

@@ -27,7 +27,7 @@ from comity.model.errors import BadInput
 if TYPE_CHECKING:
     from comity.reports.queue import ItemPage
 
-PolicyOption = Annotated[str | None, typer.Option("--policy", metavar="POLICY", help="Only of this policy.")]
+PolicyOption = Annotated[str | None, typer.Option("--policy", metavar="POLICY", help="Only those of this policy.")]
 
 
 @command(
@@ -46,7 +46,7 @@ def list_all(
     in_stock: Annotated[
         bool | None, typer.Option("--in-stock/--out-of-stock", help="Only what is in stock, or what is not.")
     ] = None,
-    bot: Annotated[str | None, typer.Option("--bot", metavar="BOT", help="Only of this bot.")] = None,
+    bot: Annotated[str | None, typer.Option("--bot", metavar="BOT", help="Only those of this bot.")] = None,
     search: Annotated[
         str | None, typer.Option("--search", metavar="TEXT", help="Only those whose URL contains this.")
     ] = None,

@@ -287,14 +287,14 @@ def send_test(
 )
 def deliveries(
     context: typer.Context,
-    webhook: Annotated[str | None, typer.Option("--webhook", metavar="ID", help="Only of this webhook.")] = None,
+    webhook: Annotated[str | None, typer.Option("--webhook", metavar="ID", help="Only those of this webhook.")] = None,
     status: Annotated[
         str | None,
         typer.Option(
             "--status", metavar="NAME", help="Only deliveries with this status: pending, delivered or failed."
         ),
     ] = None,
-    event: Annotated[str | None, typer.Option("--event", metavar="EVENT", help="Only of this event.")] = None,
+    event: Annotated[str | None, typer.Option("--event", metavar="EVENT", help="Only those of this event.")] = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", help="Show at most N.")] = 50,
     as_csv: CsvOption = False,
     state: StateOption = None,

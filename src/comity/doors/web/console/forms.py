@@ -169,18 +169,18 @@ PostedForm = Annotated[FormValues, Depends(_read)]
 
 # What pydantic says in the words of Python, in those of a person who fills in a form.
 _PLAIN: Final = {
-    "bool_parsing": "Yes or no is needed here.",
+    "bool_parsing": "Choose yes or no.",
     "float_parsing": "Not a number.",
-    "greater_than": "More than {gt:,} is needed here.",
-    "greater_than_equal": "At least {ge:,} is needed here.",
-    "int_from_float": "Not a whole number.",
-    "int_parsing": "Not a whole number.",
-    "less_than": "Less than {lt:,} is needed here.",
-    "less_than_equal": "At most {le:,} is possible here.",
-    "missing": "Something is needed here.",
-    "string_too_long": "At most {max_length:,} characters are possible here.",
-    "string_too_short": "At least {min_length:,} characters are needed here.",
-    "string_type": "Something is needed here.",
+    "greater_than": "Must be more than {gt:,}.",
+    "greater_than_equal": "Must be at least {ge:,}.",
+    "int_from_float": "Must be a whole number.",
+    "int_parsing": "Must be a whole number.",
+    "less_than": "Must be less than {lt:,}.",
+    "less_than_equal": "Must be at most {le:,}.",
+    "missing": "This field is required.",
+    "string_too_long": "Must have at most {max_length:,} characters.",
+    "string_too_short": "Must have at least {min_length:,} characters.",
+    "string_type": "This field is required.",
 }
 
 
@@ -198,7 +198,7 @@ def _plain(error: ErrorDetails, field_info: FieldInfo | None) -> str:
         kind = "string_too_long"
     if kind == "string_pattern_mismatch":
         example = (field_info.examples if field_info else None) or [""]
-        return "Not in the form that is needed here" + (f", such as {example[0]}." if example[0] else ".")
+        return "Not in the expected format" + (f", such as {example[0]}." if example[0] else ".")
     if kind in _PLAIN:
         return _PLAIN[kind].format(**context)
     return sentence(str(error["msg"]).removeprefix("Value error, "))

@@ -70,7 +70,7 @@ def status(services: Services) -> SourcesStatusView:
 def logs(
     services: Services,
     source_id: Annotated[UUID | None, Query(description="Only runs of this source.")] = None,
-    status: Annotated[Literal["ok", "warn", "fail"] | None, Query(description="Only runs that ended so.")] = None,
+    status: Annotated[Literal["ok", "warn", "fail"] | None, Query(description="Only runs with this result.")] = None,
     limit: Limit = 20,
 ) -> SourceRunList:
     """List the latest runs, newest first."""

@@ -23,7 +23,7 @@ class HealthView(Schema):
     status: Literal["ok", "ready"]
     failing: list[str] = Field(
         default_factory=list,
-        description="Loops beside the requests, such as the upkeep of the queue, that failed unexpectedly and wait to "
+        description="Background loops, such as the upkeep of the queue, that failed unexpectedly and wait to "
         "start again; the log says why.",
     )
 

@@ -122,8 +122,8 @@ Since = Annotated[datetime | None, Query(description="Only what was created at t
 Before = Annotated[datetime | None, Query(description="Only what was created before this time.")]
 NextRunSince = Annotated[datetime | None, Query(description="Only what runs next at this time or later.")]
 NextRunBefore = Annotated[datetime | None, Query(description="Only what runs next before this time.")]
-OfPolicy = Annotated[UUID | None, Query(description="Only of this policy.")]
-OfBot = Annotated[Text | None, Query(description="Only of this bot.", max_length=100)]
+OfPolicy = Annotated[UUID | None, Query(description="Only those of this policy.")]
+OfBot = Annotated[Text | None, Query(description="Only those of this bot.", max_length=100)]
 Enabled = Annotated[bool | None, Query(description="Only enabled ones, or only disabled ones.")]
 Priority = Annotated[int | None, Query(ge=0, le=1000)]
 Due = Annotated[bool, Query(description="Only enabled ones that are due now.")]
@@ -468,7 +468,7 @@ def export_results(
 def list_late(
     services: Services,
     bot_id: OfBot = None,
-    job_id: Annotated[UUID | None, Query(description="Only of this job.")] = None,
+    job_id: Annotated[UUID | None, Query(description="Only those of this job.")] = None,
     sort: Sort = "-received_at",
     limit: Limit = 50,
     cursor: Cursor = None,

@@ -51,9 +51,9 @@ _ID_EXAMPLE: Final = "0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f"
 WebhookId = Annotated[UUID, Path(description="The id of a webhook.", examples=[_ID_EXAMPLE])]
 DeliveryId = Annotated[UUID, Path(description="The id of a delivery.", examples=[_ID_EXAMPLE])]
 EventName = Literal["job.done", "job.failed", "price.changed", "stock.back"]
-OfWebhook = Annotated[UUID | None, Query(description="Only of this webhook.")]
+OfWebhook = Annotated[UUID | None, Query(description="Only those of this webhook.")]
 OfStatus = Annotated[DeliveryStatus | None, Query()]
-OfEvent = Annotated[Literal[EventName, "test"] | None, Query(description="Only of this event.")]
+OfEvent = Annotated[Literal[EventName, "test"] | None, Query(description="Only those of this event.")]
 _Url = Annotated[
     Text,
     Field(pattern="^[Hh][Tt][Tt][Pp][Ss]?://", max_length=LONGEST_URL, examples=["https://hooks.example/comity"]),

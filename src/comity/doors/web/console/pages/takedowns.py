@@ -30,7 +30,7 @@ TABLE: Final = Table(
     default_sort="created_at",
     key=lambda row: row.entry,
     empty="Nothing is taken down. A host or a URL that is added here is never requested, queued or shown, by any part "
-    "of Comity, and what is queued of it is dropped.",
+    "of Comity, and its queued URLs are dropped.",
     empty_lead=("Add a takedown", "/takedowns/new"),
 )
 FORM: Final = Form(
