@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from comity.store.sink import MakeSink
     from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import DueSources, Result, RunsSources, SourcePool
-    from comity.upkeep.expire_locks import QueueSweeper
     from comity.upkeep.send_webhooks import WebhookSender
+    from comity.upkeep.sweep_queue import QueueSweeper
     from comity.walk.bots.grants import Granter
     from comity.walk.bots.locks import Locks
     from comity.walk.bots.own_work import JobDone, OwnWorker
@@ -366,7 +366,7 @@ class State:
         A pull that finds nothing ends locks that ran out, so that their jobs need not wait for the sweeper. With
         `makes_jobs`, it also makes jobs of due policies, for the same reason.
         """
-        from comity.upkeep.expire_locks import refill
+        from comity.upkeep.sweep_queue import refill
         from comity.walk.bots.pull import Puller, PullTerms
 
         collapse = self.settings.collapse_subdomains
@@ -396,7 +396,7 @@ class State:
 
     def queue_sweeper(self, *, makes_jobs: bool = True) -> QueueSweeper:
         """What makes jobs of due policies, and ends locks that ran out."""
-        from comity.upkeep.expire_locks import QueueSweeper
+        from comity.upkeep.sweep_queue import QueueSweeper
 
         return QueueSweeper(
             self.database,

@@ -18,7 +18,7 @@ from comity.database.tables import domains
 from comity.model.queue import BotError
 from comity.upkeep import due_policies
 from comity.upkeep.due_policies import make_due_jobs
-from comity.upkeep.expire_locks import QueueSweeper, Swept
+from comity.upkeep.sweep_queue import QueueSweeper, Swept
 from comity.walk.bots.locks import MOST_EXPIRIES
 from tests.database.states import State
 from tests.queue.queued import host_of, job_row, moves_of
@@ -218,7 +218,7 @@ def test_jobs_inserted_in_sql_are_found(service: Service) -> None:
 
 
 def test_lost_hosts_are_looked_for_a_part_at_a_time(service: Service, monkeypatch: Any) -> None:
-    monkeypatch.setattr("comity.upkeep.expire_locks._BATCH", 2)
+    monkeypatch.setattr("comity.upkeep.sweep_queue._BATCH", 2)
     for number in range(5):
         service.job(f"https://h{number}.example/1")
         service.job(f"https://h{number}.example/2")

@@ -42,12 +42,12 @@ from comity.operate.webhooks import (
     send_again,
 )
 from comity.rules.address_guard import parse_networks
-from comity.rules.queue.webhook import is_authentic
 from comity.upkeep import send_webhooks
 from comity.upkeep.send_webhooks import LIMITS, Sent, WebhookSender, request_of
 from comity.walk.bots.locks import MOST_EXPIRIES
 from tests.database.states import State
 from tests.queue.service import Service
+from tests.receiver import is_authentic
 from tests.walk.site import Answer, Asked, Web, redirect
 
 EVENTS = [str(event) for event in WebhookEvent]

@@ -15,19 +15,19 @@ from comity.rules import canonical
 from comity.rules.canonical import (
     LONGEST_URL,
     MetLinks,
+    WebAddress,
     address_of_host,
     canonical_host,
     fresh_links,
     host_in_url,
     normalize_escapes,
     resolve_link,
-    resolve_links,
     resolve_location,
     resolve_unmet,
     url_key,
     web_address,
 )
-from comity.rules.tracking import DEFAULT_TRACKING
+from comity.rules.tracking import DEFAULT_TRACKING, TrackingRules
 from tests.sizes import sized
 
 HOSTS = [
@@ -521,6 +521,16 @@ def test_a_plain_link_is_joined_as_the_parser_joins_it(href: str, base: str) -> 
     elif joined.startswith(("http://", "https://")):
         with pytest.raises(BadAddress):
             web_address(joined)
+
+
+def resolve_links(
+    hrefs: list[str], base: str, *, collapse: bool = False, tracking: TrackingRules | None = None
+) -> list[WebAddress | None]:
+    """The links of a page, resolved together as `resolve_unmet` does, without leaving any out."""
+    return [
+        canonical._resolve(found, base, collapse, tracking) if isinstance(found, str) else found
+        for found in canonical._plain_links(hrefs, base, collapse, tracking, None)
+    ]
 
 
 def test_plain_links_are_resolved_in_c_where_there_is_a_compiler() -> None:

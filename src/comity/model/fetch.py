@@ -201,11 +201,6 @@ class Response(NamedTuple):
     coded_body: bytes | None = None  # as it came off the wire, where `body` was inflated from it whole
 
     @property
-    def server_time_s(self) -> float:
-        """How long the server took to start its response, without connecting."""
-        return self.first_byte_s - self.sent_s
-
-    @property
     def content_type(self) -> str | None:
         """The Content-Type field as it came."""
         return self.headers.get("content-type")

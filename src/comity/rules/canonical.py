@@ -182,16 +182,6 @@ def resolve_link(
     return _resolve(href, base, collapse, tracking)
 
 
-def resolve_links(
-    hrefs: Sequence[str], base: str, *, collapse: bool = False, tracking: TrackingRules | None = None
-) -> list[WebAddress | None]:
-    """Resolve the links of a page, as `resolve_link` does, in one go."""
-    return [
-        _resolve(found, base, collapse, tracking) if isinstance(found, str) else found
-        for found in _plain_links(hrefs, base, collapse, tracking, None)
-    ]
-
-
 def fresh_links(hrefs: Sequence[str], met: set[str], without: Set[str] = frozenset()) -> list[str]:
     """The links of a page that have to be resolved, without fragments.
 

@@ -14,11 +14,12 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from comity.rules.queue.webhook import is_authentic, signature
+from comity.rules.queue.webhook import signature
 from tests.documents import blocks
 from tests.doors.web.bots_page import PAGE
 from tests.doors.web.queueing import Queue, queue_on
 from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, Served, served
+from tests.receiver import is_authentic
 from tests.servers.waiting import wait_until
 from tests.walk.site import Answer, Web
 

@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 
 from comity.rules.queue.webhook import (
     MOST_FAILURES,
-    REPLAY_WINDOW_S,
     body_of,
-    is_authentic,
     is_back_in_stock,
     is_delivered,
     is_disabled_after,
@@ -23,6 +21,7 @@ from comity.rules.queue.webhook import (
     next_attempt_after_s,
     signature,
 )
+from tests.receiver import REPLAY_WINDOW_S, is_authentic
 
 SECRET = "a secret of the receiver"
 BODY = b'{"id":"1"}'

@@ -23,14 +23,14 @@ from comity.database.tables import domain_frontier, domains, fetches, frontier_e
 _ASKED: Final = 1000  # hosts in one question
 
 
-class Mark(NamedTuple):
+class JournalMark(NamedTuple):
     """Which life of a host's frontier is the right one, and the number of the last batch that it was sent."""
 
     epoch: str
     batch: int
 
 
-def number(connection: Connection, counts: Mapping[UUID, int], epoch: str) -> dict[UUID, Mark]:
+def number(connection: Connection, counts: Mapping[UUID, int], epoch: str) -> dict[UUID, JournalMark]:
     """Take the next batch numbers of hosts, as many as are asked for; returns the last of each.
 
     The rows stay locked, so that numbers are committed in their order. `epoch` is that of hosts that had none.
@@ -45,7 +45,7 @@ def number(connection: Connection, counts: Mapping[UUID, int], epoch: str) -> di
     if not rows:
         return {}
     found = connection.execute(statement, rows if len(rows) > 1 else rows[0])
-    return {row.domain_id: Mark(row.epoch, row.batch) for row in found}
+    return {row.domain_id: JournalMark(row.epoch, row.batch) for row in found}
 
 
 def put(connection: Connection, rows: Iterable[tuple[UUID, int, bytes]]) -> None:
@@ -55,13 +55,13 @@ def put(connection: Connection, rows: Iterable[tuple[UUID, int, bytes]]) -> None
     insert_rows(connection, frontier_journal, ("domain_id", "batch", "payload"), values)
 
 
-def marks(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, Mark]:
+def marks(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, JournalMark]:
     """Those of the hosts that have a frontier elsewhere."""
-    found: dict[UUID, Mark] = {}
+    found: dict[UUID, JournalMark] = {}
     rest = iter(host_ids)
     while some := list(islice(rest, _ASKED)):
         rows = connection.execute(select(frontier_epochs).where(frontier_epochs.c.domain_id.in_(some)))
-        found |= {row.domain_id: Mark(row.epoch, row.batch) for row in rows}
+        found |= {row.domain_id: JournalMark(row.epoch, row.batch) for row in rows}
     return found
 
 
@@ -110,7 +110,7 @@ def remove(connection: Connection, confirmed: Mapping[UUID, int]) -> None:
         connection.execute(statement, rows)
 
 
-def begin_epoch(connection: Connection, host_id: UUID, epoch: str) -> Mark | None:
+def begin_epoch(connection: Connection, host_id: UUID, epoch: str) -> JournalMark | None:
     """Declare a new life of a host's frontier; its numbers go on. None if it never had one."""
     statement = (
         update(frontier_epochs)
@@ -119,7 +119,7 @@ def begin_epoch(connection: Connection, host_id: UUID, epoch: str) -> Mark | Non
         .returning(frontier_epochs.c.epoch, frontier_epochs.c.batch)
     )
     row = connection.execute(statement).first()
-    return None if row is None else Mark(row.epoch, row.batch)
+    return None if row is None else JournalMark(row.epoch, row.batch)
 
 
 def forget(connection: Connection, host_id: UUID) -> None:

@@ -23,7 +23,7 @@ from comity.clock import Clock
 from comity.database import images, sitemaps
 from comity.database.connection import Database
 from comity.database.frontier import journal as journal_table
-from comity.database.frontier.journal import Mark
+from comity.database.frontier.journal import JournalMark
 from comity.database.records import were_pages
 from comity.database.tables import DONE, QUEUED
 from comity.frontier.redis.layout import (
@@ -70,10 +70,10 @@ class Replication:
         self._database = database
         self._link = link
         self.durability = Durability(link, clock)
-        self._marks: OrderedDict[UUID, Mark] = OrderedDict()
+        self._marks: OrderedDict[UUID, JournalMark] = OrderedDict()
         self._rebuilt: set[UUID] = set()
 
-    def note(self, host_id: UUID, mark: Mark) -> None:
+    def note(self, host_id: UUID, mark: JournalMark) -> None:
         """Remember a mark; the least used are forgotten, and read again when they are wanted."""
         self._marks[host_id] = mark
         self._marks.move_to_end(host_id)
@@ -84,7 +84,7 @@ class Replication:
         """Forget a mark."""
         self._marks.pop(host_id, None)
 
-    def load(self, host_ids: Collection[UUID]) -> dict[UUID, Mark]:
+    def load(self, host_ids: Collection[UUID]) -> dict[UUID, JournalMark]:
         """Read marks from the database, whatever was remembered."""
         with self._database.read() as connection:
             marks = journal_table.marks(connection, host_ids)
@@ -104,12 +104,12 @@ class Replication:
         rebuilt, self._rebuilt = self._rebuilt, set()
         return rebuilt
 
-    def mark(self, host_id: UUID) -> Mark | None:
+    def mark(self, host_id: UUID) -> JournalMark | None:
         """The mark of a host; None if it has no frontier yet."""
         known = self._marks.get(host_id)
         return known if known is not None else self.load([host_id]).get(host_id)
 
-    def marks(self, host_ids: Collection[UUID]) -> dict[UUID, Mark]:
+    def marks(self, host_ids: Collection[UUID]) -> dict[UUID, JournalMark]:
         """The marks of those of some hosts that have a frontier, with one question for all that are not known."""
         known = {host_id: mark for host_id in host_ids if (mark := self._marks.get(host_id)) is not None}
         if len(known) < len(host_ids):
@@ -130,7 +130,7 @@ class Replication:
             f"the frontier of host {host_id} at {self._link.location} is being changed by another process"
         )
 
-    def follow(self, sent: Mapping[UUID, tuple[Mark, Sequence[bytes]]]) -> None:
+    def follow(self, sent: Mapping[UUID, tuple[JournalMark, Sequence[bytes]]]) -> None:
         """Apply what was committed just now, of all hosts; one that is not where it should be is caught up with."""
         plain = {host_id: mark for host_id, (mark, payloads) in sent.items() if is_plain(payloads)}
         calls = [("apply", stem_of(host_id), [*mark, *_parts(sent[host_id][1][0])]) for host_id, mark in plain.items()]
@@ -147,13 +147,13 @@ class Replication:
     def apply(self, host_id: UUID, epoch: str, batches: Sequence[tuple[int, bytes]]) -> bool:
         """Apply batches that are committed, in their order; False if Redis is not where they go on from."""
         for number, payload in batches:
-            if not self._apply_one(host_id, Mark(epoch, number), payload):
+            if not self._apply_one(host_id, JournalMark(epoch, number), payload):
                 return False
         if batches:
-            self.durability.note(host_id, Mark(epoch, batches[-1][0]))
+            self.durability.note(host_id, JournalMark(epoch, batches[-1][0]))
         return True
 
-    def _apply_one(self, host_id: UUID, mark: Mark, payload: bytes) -> bool:
+    def _apply_one(self, host_id: UUID, mark: JournalMark, payload: bytes) -> bool:
         stem, batch = stem_of(host_id), read_batch(payload)
         place: Any
         match batch:
@@ -178,7 +178,7 @@ class Replication:
             case MoveIn(from_host):
                 return self._move_in(from_host, stem, mark)
 
-    def _move_in(self, from_host: UUID, stem: str, mark: Mark) -> bool:
+    def _move_in(self, from_host: UUID, stem: str, mark: JournalMark) -> bool:
         """Copy a host's URLs to another, then delete them there; a part that was copied before is passed over."""
         place, source = 0, stem_of(from_host)
         if mark.batch == 1 and self._link.command("HSETNX", stem, "epoch", mark.epoch):
@@ -215,7 +215,7 @@ class Replication:
             f"the frontier of host {host_id} at {self._link.location} cannot be brought up to date"
         )
 
-    def _replay(self, host_id: UUID, mark: Mark, has: int) -> bool:
+    def _replay(self, host_id: UUID, mark: JournalMark, has: int) -> bool:
         """Apply what the journal has behind a batch; False if something is missing in between."""
         if has > mark.batch:
             return True  # another process went on meanwhile
@@ -227,7 +227,7 @@ class Replication:
             if not self.apply(host_id, mark.epoch, [(row.batch, bytes(row.payload)) for row in rows]):
                 return False
             has = rows[-1].batch
-        self.durability.note(host_id, Mark(mark.epoch, has))  # its rows may be those of a process that died
+        self.durability.note(host_id, JournalMark(mark.epoch, has))  # its rows may be those of a process that died
         return True
 
     def wipe(self, host_id: UUID) -> None:
@@ -254,7 +254,7 @@ def _parts(payload: bytes) -> list[bytes]:
     return batch.parts
 
 
-def is_up_to(reply: Any, mark: Mark) -> bool:
+def is_up_to(reply: Any, mark: JournalMark) -> bool:
     """Whether a reply comes from a frontier that has everything up to a mark."""
     return reply[0] is not None and reply[0].decode() == mark.epoch and int(reply[1]) >= mark.batch
 
@@ -268,7 +268,7 @@ class _Marked:
     """A mark that was set: when, and what lies before it."""
 
     at: float
-    batches: dict[UUID, Mark]
+    batches: dict[UUID, JournalMark]
 
 
 class Durability:
@@ -284,12 +284,12 @@ class Durability:
     def __init__(self, link: RedisLink, clock: Clock) -> None:
         self._link = link
         self._clock = clock
-        self._applied: dict[UUID, Mark] = {}
+        self._applied: dict[UUID, JournalMark] = {}
         self._marked: _Marked | None = None
         self._lone: LoneConnection | None = None
         self._last_at = 0.0
 
-    def note(self, host_id: UUID, mark: Mark) -> None:
+    def note(self, host_id: UUID, mark: JournalMark) -> None:
         """A batch, and all before it, is in Redis."""
         self._applied[host_id] = mark
 
@@ -328,7 +328,7 @@ class Durability:
         asked = [("HMGET", stem_of(host_id), "epoch", "applied") for host_id in some]
         replies = self._lone.ask([*asked, ("SET", MARKER, repr(now))])
         self._last_at = now
-        there: dict[UUID, Mark] = {}
+        there: dict[UUID, JournalMark] = {}
         gone: list[UUID] = []
         for (host_id, mark), (epoch, applied) in zip(some.items(), replies, strict=False):
             del self._applied[host_id]

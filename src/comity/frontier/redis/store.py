@@ -21,7 +21,7 @@ from sqlalchemy import Connection
 from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.frontier import journal as journal_table
-from comity.database.frontier.journal import Mark
+from comity.database.frontier.journal import JournalMark
 from comity.database.tables import DONE
 from comity.frontier.redis.layout import (
     NEW,
@@ -527,7 +527,7 @@ class RedisChange:
     def _put(self, host_id: UUID, payloads: Iterable[bytes]) -> None:
         self._payloads.setdefault(host_id, []).extend(payloads)
 
-    def write_journal(self) -> dict[UUID, tuple[Mark, Sequence[bytes]]]:
+    def write_journal(self) -> dict[UUID, tuple[JournalMark, Sequence[bytes]]]:
         """Number the batches and keep them, as the last thing that the transaction does; returns them by host."""
         payloads = {host_id: each for host_id, each in self._payloads.items() if each}
         counts = {host_id: len(each) for host_id, each in payloads.items()}
