@@ -138,7 +138,7 @@ def with_settings(text: str, settings: Mapping[str, Any]) -> str:
 
 
 def with_first_items(text: str) -> str:
-    """`html.schema['…']->0` and the like, also by a path that begins with `$[0]`, as the first item of the type.
+    """`html.schema['…']->0` and the like, also `[0]` and a path that begins with `$[0]`, as the first item of the type.
 
     The map has that item itself, not a list as in some scripts of the extension; a user's own list stays one.
     """
@@ -158,7 +158,9 @@ def with_first_items(text: str) -> str:
 
 
 def _begins_with_first(pieces: Sequence[Token]) -> bool:
-    """Whether what follows a value takes the first item of a list: `->0`, `->>'$[0].sku'`, `, '$[0].sku')`."""
+    """Whether what follows a value takes the first item of a list: `->0`, `[0]`, `->>'$[0].sku'`, `, '$[0].sku')`."""
+    if len(pieces) > 2 and pieces[0].is_symbol("["):
+        return pieces[1].text == "0" and pieces[2].is_symbol("]")
     signs = 1 if pieces and pieces[0].is_symbol(",") else 0
     if pieces and pieces[0].is_symbol("-"):
         while len(pieces) > signs + 1 and pieces[signs + 1].is_symbol(">"):

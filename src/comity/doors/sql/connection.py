@@ -74,7 +74,7 @@ from comity.rules.expressions.printing import print_columns
 from comity.rules.sql.options import SqlCrawlOptions, read_options
 from comity.rules.sql.secrets import read_secret_statement
 from comity.rules.sql.seeds import QuerySeed, read_query_seed
-from comity.rules.sql.statements import print_name, print_statement, quoted_name, read_script
+from comity.rules.sql.statements import crawl_within, print_name, print_statement, quoted_name, read_script
 from comity.run.remedies import with_remedies
 from comity.run.sql.filling import Filling, OnProgress, fill, stop_crawls
 from comity.run.sql.function_pages import FunctionPages, PageTerms, listed_urls
@@ -258,6 +258,8 @@ class SqlConnection(DatabaseConnection):
         for statement in statements[:-1]:
             self._run(statement, None)
         last, parameters = statements[-1], options.get("params")
+        if isinstance(last, PlainSql):
+            last = PlainSql(self._with_crawls_done(last.text))
         if isinstance(last, PlainSql) and not names_any(last.text) and read_secret_statement(last.text) is None:
             return self._relation(self._prepared(last.text), [last], options)
         if isinstance(last, PlainSql) and is_query(self._duck, self._prepared(last.text)):
@@ -408,6 +410,7 @@ class SqlConnection(DatabaseConnection):
         if loads_crawler(text):
             self._duck.execute(_DONE)
             return
+        text = self._with_crawls_done(text)
         states: list[str] = []
 
         def state_table(argument: str) -> str:
@@ -426,6 +429,17 @@ class SqlConnection(DatabaseConnection):
             if (at := crawl_of_query(text)) is None:
                 raise
             raise BadInput(f"line {at.line}, column {at.column}: {_NOT_A_QUERY}") from None
+
+    def _with_crawls_done(self, text: str) -> str:
+        """A statement that reads `(CRAWL (…) INTO table …)`: the crawl is done first, and then its table is read."""
+        while (found := crawl_within(text)) is not None:
+            if isinstance(found, StatementProblem):
+                raise BadInput(str(found))
+            self._crawl(found.statement, None)
+            self._duck.fetchall()
+            self._has_unread_summary = False
+            text = f"{text[: found.start]}(FROM {quoted_name(found.statement.target)}){text[found.end :]}"
+        return text
 
     def _execute_prepared(self, text: str, parameters: object) -> None:
         """Run a statement; if DuckDB refuses it for want of a function, a column or a table of ours, add it first."""
