@@ -146,6 +146,7 @@ class SqlTable:
             if present is not None and present not in _FITTING.get(kind, (kind,)):
                 raise BadInput(f"the column {name} of {self._shown} is {present}, but CRAWL writes {kind} to it")
         self._check_writable()
+        self._check_fillable({name.casefold() for name in wanted})
         self._also = self._other_names(folded)
         for name, kind in wanted.items():
             if name.casefold() not in folded:
@@ -390,6 +391,13 @@ class SqlTable:
             self._connection.execute(f"EXPLAIN INSERT INTO {self.name} (url) VALUES ('')")  # noqa: S608
         except duckdb.Error as problem:
             raise BadInput(f"rows cannot be written to {self._shown}: {str(problem).splitlines()[0]}") from None
+
+    def _check_fillable(self, written: set[str]) -> None:
+        """Refuse a table with a column that every row needs and that no page has."""
+        described = self._connection.execute(f"DESCRIBE {self.name}").fetchall()
+        for name, _kind, may_be_null, _key, default, *_more in described:
+            if may_be_null == "NO" and default is None and name.casefold() not in written:
+                raise BadInput(f"the column {name} of {self._shown} is NOT NULL, and CRAWL has no value for it")
 
     def _is_url_unique(self) -> bool:
         """Whether the table has a key on `url`."""

@@ -56,6 +56,7 @@ from comity.doors.sql.session_secrets import SessionSecrets
 from comity.doors.sql.session_settings import SessionSettings
 from comity.model.errors import BadAddress, BadInput, ComityError
 from comity.model.expression import ExpressionProblem
+from comity.model.run import HTML_TYPES
 from comity.model.statement import (
     CrawlerSetting,
     CrawlingMerge,
@@ -78,7 +79,7 @@ from comity.rules.sql.statements import crawl_within, print_name, print_statemen
 from comity.run.remedies import with_remedies
 from comity.run.sql.filling import Filling, OnProgress, fill, stop_crawls
 from comity.run.sql.function_pages import FunctionPages, PageTerms, listed_urls
-from comity.run.sql.options import check_robots_ignored, crawl_settings
+from comity.run.sql.options import TEXT_TYPES, check_robots_ignored, crawl_settings
 from comity.run.sql.statement import StatementPlan, StatementSummary
 from comity.store.parts.duckdb_table import quoted
 from comity.store.sitemap_files import SitemapFiles
@@ -675,7 +676,10 @@ class SqlConnection(DatabaseConnection):
         settings = settings_for(
             self._state, pages=str(spool), extract=extract, headers=headers, **chosen, **self._options
         )
-        return settings.model_copy(update={"max_response_bytes": most_bytes})
+        own: dict[str, Any] = {"max_response_bytes": most_bytes}
+        if not options.accept_content_types and settings.accept_types == HTML_TYPES.accept:
+            own["accept_types"] = TEXT_TYPES
+        return settings.model_copy(update=own)
 
 
 def _options_of(statement: CrawlStatement) -> SqlCrawlOptions:

@@ -228,7 +228,7 @@ def attach_state_database(cursor: Any) -> bool:
         return False
     if cursor.execute(schema, [STATE_DATABASE, STATE_DATABASE]).fetchone() is not None:
         return False
-    cursor.execute(f"ATTACH IF NOT EXISTS ':memory:' AS {STATE_DATABASE}")
+    cursor.execute(f"ATTACH IF NOT EXISTS ':memory:' AS {STATE_DATABASE} (READ_WRITE)")  # also where the file is not
     return True
 
 

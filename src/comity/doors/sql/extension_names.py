@@ -18,7 +18,7 @@ import duckdb
 from comity.doors.sql.older_forms import in_present_form
 from comity.doors.sql.stored_columns import changed_table, with_column_made
 from comity.model.errors import BadInput
-from comity.rules.sql.tokens import TokenKind, name_value, position, tokens
+from comity.rules.sql.tokens import TokenKind, may_name, name_value, position, tokens
 
 _OF_BODY: Final = ("jsonld", "microdata", "opengraph", "meta", "js", "hydration")
 COLUMNS: Final = {
@@ -71,7 +71,9 @@ class _MissingColumn(NamedTuple):
 
 def names_column(text: str) -> bool:
     """Whether a statement may name a column that a table of CRAWL does not store."""
-    return any(name_value(piece).lower() in COLUMNS for piece in tokens(text))
+    return may_name(text, *map(str.upper, COLUMNS)) and any(
+        name_value(piece).lower() in COLUMNS for piece in tokens(text)
+    )
 
 
 def problem_of(cursor: Any, text: str) -> duckdb.Error | None:

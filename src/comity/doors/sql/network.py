@@ -20,7 +20,7 @@ from comity.doors.sql.page_values import html_struct
 from comity.extract.html_functions import linked
 from comity.model.errors import BadInput, ComityError
 from comity.model.statement import TextPosition
-from comity.rules.sql.tokens import TokenKind, name_value, position, string_value, tokens
+from comity.rules.sql.tokens import TokenKind, may_name, name_value, position, string_value, tokens
 from comity.rules.suggestions import nearest
 from comity.run.sql.function_pages import PageTerms
 
@@ -289,6 +289,8 @@ def _call_of_macro(name: str, arguments: str) -> str | None:
 
 def names_any(text: str) -> bool:
     """Whether a statement calls one of these functions; a table or column may have such a name."""
+    if not may_name(text, "CRAWL", "SITEMAP"):
+        return False
     pieces = list(tokens(text))
     return any(piece.is_word(*NAMES, _FOLLOWING) and following.is_symbol("(") for piece, following in pairwise(pieces))
 

@@ -24,7 +24,7 @@ from comity.model.statement import (
     StreamStatement,
     TextPosition,
 )
-from comity.rules.sql.tokens import Token, TokenKind, name_value, position, string_value, tokens
+from comity.rules.sql.tokens import Token, TokenKind, may_name, name_value, position, string_value, tokens
 from comity.rules.suggestions import nearest
 
 MOST_OPTIONS: Final = 100
@@ -72,7 +72,7 @@ class CrawlWithin(NamedTuple):
 
 def crawl_within(text: str) -> CrawlWithin | StatementProblem | None:
     """The first `(CRAWL (query) INTO table …)` of a statement, which stands for the table; None if there is none."""
-    pieces = list(tokens(text))
+    pieces = list(tokens(text)) if may_name(text, "CRAWL") else []
     for at in range(len(pieces) - 3):
         if not pieces[at].is_symbol("(") or not pieces[at + 1].is_word("CRAWL"):
             continue
