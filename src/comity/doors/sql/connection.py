@@ -195,6 +195,7 @@ class SqlConnection(DatabaseConnection):
         self._has_unread_summary = False
         self._open_again()
         if not isinstance(query, str):  # a statement that DuckDB has parsed
+            self._may_have_macros = True
             self._add_functions()
             self._duck.execute(query, parameters)
             return self
@@ -251,6 +252,7 @@ class SqlConnection(DatabaseConnection):
         if self._has_unread_summary:  # DuckDB runs no relation beside a result that is not read
             self._has_unread_summary = False
             self._duck.fetchall()
+        self._may_have_macros = self._may_have_macros or not isinstance(query, str)
         statements = self._read(query) if isinstance(query, str) else []
         self._add_functions()  # a relation is run later, and elsewhere
         self._extension.withdraw(self._duck)
@@ -299,6 +301,7 @@ class SqlConnection(DatabaseConnection):
         """Run one statement with many sets of parameters."""
         self._has_unread_summary = False
         self._open_again()
+        self._may_have_macros = self._may_have_macros or not isinstance(query, str)
         statements = self._read(query) if isinstance(query, str) else []
         if not any(map(_is_ours, statements)):
             self._add_functions()
@@ -330,7 +333,7 @@ class SqlConnection(DatabaseConnection):
 
     def _read(self, query: str) -> list[Statement]:
         """The statements; one that cannot be read is refused before any of them runs."""
-        self._note_seed(query)
+        self._note_statements(query)
         found: list[Statement] = []
         for statement in read_script(query):
             if isinstance(statement, StatementProblem):
