@@ -408,6 +408,17 @@ def test_a_column_may_be_called_title(site: Site, connection: SqlConnection) -> 
         connection.execute(f"CRAWL (SELECT '{site.url('/jobs/1')}') INTO other EXTRACT (css 'h1' AS error_type)")
 
 
+def test_a_column_by_coalesce_is_named_after_its_first_path(site: Site, connection: SqlConnection) -> None:
+    connection.execute(
+        f"""CRAWL (SELECT '{site.url("/jobs/1")}') INTO coalesced EXTRACT (
+            jsonld.JobPosting.datePosted,           -- Dot notation path
+            COALESCE(jsonld.title, microdata.none, css 'h1::text'),  -- First non-null
+            id INTEGER FROM css 'p::attr(data-job-id)' | parse_price)"""
+    )
+    found = connection.execute('SELECT "datePosted", title, id FROM coalesced').fetchall()
+    assert found == [("2026-01-02", "Engineer", 7)]
+
+
 @pytest.fixture(scope="module")
 def crawled(site: Site, connection: SqlConnection) -> str:
     """A table with all pages of the site."""

@@ -14,7 +14,7 @@ from comity.rules.sql.tokens import Token, TokenKind, name_value, tokens
 
 _MISSING_OF_VALUES: Final = re.compile(r'Referenced column "column\d+" not found')
 _NO_BODY: Final = 'Could not find key "body" in struct'
-_TESTED_KEY: Final = re.compile(r"'json_extract\w*\([^()]*, BOOLEAN\)'")
+_TESTED_KEY: Final = re.compile(r"'(?:json_extract\w*\([^()]*, BOOLEAN|->>\(INTEGER_LITERAL, STRING_LITERAL)\)'")
 _OF_VALUES: Final = re.compile(r"column(\d+)", re.IGNORECASE)
 _OPENING: Final = {")": "(", "]": "["}
 
