@@ -30,8 +30,9 @@ _WANTED: Final = re.compile(
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\[(\*)\]")
 _SPEC: Final = re.compile(
     r"""\s*(?P<name>[\w-]+)\s*:=\s*\$\(\s*(?P<quote>["'])(?P<css>.*?)(?P=quote)\s*\)"""
-    r"""(?:\s*\.\s*(?P<what>text|html|attr)(?:\s*[\[(]\s*["'](?P<attribute>[^"']+)["']\s*[\])]|\(\))?)?\s*""",
-    re.DOTALL,
+    r"""(?:\s*\.\s*(?P<what>text|html|attr)(?:\s*[\[(]\s*["'](?P<attribute>[^"']+)["']\s*[\])]|\(\))?)?\s*"""
+    r"""(?:::\s*json\b(?P<path>(?:\.[^.\[\]\s]++|\[\d{1,9}\]|\[\*\])*+))?\s*""",
+    re.DOTALL | re.IGNORECASE,
 )
 _VARIABLE: Final = re.compile(
     r"(?<![\w$.])(?:(?:var|let|const)\s{1,4}([\w$]{1,80})|(?:window|self|globalThis)\s?\.\s?([\w$]{1,80}))\s{0,20}=(?![=>])"
@@ -64,27 +65,40 @@ def select_attribute(html: str | None, css: str | None, attribute: str | None) -
 
 
 def select_text(html: str | None, css: str | None, what: str | None) -> str | None:
-    """The text (`text`), what is inside (`html`) or an attribute of the first element that a selector matches."""
+    """The text (`text`), what is inside (`html`) or an attribute of the first element that a selector matches.
+
+    An attribute may be written as `attr:href`, too.
+    """
     found = select_element(html, css)
     if found is None or what is None:
         return None
-    return found.text if what == "text" else found.html if what == "html" else found.attr.get(what.lower())
+    if what in ("text", "html"):
+        return found.text if what == "text" else found.html
+    return found.attr.get(what.removeprefix("attr:").lower())
 
 
 def extracted(html: str | None, specs: list[str] | None) -> str | None:
     """Values of a page by name, as JSON: `title := $("h1")`, also with `.text`, `.html` or `.attr("href")` behind it.
 
+    `::json` at the end reads the value as JSON, and a path goes on in it: `ids := $("#jobs")::json[*].id`.
     `ValueError` if one cannot be read.
     """
     if html is None or not specs:
         return None
-    values: dict[str, str | None] = {}
+    values: dict[str, object] = {}
     for spec in specs:
         found = _SPEC.fullmatch(spec)
         if found is None:
             raise ValueError(f'{spec!r} cannot be read; write name := $("selector")')
-        values[found["name"]] = select_text(html, found["css"], found["attribute"] or found["what"] or "text")
+        said = select_text(html, found["css"], found["attribute"] or found["what"] or "text")
+        values[found["name"]] = said
+        if found["path"] is not None:
+            values[found["name"]] = None if said is None else _walk(read_lenient(said), _steps(found["path"]))
     return as_json(values)
+
+
+def _steps(path: str) -> list[str | int]:
+    return [step if step else int(place) if place else "*" for step, place, _every in _STEP.findall(path)]
 
 
 def linked(html: str, css: str, url: str) -> list[str]:
@@ -144,7 +158,7 @@ def value_at(html: str | None, path: str | None) -> str | None:
     found = _WANTED.fullmatch(path)
     if found is None:
         raise ValueError(f"{path!r} is not a path; write selector@text or selector@attribute")
-    steps = [step if step else int(place) if place else "*" for step, place, _every in _STEP.findall(found["path"])]
+    steps = _steps(found["path"])
     if found["wanted"].startswith("$"):  # a variable of a script: `@$jobs[0].title`
         value = variables(html).get(found["wanted"][1:])
         return None if (reached := _walk(value, steps)) is None else as_json(reached)
@@ -251,7 +265,9 @@ def _members(value: str, wanted: str) -> list[object]:
 
 
 def _wanted(element: Element, name: str) -> str | None:
-    return _text(element) if name == "text" else element.attr(name)
+    if name in ("text", "innerText"):
+        return _text(element)
+    return element.inner_html if name in ("html", "innerHTML") else element.attr(name)
 
 
 def _walk(value: object, steps: list[str | int]) -> object | None:

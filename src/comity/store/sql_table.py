@@ -61,6 +61,13 @@ _FITTING: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
+# What tables of another tool, the crawler extension of DuckDB, call columns of ours, and their types.
+_OTHER_NAMES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "status_code": ("http_status", _FITTING["INTEGER"]),
+    "crawled_at": ("crawl_time", _FITTING["TIMESTAMP WITH TIME ZONE"]),
+    "domain": (r"regexp_extract(url, '^\w+://([^/?#]+)', 1)", ("VARCHAR",)),
+}
+
 _FILLING: Final[list[str]] = []  # the tables that statements of this process fill now
 
 
@@ -117,6 +124,7 @@ class SqlTable:
         self._extra = tuple(extra)
         self._has_key = False
         self._memory_bytes = self._memory_most_bytes = 0  # while a statement fills it
+        self._also: dict[str, str] = {}  # columns of other names, and what they are made from
         self._meets_rows = True  # whether pages may have rows; one that comes with a row makes it so
         self.had_pages = True
 
@@ -130,19 +138,36 @@ class SqlTable:
             self._meets_rows = False
             return
         folded = {name.casefold(): kind for name, kind in found.items()}
+        has_pages = {"url", "body"} <= folded.keys() and bool(folded.keys() & {"http_status", "status_code"})
         for name, kind in wanted.items():
             present = folded.get(name.casefold())
-            if present is None and name in _COLUMNS:
+            if present is None and name in _COLUMNS and not has_pages:
                 raise BadInput(f"the table {self._shown} has no column {name}; name another table, or add the column")
             if present is not None and present not in _FITTING.get(kind, (kind,)):
                 raise BadInput(f"the column {name} of {self._shown} is {present}, but CRAWL writes {kind} to it")
         self._check_writable()
+        self._check_fillable({name.casefold() for name in wanted})
+        self._also = self._other_names(folded)
         for name, kind in wanted.items():
             if name.casefold() not in folded:
                 self._connection.execute(f"ALTER TABLE {self.name} ADD COLUMN {_identifier(name)} {kind}")
+                other = next((own for own, (made, _kinds) in _OTHER_NAMES.items() if made == name), None)
+                if other in self._also:
+                    self._connection.execute(f"UPDATE {self.name} SET {name} = {other}")  # noqa: S608
         self._has_key = self._is_url_unique()
         self.had_pages = bool(self._connection.execute(f"SELECT 1 FROM {self.name} LIMIT 1").fetchall())  # noqa: S608
         self._meets_rows = self.had_pages
+
+    def _other_names(self, present: Mapping[str, str]) -> dict[str, str]:
+        """Columns of a table that another tool made, before ours; what a user added behind them is left alone."""
+        order = list(present)
+        own = order.index("crawl_time") if "crawl_time" in order else len(order)
+        extra = {column.name.casefold() for column in self._extra}
+        return {
+            name: made
+            for name, (made, kinds) in _OTHER_NAMES.items()
+            if present.get(name) in kinds and name not in extra and order.index(name) < own
+        }
 
     def _create(self, columns: Mapping[str, str]) -> None:
         kind = "TEMP TABLE" if self.name.lower().startswith('"temp".') else "TABLE"
@@ -211,7 +236,7 @@ class SqlTable:
         if not self.had_pages:  # what a statement stores itself is on its list of visits
             return {}
         statement = (
-            f"SELECT url, epoch(crawl_time) FROM {self.name} "  # noqa: S608  # a name that the parser quoted
+            f"SELECT url, coalesce(epoch(crawl_time), 0) FROM {self.name} "  # noqa: S608  # a name that the parser quoted
             "WHERE error IS NULL AND url IN (SELECT unnest(?::VARCHAR[]))"
         )
         return dict(self._connection.execute(statement, [list(urls)]).fetchall())
@@ -269,8 +294,10 @@ class SqlTable:
 
     def confirm(self, times: Mapping[str, float]) -> None:
         """Pages that have not changed since their rows were written, and when they were requested again."""
+        names = ["crawl_time", *(name for name, made in self._also.items() if made == "crawl_time")]
+        changes = ", ".join(f"{name} = to_timestamp(arriving.at)" for name in names)
         self._connection.execute(
-            f"UPDATE {self.name} AS present SET crawl_time = to_timestamp(arriving.at) "  # noqa: S608
+            f"UPDATE {self.name} AS present SET {changes} "  # noqa: S608
             "FROM (SELECT unnest($urls::VARCHAR[]) AS url, unnest($times::DOUBLE[]) AS at) AS arriving "
             "WHERE present.url = arriving.url",
             {"urls": list(times), "times": list(times.values())},
@@ -326,6 +353,9 @@ class SqlTable:
 
         Rows that are new take half the time: DuckDB copies those that it may have to update.
         """
+        if self._also:
+            made = ", ".join(f"{made} AS {name}" for name, made in self._also.items())
+            rows, columns = f"SELECT *, {made} FROM ({rows})", [*columns, *self._also]  # noqa: S608
         if are_new:
             self._connection.execute(f"INSERT INTO {self.name} BY NAME {rows}", parameters)
             return
@@ -361,6 +391,13 @@ class SqlTable:
             self._connection.execute(f"EXPLAIN INSERT INTO {self.name} (url) VALUES ('')")  # noqa: S608
         except duckdb.Error as problem:
             raise BadInput(f"rows cannot be written to {self._shown}: {str(problem).splitlines()[0]}") from None
+
+    def _check_fillable(self, written: set[str]) -> None:
+        """Refuse a table with a column that every row needs and that no page has."""
+        described = self._connection.execute(f"DESCRIBE {self.name}").fetchall()
+        for name, _kind, may_be_null, _key, default, *_more in described:
+            if may_be_null == "NO" and default is None and name.casefold() not in written:
+                raise BadInput(f"the column {name} of {self._shown} is NOT NULL, and CRAWL has no value for it")
 
     def _is_url_unique(self) -> bool:
         """Whether the table has a key on `url`."""

@@ -16,8 +16,10 @@ import pytest
 import comity
 from comity.database.connection import open_database
 from comity.database.schema import upgrade
-from comity.doors.sql import SqlConnection
+from comity.doors.sql import SqlConnection, calls, extension_names, network
 from comity.model.errors import BadInput, ComityError
+from comity.rules.sql import statements
+from comity.rules.sql.tokens import Token, tokens
 from tests.doors.sql.test_crawl_statement import WITH, opened, rows
 from tests.servers.waiting import wait_until
 from tests.walk.site import Answer, Site, Web, page
@@ -62,11 +64,32 @@ def test_nothing_is_requested_for_a_table_that_cannot_be_written(site: Site, tmp
         site.log.clear()
         with pytest.raises(BadInput, match="cannot be written to seen"):
             connection.execute(crawl % "seen")
+        connection.execute("CREATE TABLE needy AS FROM pages; ALTER TABLE needy ADD COLUMN must INTEGER")
+        connection.execute("ALTER TABLE needy ALTER must SET NOT NULL")
+        with pytest.raises(BadInput, match="column must of needy is NOT NULL"):
+            connection.execute(crawl % "needy")
+        assert site.log == []
     networks = ["127.0.0.0/8"]
     with comity.sql.connect(tmp_path / "web.duckdb", read_only=True, allow_networks=networks) as connection:
         with pytest.raises(BadInput, match="read-only"):
             connection.execute(crawl % "pages")
         assert connection.sql(f"SELECT status FROM crawl('{site.url('/a')}')").fetchall() == [(200,)]
+        assert rows(connection, "SELECT count(*) > 0 FROM comity.fetches") == [(True,)]
+
+
+def test_a_long_statement_is_read_few_times(connection: SqlConnection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question about a name is not asked of a text that does not have it anywhere."""
+    read: list[int] = []
+
+    def noted(text: str) -> Iterator[Token]:
+        read.append(len(text))
+        return tokens(text)
+
+    for module in (calls, network, extension_names, statements):
+        monkeypatch.setattr(module, "tokens", noted)
+    urls = ", ".join(f"'http://127.0.0.1:1/{number}'" for number in range(500))
+    connection.execute(f"CRAWL (SELECT unnest([{urls}])) INTO pages WHERE url LIKE '%none%'")
+    assert sum(size > len(urls) for size in read) <= 4
 
 
 @pytest.mark.parametrize("name", ['"order"', '"my ""odd"" table"', "other.s.pages", "temp.pages", "s.pages", "Weiß"])

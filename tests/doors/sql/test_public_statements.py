@@ -12,7 +12,7 @@ import pytest
 import comity
 from comity.doors.sql import SqlConnection
 from comity.doors.sql.session_settings import SessionSettings
-from comity.model.errors import BadInput
+from comity.model.errors import BadInput, ComityError
 from comity.store.sql_table import SqlTable
 from tests.walk.site import Answer, Site, Web, page
 
@@ -188,6 +188,67 @@ def connection() -> Iterator[SqlConnection]:
             "SELECT html.readability.title, html.readability.content IS NOT NULL FROM crawl('{}/jobs/1')",
             [("page", True)],
         ),
+        (
+            "SELECT html.schema['JobPosting'][0]->>'title', "
+            "c.html.schema['JobPosting'][0]->'hiringOrganization'->>'name', "
+            "html.schema['Product'][0]->>'sku' FROM crawl('{}/jobs/1') c",
+            [("Engineer", "Acme", None)],
+        ),
+        (
+            "SELECT css_select('<a href=/x>y</a>', 'a', 'attr:href'), htmlpath('<p>a<b>c</b></p>', 'p@html')->>'$', "
+            "htmlpath('<p>a<b>c</b></p>', 'p@innerHTML')->>'$', htmlpath('<p>a <b>c</b></p>', 'p@innerText')->>'$'",
+            [("/x", "a<b>c</b>", "a<b>c</b>", "a c")],
+        ),
+        (
+            "SELECT extract FROM crawl(['{}/state'], extract = ['a := $(\"#__NEXT_DATA__\")::json.props', "
+            "'b := $(\"script\")::JSON[*].props', 'c := $(\"h1\")::json[0]'])",
+            [('{"a": {"a": 1}, "b": [{"a": 1}], "c": null}',)],
+        ),
+        ("SELECT url[-7:] FROM crawl('SELECT ''{}/jobs/1'' AS url;', timeout := 5)", [("/jobs/1",)]),
+        (
+            "WITH listed AS (SELECT '{}/jobs/2' AS url, 1 AS other), more AS MATERIALIZED (SELECT '{}/jobs/1') "
+            "SELECT url[-7:] FROM crawl(listed, state_table = '') UNION ALL SELECT url[-7:] FROM crawl(more)",
+            [("/jobs/2",), ("/jobs/1",)],
+        ),
+        (
+            "SELECT url[-7:] FROM crawl(sitemap('{}/map.xml', recursive = false), max_results := 1)",
+            [("/jobs/1",)],
+        ),
+        ("SELECT html.body[:9] FROM crawl('{}/jobs/1')", [("<!doctype",)]),
+        ("SELECT column1, 'column0' FROM (VALUES (1, 2))", [(2, "column0")]),
+        (
+            "SELECT html.js->'jobs' IS NOT NULL, (html).js->'jobs'->1->>'name' IS NOT NULL, html.js->'none' IS NULL "
+            "FROM crawl('{}/state')",
+            [(True, True, True)],
+        ),
+        (
+            "SELECT CASE WHEN json_extract(j, '$.a')->0 IS NOT NULL THEN j::JSON->'a' ISNULL END, "
+            "[j][1]->>'b' NOTNULL, 1 = 1 AND j->'b' IS NULL FROM (SELECT '{\"a\": [1]}'::JSON AS j)",
+            [(False, False, True)],
+        ),
+        ("SET GLOBAL crawler_timeout_ms = 60000; SELECT current_setting('crawler_timeout_ms')", [(60000,)]),
+        ("RESET crawler_timeout_ms; SELECT current_setting('crawler_timeout_ms')", [(30000,)]),
+        (
+            "SET VARIABLE listed = ['{}/jobs/1', '{}/jobs/2']; "
+            "SELECT count(html['document']) FROM crawl(getvariable('listed'))",
+            [(2,)],
+        ),
+        (
+            "SELECT count(*) FROM crawl([$url${}/jobs/1$url$], workers := 8, batch_size := 8, timeout := 5, "
+            "delay := 0, follow := '', max_depth := 0, cache := false, cache_ttl := 24, max_results := 1, "
+            "state_table := '', respect_robots := true, \"extract\" := [], user_agent := 'Catalog')",
+            [(1,)],
+        ),
+        (
+            "CREATE OR REPLACE TABLE none AS SELECT now() AS at, * FROM crawl([]::VARCHAR[], follow := '', "
+            'max_results := 0, "extract" := []) WHERE false; SELECT count(*) FROM none',
+            [(0,)],
+        ),
+        (
+            "SELECT t.id, c.html.readability ->> 'title' AS title FROM (SELECT 1 AS id, '{}/jobs/1' AS url) t, "
+            "crawl_url(t.url) c",
+            [(1, "page")],
+        ),
     ],
 )
 def test_functions(site: Site, connection: SqlConnection, query: str, expected: list[tuple[object, ...]]) -> None:
@@ -325,7 +386,9 @@ def test_statements(site: Site, connection: SqlConnection, statement: str) -> No
     assert connection.execute("SELECT count(*) > 0 FROM results WHERE http_status = 200").fetchall() == [(True,)]
 
 
-@pytest.mark.parametrize("value", ["1", "'notadomain'", "''", "'ftp://example.com'", "'.example.com'"])
+@pytest.mark.parametrize(
+    "value", ["1", "'notadomain'", "''", "'ftp://example.com'", "'.example.com'", "'example.com.'", "'example.com./a'"]
+)
 def test_a_query_without_any_url_is_refused(connection: SqlConnection, value: str) -> None:
     with pytest.raises(BadInput, match="invalid URL/hostname values"):
         connection.execute(f"CRAWL (SELECT {value}) INTO invalid WITH (user_agent 'Test/1.0')")
@@ -343,6 +406,17 @@ def test_a_column_may_be_called_title(site: Site, connection: SqlConnection) -> 
     assert connection.execute("SELECT title, text, data FROM articles ORDER BY url").fetchall() == expected
     with pytest.raises(BadInput, match="is a column of every page"):
         connection.execute(f"CRAWL (SELECT '{site.url('/jobs/1')}') INTO other EXTRACT (css 'h1' AS error_type)")
+
+
+def test_a_column_by_coalesce_is_named_after_its_first_path(site: Site, connection: SqlConnection) -> None:
+    connection.execute(
+        f"""CRAWL (SELECT '{site.url("/jobs/1")}') INTO coalesced EXTRACT (
+            jsonld.JobPosting.datePosted,           -- Dot notation path
+            COALESCE(jsonld.title, microdata.none, css 'h1::text'),  -- First non-null
+            id INTEGER FROM css 'p::attr(data-job-id)' | parse_price)"""
+    )
+    found = connection.execute('SELECT "datePosted", title, id FROM coalesced').fetchall()
+    assert found == [("2026-01-02", "Engineer", 7)]
 
 
 @pytest.fixture(scope="module")
@@ -368,7 +442,8 @@ def crawled(site: Site, connection: SqlConnection) -> str:
         ("WITH found AS (SELECT js AS said FROM crawled) SELECT count(said) FROM found", [(1,)]),
         ("SELECT status_code + 1 AS status_code FROM crawled LIMIT 1", [(201,)]),
         ("SELECT 1 FROM (SELECT 200 AS code) o WHERE EXISTS (FROM crawled c WHERE c.status_code = o.code)", [(1,)]),
-        ("SELECT opengraph, meta FROM main.crawled WHERE url LIKE '%/lists'", [(None, None)]),
+        ("SELECT opengraph, meta, microdata FROM main.crawled WHERE url LIKE '%/lists'", [(None, None, None)]),
+        ("SELECT url[-6:] FROM crawled WHERE jsonld->'JobPosting' IS NOT NULL", [("jobs/1",)]),
         (
             "CREATE TABLE kept AS SELECT status_code FROM crawled; SELECT sum(status_code) FROM kept",
             [(600,)],
@@ -527,6 +602,12 @@ def test_the_target_of_a_merge_is_created(site: Site, connection: SqlConnection)
 @pytest.mark.parametrize(
     ("statement", "sentence"),
     [
+        ("SELECT url, cached_at FROM __crawler_cache", "line 1, column 28: .* comity.fetches"),
+        ("SELECT * FROM _sitemap_cache", "line 1, column 15: .* _crawl_sitemap_cache"),
+        (
+            "SELECT * FROM (CRAWL (SELECT 'http://127.0.0.1/')\nINTO t WIHT (a 1))",
+            "line 2, column 8: .* did you mean WITH?",
+        ),
         ("SELECT *\nFROM _crawl_progress_pages", "line 2, column 6: .* comity.runs"),
         ("SELECT * FROM stream_merge_internal('SELECT 1', 'src')", "line 1, column 15: .* CRAWLING MERGE INTO table"),
         ("SELECT * FROM discover('https://shop.example/')", "line 1, column 15: .* sitemap"),
@@ -580,3 +661,47 @@ def test_threads_of_a_statement_that_fills_its_table_do_not_limit_another() -> N
         assert "threads" not in settings.of_crawls(duck)
     duck.execute("SET threads = 1")
     assert settings.of_crawls(duck)["threads"] == 1
+
+
+def test_a_crawl_within_a_statement_stands_for_its_table(site: Site, connection: SqlConnection) -> None:
+    """The table is filled first; the statement around it reads all of it."""
+    connection.execute(f"CREATE TABLE monitored AS SELECT '{site.url('/jobs/1')}' AS url")
+    connection.execute("CREATE TABLE history (title VARCHAR, checked_at TIMESTAMP)")
+    read = """SELECT title, crawled_at AS checked_at FROM (
+        CRAWL (SELECT url FROM monitored) INTO _tmp_titles
+        EXTRACT (jsonld.JobPosting.title AS title) WITH (user_agent 'Monitor/1.0', timeout_seconds 15)
+    )"""
+    connection.execute(f"INSERT INTO history {read};")
+    assert connection.execute("SELECT title, checked_at IS NOT NULL FROM history").fetchall() == [("Engineer", True)]
+    assert [row[0] for row in connection.sql(read).fetchall()] == ["Engineer"]
+    with pytest.raises(ComityError, match="inside a transaction"):
+        connection.execute(f"BEGIN; {read}")
+    connection.execute("ROLLBACK")
+
+
+def test_a_table_that_the_extension_made_is_taken_over(site: Site, connection: SqlConnection) -> None:
+    """Its own columns go on; those that it lacks are added. A user's column behind ours is left alone."""
+    connection.execute(
+        "CREATE TABLE older (url VARCHAR, domain VARCHAR, status_code INTEGER, body VARCHAR, content_type VARCHAR, "
+        "elapsed_ms INTEGER, crawled_at TIMESTAMP, error VARCHAR); "
+        f"INSERT INTO older (url, status_code, body, crawled_at) VALUES "
+        f"('{site.url('/jobs/1')}', 200, 'old', '2020-01-02'), ('{site.url('/jobs')}', 200, 'new', now()), "
+        f"('{site.url('/lists')}', 200, 'undated', NULL)"
+    )
+    paths = ("/jobs/1", "/jobs", "/lists", "/jobs/9")
+    listed = ", ".join(f"'{site.url(path)}'" for path in paths)
+    crawl = f"CRAWL (SELECT unnest([{listed}])) INTO older WITH (update_stale true)"
+    connection.execute(crawl)
+    found = connection.execute(
+        "SELECT status_code, http_status, domain, body[:3], crawled_at = crawl_time, crawled_at > '2026-01-01' "
+        "FROM older ORDER BY url = ?, body[:3]",
+        [site.url("/jobs/9")],
+    ).fetchall()
+    page_ = (200, 200, site.host, "<!d", True, True)
+    assert found == [page_, page_, (200, 200, None, "new", True, True), (404, 404, site.host, None, True, True)]
+    connection.execute(f"CRAWL (SELECT '{site.url('/jobs/2')}') INTO own")
+    connection.execute("ALTER TABLE own ADD COLUMN domain VARCHAR; UPDATE own SET domain = 'mine'")
+    connection.execute(f"CRAWL (SELECT unnest([{listed}, '{site.url('/jobs/2')}'])) INTO own WITH (update_stale true)")
+    assert connection.execute("SELECT DISTINCT domain FROM own ORDER BY ALL").fetchall() == [("mine",), (None,)]
+    with pytest.raises(BadInput, match="has no column surt_key"):
+        connection.execute(f"CREATE TABLE foreign_ (url VARCHAR, amount INTEGER); {crawl.replace('older', 'foreign_')}")

@@ -246,6 +246,18 @@ def test_content_types_are_accepted_then_rejected(
     assert len(site.pages()) == 3  # none of them is retried
 
 
+def test_text_of_any_kind_is_stored_unless_the_statement_says_otherwise(web: Web, connection: SqlConnection) -> None:
+    bodies = {"text/html": "<p>", "application/json": '{"a":1}', "application/ld+json": "[1]", "text/csv": "a,b"}
+    bodies |= {"application/rss+xml": "<rss/>", "application/pdf": "%PDF", "image/png": "PNG"}
+    site = web.site({f"/{place}": Answer(body=body, type=kind) for place, (kind, body) in enumerate(bodies.items())})
+    table = crawl(connection, urls_of(site, *(f"/{place}" for place in range(len(bodies)))), "accept_content_types ''")
+    found = rows(connection, f"SELECT body, error_type FROM {table} ORDER BY url")
+    refused = [(None, "content_type_rejected")] * 2
+    assert found == [(body, None) for body in list(bodies.values())[:-2]] + refused
+    table = crawl(connection, urls_of(site, "/0", "/1", "/3"), "reject_content_types 'application/json'")
+    assert rows(connection, f"SELECT body FROM {table} ORDER BY url") == [("<p>",), (None,), ("a,b",)]
+
+
 def test_compression_is_requested_by_default(web: Web, connection: SqlConnection) -> None:
     site = web.site({"/a": Answer(body=page(title="zipped"), is_gzipped=True), "/b": page()})
     table = crawl(connection, site.url("/a"))

@@ -20,7 +20,14 @@ from comity.model.statement import (
     StopCrawl,
     StreamStatement,
 )
-from comity.rules.sql.statements import first_lines, is_complete, print_statement, read_script
+from comity.rules.sql.statements import (
+    CrawlWithin,
+    crawl_within,
+    first_lines,
+    is_complete,
+    print_statement,
+    read_script,
+)
 
 
 def only(text: str) -> Statement | StatementProblem:
@@ -246,6 +253,22 @@ _PIECES = [
     "'",
     '"',
 ]
+
+
+@given(st.lists(st.sampled_from(_PIECES)).map(" ".join))
+def test_a_crawl_within_a_statement_is_found_or_refused_with_its_place(text: str) -> None:
+    found = crawl_within(f"SELECT * FROM (CRAWL (SELECT 1) {text}")
+    if isinstance(found, CrawlWithin):
+        assert found.start == len("SELECT * FROM ")
+        assert text.lstrip().startswith("INTO")
+    elif found is not None:
+        assert found.at.column > len("SELECT * FROM ")
+    for call in (
+        "SELECT * FROM crawl(SELECT 1)",
+        "SELECT * FROM (CRAWL (SELECT 1))",
+        "SELECT '(CRAWL (SELECT 1) INTO t)'",
+    ):
+        assert crawl_within(call) is None
 
 
 @given(st.lists(st.sampled_from(_PIECES)).map(" ".join))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from comity.rules.sql.tokens import Token, TokenKind, name_value, string_value, tokens
+from comity.rules.sql.tokens import Token, TokenKind, may_name, name_value, string_value, tokens
 
 _LOOKED_AT: Final = 3
 _ITEMS: Final = ("html", ".", "schema", "[")
@@ -38,6 +38,8 @@ def loads_crawler(text: str) -> bool:
 
 def calls_of(text: str, name: str) -> list[Call]:
     """The calls of a function, in order."""
+    if not may_name(text, name):
+        return []
     pieces = list(tokens(text))
     found = []
     for number, piece in enumerate(pieces[:-1]):
@@ -53,8 +55,9 @@ def replaced(text: str, name: str, replacement: Callable[[str], str | None], *, 
 
     `keeps_name` means that a call after SELECT still gives its column the name of the call.
     """
-    pieces = list(tokens(text)) if keeps_name else []
-    for call in reversed(calls_of(text, name)):
+    calls = calls_of(text, name)
+    pieces = list(tokens(text)) if keeps_name and calls else []
+    for call in reversed(calls):
         by = replacement(call.arguments)
         if by is not None:
             own = text[call.start : call.end].replace('"', '""')
@@ -110,6 +113,8 @@ def _named_value(part: Sequence[Token]) -> Token | None:
 
 def tables_named(text: str, schema: str, names: Collection[str]) -> list[str]:
     """Which of some tables a statement names, as `schema.name`."""
+    if not may_name(text, schema.upper()):
+        return []
     pieces = list(tokens(text))
     found = (
         name_value(last).lower()
@@ -138,11 +143,11 @@ def with_settings(text: str, settings: Mapping[str, Any]) -> str:
 
 
 def with_first_items(text: str) -> str:
-    """`html.schema['…']->0` and the like, also by a path that begins with `$[0]`, as the first item of the type.
+    """`html.schema['…']->0` and the like, also `[0]` and a path that begins with `$[0]`, as the first item of the type.
 
     The map has that item itself, not a list as in some scripts of the extension; a user's own list stays one.
     """
-    pieces = list(tokens(text)) if "schema" in text.lower() else []
+    pieces = list(tokens(text)) if may_name(text, "SCHEMA") else []
     for at in reversed(range(len(pieces) - len(_ITEMS) - 2)):
         named = [name_value(piece).lower() for piece in pieces[at : at + len(_ITEMS)]]
         end = at + len(_ITEMS) + 1
@@ -158,7 +163,9 @@ def with_first_items(text: str) -> str:
 
 
 def _begins_with_first(pieces: Sequence[Token]) -> bool:
-    """Whether what follows a value takes the first item of a list: `->0`, `->>'$[0].sku'`, `, '$[0].sku')`."""
+    """Whether what follows a value takes the first item of a list: `->0`, `[0]`, `->>'$[0].sku'`, `, '$[0].sku')`."""
+    if len(pieces) > 2 and pieces[0].is_symbol("["):
+        return pieces[1].text == "0" and pieces[2].is_symbol("]")
     signs = 1 if pieces and pieces[0].is_symbol(",") else 0
     if pieces and pieces[0].is_symbol("-"):
         while len(pieces) > signs + 1 and pieces[signs + 1].is_symbol(">"):

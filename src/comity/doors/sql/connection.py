@@ -56,6 +56,7 @@ from comity.doors.sql.session_secrets import SessionSecrets
 from comity.doors.sql.session_settings import SessionSettings
 from comity.model.errors import BadAddress, BadInput, ComityError
 from comity.model.expression import ExpressionProblem
+from comity.model.run import HTML_TYPES
 from comity.model.statement import (
     CrawlerSetting,
     CrawlingMerge,
@@ -74,11 +75,11 @@ from comity.rules.expressions.printing import print_columns
 from comity.rules.sql.options import SqlCrawlOptions, read_options
 from comity.rules.sql.secrets import read_secret_statement
 from comity.rules.sql.seeds import QuerySeed, read_query_seed
-from comity.rules.sql.statements import print_name, print_statement, quoted_name, read_script
+from comity.rules.sql.statements import crawl_within, print_name, print_statement, quoted_name, read_script
 from comity.run.remedies import with_remedies
 from comity.run.sql.filling import Filling, OnProgress, fill, stop_crawls
 from comity.run.sql.function_pages import FunctionPages, PageTerms, listed_urls
-from comity.run.sql.options import check_robots_ignored, crawl_settings
+from comity.run.sql.options import TEXT_TYPES, check_robots_ignored, crawl_settings
 from comity.run.sql.statement import StatementPlan, StatementSummary
 from comity.store.parts.duckdb_table import quoted
 from comity.store.sitemap_files import SitemapFiles
@@ -194,6 +195,7 @@ class SqlConnection(DatabaseConnection):
         self._has_unread_summary = False
         self._open_again()
         if not isinstance(query, str):  # a statement that DuckDB has parsed
+            self._may_have_macros = True
             self._add_functions()
             self._duck.execute(query, parameters)
             return self
@@ -250,6 +252,7 @@ class SqlConnection(DatabaseConnection):
         if self._has_unread_summary:  # DuckDB runs no relation beside a result that is not read
             self._has_unread_summary = False
             self._duck.fetchall()
+        self._may_have_macros = self._may_have_macros or not isinstance(query, str)
         statements = self._read(query) if isinstance(query, str) else []
         self._add_functions()  # a relation is run later, and elsewhere
         self._extension.withdraw(self._duck)
@@ -258,6 +261,8 @@ class SqlConnection(DatabaseConnection):
         for statement in statements[:-1]:
             self._run(statement, None)
         last, parameters = statements[-1], options.get("params")
+        if isinstance(last, PlainSql):
+            last = PlainSql(self._with_crawls_done(last.text))
         if isinstance(last, PlainSql) and not names_any(last.text) and read_secret_statement(last.text) is None:
             return self._relation(self._prepared(last.text), [last], options)
         if isinstance(last, PlainSql) and is_query(self._duck, self._prepared(last.text)):
@@ -296,6 +301,7 @@ class SqlConnection(DatabaseConnection):
         """Run one statement with many sets of parameters."""
         self._has_unread_summary = False
         self._open_again()
+        self._may_have_macros = self._may_have_macros or not isinstance(query, str)
         statements = self._read(query) if isinstance(query, str) else []
         if not any(map(_is_ours, statements)):
             self._add_functions()
@@ -327,7 +333,7 @@ class SqlConnection(DatabaseConnection):
 
     def _read(self, query: str) -> list[Statement]:
         """The statements; one that cannot be read is refused before any of them runs."""
-        self._note_seed(query)
+        self._note_statements(query)
         found: list[Statement] = []
         for statement in read_script(query):
             if isinstance(statement, StatementProblem):
@@ -408,6 +414,7 @@ class SqlConnection(DatabaseConnection):
         if loads_crawler(text):
             self._duck.execute(_DONE)
             return
+        text = self._with_crawls_done(text)
         states: list[str] = []
 
         def state_table(argument: str) -> str:
@@ -426,6 +433,17 @@ class SqlConnection(DatabaseConnection):
             if (at := crawl_of_query(text)) is None:
                 raise
             raise BadInput(f"line {at.line}, column {at.column}: {_NOT_A_QUERY}") from None
+
+    def _with_crawls_done(self, text: str) -> str:
+        """A statement that reads `(CRAWL (…) INTO table …)`: the crawl is done first, and then its table is read."""
+        while (found := crawl_within(text)) is not None:
+            if isinstance(found, StatementProblem):
+                raise BadInput(str(found))
+            self._crawl(found.statement, None)
+            self._duck.fetchall()
+            self._has_unread_summary = False
+            text = f"{text[: found.start]}(FROM {quoted_name(found.statement.target)}){text[found.end :]}"
+        return text
 
     def _execute_prepared(self, text: str, parameters: object) -> None:
         """Run a statement; if DuckDB refuses it for want of a function, a column or a table of ours, add it first."""
@@ -661,7 +679,10 @@ class SqlConnection(DatabaseConnection):
         settings = settings_for(
             self._state, pages=str(spool), extract=extract, headers=headers, **chosen, **self._options
         )
-        return settings.model_copy(update={"max_response_bytes": most_bytes})
+        own: dict[str, Any] = {"max_response_bytes": most_bytes}
+        if not options.accept_content_types and settings.accept_types == HTML_TYPES.accept:
+            own["accept_types"] = TEXT_TYPES
+        return settings.model_copy(update=own)
 
 
 def _options_of(statement: CrawlStatement) -> SqlCrawlOptions:

@@ -38,6 +38,7 @@ _OF_RESULTS: Final = frozenset(
 # They put something on a connection that no query shows.
 _BINDING: Final = frozenset(("create_function", "register_filesystem", "appender", "query_appender"))
 _SETS_SEED: Final = re.compile("setseed", re.IGNORECASE)
+_NAMES_MACROS: Final = re.compile("macro|function", re.IGNORECASE)
 _OWN_TABLE: Final = re.compile(r"(html_table|comity_result)_[0-9a-f]{32}")
 
 # Of the instance, which other connections of this process may have changed before.
@@ -51,16 +52,19 @@ _IN_MEMORY: Final = "database_oid IN (SELECT database_oid FROM duckdb_databases(
 _NAMES_TEMPORARY: Final = (
     "EXISTS (FROM duckdb_tables() AS made WHERE made.temporary AND contains(coalesce({text}, ''), made.table_name))"
 )
-# Of the connection. A view or macro in the file may read a temporary table. The macros of our own functions call Python
-# by names that begin with `comity_`.
+# Of the connection. A view or macro in the file may read a temporary table.
 _OF_CONNECTION: Final = (
     "SELECT name FROM duckdb_variables() "  # noqa: S608
     "UNION ALL SELECT name FROM duckdb_prepared_statements() "
     "UNION ALL SELECT sequence_name FROM duckdb_sequences() WHERE temporary "
     "UNION ALL SELECT type_name FROM duckdb_types() WHERE database_name = 'temp' AND NOT internal "
     "UNION ALL SELECT view_name FROM duckdb_views() AS viewed "
-    f"WHERE NOT internal AND ({_IN_MEMORY} OR {_NAMES_TEMPORARY.format(text='viewed.sql')}) "
-    "UNION ALL SELECT function_name FROM duckdb_functions() AS called WHERE macro_definition IS NOT NULL "
+    f"WHERE NOT internal AND ({_IN_MEMORY} OR {_NAMES_TEMPORARY.format(text='viewed.sql')})"
+)
+# DuckDB lists its functions in some hundredths of a second. The macros of our own functions call Python by names that
+# begin with `comity_`.
+_MACROS: Final = (
+    "SELECT function_name FROM duckdb_functions() AS called WHERE macro_definition IS NOT NULL "  # noqa: S608
     "AND NOT contains(macro_definition, 'comity_') "
     f"AND (database_name = 'temp' OR {_NAMES_TEMPORARY.format(text='called.macro_definition')})"
 )
@@ -97,6 +101,7 @@ class DatabaseConnection:
         self._duck = duck
         self._file_lock = RLock()  # a prompt releases on another thread
         self._is_released = self._is_bound = False
+        self._may_have_macros = False  # whether a statement may have made one on this connection
         self._references = 0
         self._fresh: frozenset[tuple[Any, ...]] = frozenset()
         _OPEN.add(self)
@@ -110,6 +115,7 @@ class DatabaseConnection:
             raise AttributeError(name)
         if name not in _OF_RESULTS and not name.startswith("fetch"):
             self._open_again()
+            self._may_have_macros = True  # it may run statements that are not seen here
         self._is_bound = self._is_bound or name in _BINDING
         return getattr(self._duck, name)
 
@@ -168,13 +174,16 @@ class DatabaseConnection:
             return True
         if self._fresh != frozenset(self._duck.execute(_OF_INSTANCE).fetchall()):
             return True
-        if not all(_is_own_table(*names) for names in self._duck.execute(_TABLES).fetchall()):
+        in_memory = self._duck.execute(_TABLES).fetchall()
+        if not all(_is_own_table(*names) for names in in_memory):
             return True
-        return any(self._duck.execute(asked).fetchall() for asked in (_OF_CONNECTION, _SECRETS))
+        macros = (_MACROS,) if self._may_have_macros or in_memory else ()
+        return any(self._duck.execute(asked).fetchall() for asked in (_OF_CONNECTION, *macros, _SECRETS))
 
-    def _note_seed(self, text: str) -> None:
-        """Keep a session whose random numbers were chosen: nothing shows the seed afterwards."""
+    def _note_statements(self, text: str) -> None:
+        """Note what may be on a session; one whose random numbers were chosen is kept: nothing shows the seed."""
         self._is_bound = self._is_bound or _SETS_SEED.search(text) is not None
+        self._may_have_macros = self._may_have_macros or _NAMES_MACROS.search(text) is not None
 
     def _open_again(self) -> bool:
         """Open the file if it was released; waits some seconds for a process that has it open."""
@@ -228,7 +237,7 @@ def attach_state_database(cursor: Any) -> bool:
         return False
     if cursor.execute(schema, [STATE_DATABASE, STATE_DATABASE]).fetchone() is not None:
         return False
-    cursor.execute(f"ATTACH IF NOT EXISTS ':memory:' AS {STATE_DATABASE}")
+    cursor.execute(f"ATTACH IF NOT EXISTS ':memory:' AS {STATE_DATABASE} (READ_WRITE)")  # also where the file is not
     return True
 
 

@@ -15,15 +15,17 @@ from typing import Any, Final, NamedTuple
 
 import duckdb
 
+from comity.doors.sql.older_forms import in_present_form
 from comity.doors.sql.stored_columns import changed_table, with_column_made
 from comity.model.errors import BadInput
-from comity.rules.sql.tokens import TokenKind, name_value, position, tokens
+from comity.rules.sql.tokens import TokenKind, may_name, name_value, position, tokens
 
+_OF_BODY: Final = ("jsonld", "microdata", "opengraph", "meta", "js", "hydration")
 COLUMNS: Final = {
     "status_code": "{0}http_status",
     "crawled_at": "{0}crawl_time",
     "domain": r"regexp_extract({0}url, '^\w+://([^/?#]+)', 1)",
-    **{name: f"comity_page_value({{0}}body, '{name}')" for name in ("jsonld", "opengraph", "meta", "js", "hydration")},
+    **{name: f"comity_page_value({{0}}body, '{name}')" for name in _OF_BODY},
 }
 """Columns of the extension's tables, and what they are made from; `{0}` is the name of the table, with its dot."""
 _MADE_FROM: Final = frozenset({"url", "surt_key", "http_status", "body", "crawl_time", "content_hash"})
@@ -42,6 +44,8 @@ _INSTEAD: Final = (
     ("_crawl_progress_", "Comity has no such table; comity.runs and comity.hosts have the progress of crawls"),
     ("_crawl_queue_", "Comity has no such table; comity.frontier lists the URLs still to visit"),
     ("_crawl_sitemap_discovery_status", f"Comity has no such table; {SITEMAP_TABLE} has the URLs of sitemaps"),
+    ("_sitemap_cache", f"Comity has no such table; {SITEMAP_TABLE} has the URLs of sitemaps"),
+    ("__crawler_cache", "Comity has no such table; comity.fetches has every request with its status"),
     ("stream_merge_internal", "Comity has no such function; write CRAWLING MERGE INTO table USING (SELECT …) …"),
     ("stream_into_internal", "Comity has no such function; write STREAM (SELECT …) INTO table"),
     ("crawl_into_internal", "Comity has no such function; write CRAWL (SELECT …) INTO table"),
@@ -67,7 +71,9 @@ class _MissingColumn(NamedTuple):
 
 def names_column(text: str) -> bool:
     """Whether a statement may name a column that a table of CRAWL does not store."""
-    return any(name_value(piece).lower() in COLUMNS for piece in tokens(text))
+    return may_name(text, *map(str.upper, COLUMNS)) and any(
+        name_value(piece).lower() in COLUMNS for piece in tokens(text)
+    )
 
 
 def problem_of(cursor: Any, text: str) -> duckdb.Error | None:
@@ -94,6 +100,8 @@ class ExtensionNames:
 
     def supply(self, duck: Any, text: str, problem: duckdb.Error) -> str | None:
         """Add what a statement lacks; gives what can be run now. `BadInput` says what to write instead."""
+        if (present := in_present_form(text, str(problem))) is not None:
+            return present
         if (column := _missing_column(str(problem), text)) is not None:
             return self._show_column(duck, text, column) if column.name in COLUMNS else None
         missing = _MISSING_NAME.search(str(problem))

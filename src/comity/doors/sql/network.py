@@ -8,7 +8,8 @@ do it, and so on until a run finds every page known.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import count, pairwise
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
@@ -19,7 +20,7 @@ from comity.doors.sql.page_values import html_struct
 from comity.extract.html_functions import linked
 from comity.model.errors import BadInput, ComityError
 from comity.model.statement import TextPosition
-from comity.rules.sql.tokens import position, tokens
+from comity.rules.sql.tokens import TokenKind, may_name, name_value, position, string_value, tokens
 from comity.rules.suggestions import nearest
 from comity.run.sql.function_pages import PageTerms
 
@@ -163,6 +164,7 @@ def as_calls_of_macros(text: str) -> str:
 
     `BadInput` says where a call has an argument that is not known.
     """
+    text = with_queries(text)
     for name in NAMES:
         for call in calls_of(text, name):
             _check_arguments(text, name, call)
@@ -190,7 +192,52 @@ def with_state_tables(text: str, prepare: Callable[[str], str]) -> str:
         named = (f"{key} := {value}" for key, value in by_name.items())
         return f"crawl({', '.join([new, *by_position[1:], *named])})"
 
-    return replaced(text, "CRAWL", without_known)
+    return replaced(with_queries(text), "CRAWL", without_known)
+
+
+def with_queries(text: str) -> str:
+    """A statement whose calls name their URLs by a query in a string, by a table of its WITH, or by `sitemap(…)`."""
+    named = _named_queries(text) if names_any(text) else frozenset()
+
+    def with_query(name: str, arguments: str) -> str | None:
+        by_position, _by_name = arguments_of(arguments)
+        query = _query_of(by_position[0], named) if by_position else None
+        if query is None:
+            return None
+        rest = arguments[arguments.index(by_position[0]) + len(by_position[0]) :]
+        return f"{name}({_listed(query)}{rest})"
+
+    for name in _OF_PAGES:
+        text = replaced(text, name, partial(with_query, name.lower()))
+    return text
+
+
+def _named_queries(text: str) -> frozenset[str]:
+    """The names, in lower case, that a statement gives queries by `WITH name AS (…)`."""
+    pieces = list(tokens(text))
+    found = set()
+    for before, name, sign, opening in zip(pieces, pieces[1:], pieces[2:], pieces[3:], strict=False):
+        begins = before.is_word("WITH", "RECURSIVE") or before.is_symbol(",")
+        if begins and sign.is_word("AS") and (opening.is_symbol("(") or opening.is_word("MATERIALIZED", "NOT")):
+            found.add(name_value(name).lower())
+    return frozenset(found)
+
+
+def _query_of(argument: str, named: Collection[str]) -> str | None:
+    """The query for which an argument stands; None if it is a value."""
+    pieces = list(tokens(argument))
+    if len(pieces) == 1 and pieces[0].kind is TokenKind.STRING and pieces[0].is_closed:
+        query = string_value(pieces[0])
+        return query.strip().rstrip(";") if _is_query(query) and len(query.split()) > 1 else None
+    if len(pieces) == 1 and name_value(pieces[0]).lower() in named:
+        return f"FROM {argument}"
+    calls = calls_of(argument, "SITEMAP")
+    is_sitemap = bool(calls) and calls[0].start == pieces[0].start and calls[0].end == pieces[-1].end
+    return f"SELECT url FROM {argument}" if is_sitemap else None  # noqa: S608  # the user's own call
+
+
+def _listed(query: str) -> str:
+    return f"(SELECT list(named_url) FROM ({query}\n) AS queried(named_url))"  # noqa: S608  # the user's own query
 
 
 def create_state_table(connection: Any, argument: str) -> str:
@@ -229,7 +276,7 @@ def _check_arguments(text: str, name: str, call: Call) -> None:
 
 def _call_of_macro(name: str, arguments: str) -> str | None:
     if name in _OF_PAGES and _is_query(arguments):
-        return f"{name.lower()}((SELECT list(named_url) FROM ({arguments}\n) AS queried(named_url)))"  # noqa: S608  # the user's own query
+        return f"{name.lower()}({_listed(arguments)})"
     by_position, by_name = arguments_of(arguments)
     if not by_name:
         return None
@@ -242,6 +289,8 @@ def _call_of_macro(name: str, arguments: str) -> str | None:
 
 def names_any(text: str) -> bool:
     """Whether a statement calls one of these functions; a table or column may have such a name."""
+    if not may_name(text, "CRAWL", "SITEMAP"):
+        return False
     pieces = list(tokens(text))
     return any(piece.is_word(*NAMES, _FOLLOWING) and following.is_symbol("(") for piece, following in pairwise(pieces))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from turbohtml import parse
@@ -65,6 +65,8 @@ def page_value(body: str | None, what: str | None) -> str | None:
         case "jsonld":
             first = next((node for node in page.jsonld if isinstance(node, dict)), {})
             return _json_of({**first, **_by_type(page)})
+        case "microdata":
+            return _json_of(_items_by_type(page.microdata))
         case "opengraph":
             return _opengraph(page)
         case "meta":
@@ -111,8 +113,12 @@ def _page(body: str, url: str) -> FetchedPage:
 
 def _by_type(page: FetchedPage) -> dict[str, Any]:
     """The first item of each type."""
+    return _items_by_type((*page.jsonld, *page.microdata))
+
+
+def _items_by_type(items: Iterable[Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for node in (*page.jsonld, *page.microdata):
+    for node in items:
         for kind in types_of(node):
             found.setdefault(kind, node)
     return found

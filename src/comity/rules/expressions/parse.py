@@ -434,7 +434,9 @@ def _quoted(word: str) -> str:
 
 
 def _own_name(source: ValueSource) -> str | None:
-    """The name of a column that is given none: the last name of its path."""
+    """The name of a column that is given none: the last name of its path, of the first one in COALESCE."""
+    if isinstance(source, Coalesce):
+        return _own_name(source.options[0].source)
     if not isinstance(source, DataPath):
         return None
     names = [step for step in source.steps if isinstance(step, str) and not isinstance(step, EveryElement)]

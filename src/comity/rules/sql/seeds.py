@@ -10,7 +10,7 @@ from comity.model.errors import BadAddress
 from comity.rules.canonical import WebAddress, web_address
 
 _SITEMAP: Final = re.compile(r"\.xml(?:\.gz)?$|sitemap[^/]*\.(?:txt|gz|rss|atom)$", re.IGNORECASE)
-_ONLY_A_WORD: Final = re.compile(r"(?!localhost(?:/|$))[^.:/]+(?:/.*)?", re.IGNORECASE | re.DOTALL)
+_NO_HOST: Final = re.compile(r"(?:(?!localhost(?:/|$))[^.:/]+|[^:/]+\.)(?:/.*)?", re.IGNORECASE | re.DOTALL)
 
 
 class SeedKind(StrEnum):
@@ -32,9 +32,10 @@ class QuerySeed(NamedTuple):
 def read_query_seed(text: str, *, collapse: bool = False) -> QuerySeed:
     """Read one value of the query; raise `BadAddress` if it is not a URL.
 
-    A host without a scheme has a dot or a port, or is `localhost`: other words and numbers of a query are not hosts.
+    A host without a scheme has a dot or a port, or is `localhost`: other words and numbers of a query are not hosts,
+    and neither is what ends with a dot, as sentences do.
     """
-    if _ONLY_A_WORD.fullmatch(text.strip()) is not None:
+    if _NO_HOST.fullmatch(text.strip()) is not None:
         raise BadAddress(text, "it is neither a URL nor the name of a host")
     address = web_address(text.strip(), collapse=collapse)
     path, _, query = address.url.partition("://")[2].partition("/")[2].partition("?")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from comity.model.statement import (
     CrawlerSetting,
@@ -24,7 +24,7 @@ from comity.model.statement import (
     StreamStatement,
     TextPosition,
 )
-from comity.rules.sql.tokens import Token, TokenKind, name_value, position, string_value, tokens
+from comity.rules.sql.tokens import Token, TokenKind, may_name, name_value, position, string_value, tokens
 from comity.rules.suggestions import nearest
 
 MOST_OPTIONS: Final = 100
@@ -60,6 +60,33 @@ def read_script(text: str) -> Iterator[Statement | StatementProblem]:
             yield read(_Reader(text, pieces))
         except _Wrong as wrong:
             yield StatementProblem(str(wrong), position(text, wrong.at))
+
+
+class CrawlWithin(NamedTuple):
+    """A CRAWL statement in parentheses inside another statement, and from where to where these are written."""
+
+    start: int
+    end: int
+    statement: CrawlStatement
+
+
+def crawl_within(text: str) -> CrawlWithin | StatementProblem | None:
+    """The first `(CRAWL (query) INTO table …)` of a statement, which stands for the table; None if there is none."""
+    pieces = list(tokens(text)) if may_name(text, "CRAWL") else []
+    for at in range(len(pieces) - 3):
+        if not pieces[at].is_symbol("(") or not pieces[at + 1].is_word("CRAWL"):
+            continue
+        reader = _Reader(text, pieces[at + 1 :])
+        try:
+            reader.skip_query()
+            if not reader.next_is_word("INTO"):  # a call of the function
+                continue
+            end = _Reader(text, pieces[at + 1 :]).closing_of(pieces[at])
+            inside = [piece for piece in pieces[at + 1 :] if piece.end <= end.start]
+            return CrawlWithin(pieces[at].start, end.end, _Reader(text, inside).crawl())
+        except _Wrong as wrong:
+            return StatementProblem(str(wrong), position(text, wrong.at))
+    return None
 
 
 def first_lines(text: str) -> list[int]:
@@ -176,10 +203,20 @@ class _Reader:
         self._pieces = pieces
         self._at = 0
 
+    def skip_query(self) -> None:
+        """Go on behind `CRAWL (query)`."""
+        self._take_word("CRAWL")
+        if self.next_is_word("SITES", "CONCURRENTLY"):
+            self._at += 1
+        opening = self._peek()
+        if opening is not None and opening.is_symbol("("):
+            self._at += 1
+            self.closing_of(opening)
+
     def crawl(self) -> CrawlStatement:
         """`CRAWL (query) INTO name [EXTRACT (…)] [WHERE …] [WITH (…)] [LIMIT n]`; the clauses come in any order."""
         self._take_word("CRAWL")
-        if self._next_is_word("SITES", "CONCURRENTLY"):  # older forms of the language; they mean the same
+        if self.next_is_word("SITES", "CONCURRENTLY"):  # older forms of the language; they mean the same
             self._at += 1
         query = self._enclosed("a query in parentheses: CRAWL (SELECT …) INTO table")
         self._take_word("INTO")
@@ -216,10 +253,10 @@ class _Reader:
         self._take_word("INTO")
         target = self._name()
         batch_size, limit = None, None
-        if self._next_is_word("WITH"):
+        if self.next_is_word("WITH"):
             self._at += 1
             batch_size = self._batch_size()
-        if self._next_is_word("LIMIT"):
+        if self.next_is_word("LIMIT"):
             self._at += 1
             limit = self._limit()
         self._expect_end("the table, WITH (batch_size …) and LIMIT")
@@ -250,7 +287,7 @@ class _Reader:
         self._go_behind_using()
         start, end, name = self._source()
         # A table that is named without an alias keeps its name.
-        alias = f" AS {name.text}" if name is not None and self._next_is_word("ON") else ""
+        alias = f" AS {name.text}" if name is not None and self.next_is_word("ON") else ""
         limited = f"(SELECT * FROM ({self._query_of(start, end)}\n) LIMIT {limit}\n){alias}"  # noqa: S608  # the user's own query
         head, tail = self._text[begin.start : start.start], self._text[end.end : self._pieces[-3].end]
         return CrawlingMerge(f"{prefix}{head}{limited}{tail}", target, source)
@@ -281,7 +318,7 @@ class _Reader:
         """The first and the last token of what follows USING: a query, a call or a table; and the name of these."""
         first = self._take("a query in parentheses or a table after USING")
         if first.is_symbol("("):
-            return first, self._closing(first), None
+            return first, self.closing_of(first), None
         name = first
         while (token := self._peek()) is not None and token.is_symbol("."):
             self._at += 1
@@ -289,7 +326,7 @@ class _Reader:
         if token is None or not token.is_symbol("("):
             return first, name, name
         self._at += 1
-        return first, self._closing(token), name
+        return first, self.closing_of(token), name
 
     def stop(self) -> StopCrawl:
         """`STOP CRAWL INTO name`."""
@@ -343,13 +380,13 @@ class _Reader:
         opening = self._take(what)
         if not opening.is_symbol("("):
             self._fail(f"expected {what}", opening)
-        closing = self._closing(opening)
+        closing = self.closing_of(opening)
         inside = self._text[opening.end : closing.start].strip()
         if not any(True for _ in tokens(inside)):
             self._fail(f"expected {what}; the parentheses are empty", closing)
         return inside
 
-    def _closing(self, opening: Token) -> Token:
+    def closing_of(self, opening: Token) -> Token:
         """Go on behind the bracket that closes one; every other is closed before it."""
         open_brackets = [opening]
         while (token := self._peek()) is not None:
@@ -375,7 +412,7 @@ class _Reader:
             self._at += 1
             self._check_closed(token)
             if token.kind is TokenKind.SYMBOL and token.text in _OPENING:
-                self._closing(token)
+                self.closing_of(token)
             elif token.kind is TokenKind.SYMBOL and token.text in _OPENING.values():
                 self._fail(f"{_quoted(token)} closes nothing", token)
         end = self._pieces[self._at - 1]
@@ -472,7 +509,8 @@ class _Reader:
     def _peek(self) -> Token | None:
         return self._pieces[self._at] if self._at < len(self._pieces) else None
 
-    def _next_is_word(self, *words: str) -> bool:
+    def next_is_word(self, *words: str) -> bool:
+        """Whether the next token is one of these words."""
         token = self._peek()
         return token is not None and token.is_word(*words)
 

@@ -84,6 +84,15 @@ def tokens(text: str) -> Iterator[Token]:
         at = token.end
 
 
+def may_name(text: str, *words: str) -> bool:
+    """Whether a text has one of these words (upper case) anywhere: without it, no token is that word or that name.
+
+    A long statement is read once for each question; most questions need no reading.
+    """
+    upper = text.upper()
+    return any(word in upper for word in words)
+
+
 def position(text: str, at: int) -> TextPosition:
     """The line and the column of a place."""
     return TextPosition(text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))

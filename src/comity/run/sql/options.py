@@ -13,6 +13,9 @@ from comity.rules.sql.seeds import QuerySeed
 TIMEOUT_S: Final = 30.0
 """The time limit of a request."""
 
+TEXT_TYPES: Final = ("text/*", "application/json", "application/*+json", "application/xml", "application/*+xml")
+"""What a statement stores that names no types: the column `body` is text."""
+
 
 def crawl_settings(options: SqlCrawlOptions, named: Collection[str], connection: Mapping[str, Any]) -> dict[str, Any]:
     """Settings by name. `named` are the options that the statement has; `connection` is what `SET` said."""
