@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -117,7 +116,8 @@ RUNS: Final = Table(
         Column("end_reason", "End reason", in_page=False),
         Column("id", "Id", in_page=False),
     ],
-    [choice("door", "Command", DOORS), choice("status", "Status", STATUSES)],
+    # Runs of sources are many, and have a log of their own.
+    [choice("door", "Command", DOORS, default="crawl"), choice("status", "Status", STATUSES)],
     default_sort="-started_at",
     key=lambda row: place_after(row.started_at, row.id),
     pages_by_key=True,
@@ -287,11 +287,8 @@ def _all_logs(services: WebServices, query: TableQuery, source_id: UUID | None) 
 
 @router.get("/runs")
 def runs(request: Request, services: Services) -> Response:
-    """Show runs, newest first; by default those of crawls, because runs of sources are many and have a log."""
+    """Show runs, newest first; by default those of crawls."""
     query = RUNS.read(request)
-    is_all = "door" in request.query_params and not query.get("door")
-    if not is_all and not query.get("door"):
-        query = replace(query, values={"door": "crawl", **query.values})
     if query.wants_csv:
         return RUNS.csv(_all_runs(services, query))
     rows = _runs(services, query, _position(query.after), query.limit + 1)
@@ -302,8 +299,7 @@ def runs(request: Request, services: Services) -> Response:
         section="crawl",
         trail=[("Crawl", "/crawl")],
         tabs_of=_tabs("/crawl/runs"),
-        listing=RUNS.listing(query, rows, more="door=" if is_all else ""),
-        is_empty=not rows and not query.after and not query.get("status") and query.get("door") == "crawl",
+        listing=RUNS.listing(query, rows),
     )
 
 
