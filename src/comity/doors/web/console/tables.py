@@ -91,7 +91,7 @@ class Filter:
     def accepts(self, value: str) -> bool:
         """Whether a value can be used."""
         if self.choices:
-            return value == "all" and bool(self.default) and self.has_all or any(value == each for each, _ in self.choices)
+            return any(value == each for each, _ in (*self.choices, *self.options))
         return len(value) <= _LONGEST_VALUE and "\0" not in value
 
 
@@ -204,8 +204,9 @@ class Table:
             ignored.append("offset")
         after, before = (sent.pop(name, "")[:_LONGEST_KEY].replace("\0", "") for name in ("after", "before"))
         wants_csv = sent.pop("format", "") == "csv" and self.has_csv
+        unknown = (*ignored, *sent)
         defaults = {each.name: each.default for each in self.filters if each.default}
-        return TableQuery(values, sort, descending, limit, offset, after, before, wants_csv, (*ignored, *sent), defaults)
+        return TableQuery(values, sort, descending, limit, offset, after, before, wants_csv, unknown, defaults)
 
     def _sort(self, text: str, ignored: list[str]) -> tuple[str, bool]:
         known = {column.name for column in self.columns if column.sorts}
