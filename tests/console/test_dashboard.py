@@ -81,10 +81,31 @@ def test_it_answers_before_it_is_counted(visit: OpenPage, own_console: Served, m
     for each in (page, reader):
         expect(each.locator(".tile", has_text="Hosts")).to_contain_text("counting…")
     check_page(page)
+    tops = "[...document.querySelectorAll('.overview .panel')].map(each => Math.round(each.getBoundingClientRect().top))"
+    before = page.evaluate(tops)
     may_count.set()
     for each in (page, reader):  # by the live region, and by loading the page again
         due = each.locator(".tile", has_text="Sources due").locator(".tile-value")
         expect(due).to_have_text("0", timeout=120_000)
+    assert page.evaluate(tops) == before  # nothing jumps
+
+
+def test_longer_lists_and_higher_numbers_move_nothing(visit: OpenPage) -> None:
+    page = visit("/")
+    bars = page.locator(".overview .hbar")
+    expect(bars.first).to_be_visible()
+    tops = "[...document.querySelectorAll('.overview .panel')].map(each => Math.round(each.getBoundingClientRect().top))"
+    before, place = page.evaluate(tops), bars.first.bounding_box()
+    page.evaluate("""() => {
+        const tables = document.querySelectorAll('.overview .hbars tbody');
+        const row = tables[0].rows[0];
+        row.cells[0].textContent = 'a long name of an error, longer than most';
+        row.cells[2].textContent = '1,234,567';
+        tables[2].replaceChildren(...Array.from({length: 6}, () => row.cloneNode(true)));
+        const needs = document.querySelector('.overview .needs');
+        needs.append(...Array.from({length: 9}, () => needs.firstElementChild.cloneNode(true)));
+    }""")
+    assert (page.evaluate(tops), bars.first.bounding_box()) == (before, place)
 
 
 def test_a_page_is_not_left_counting_because_others_are(
