@@ -103,9 +103,7 @@ def search(label: str = "Search", placeholder: str = "", name: str = "q") -> Fil
 def choice(name: str, label: str, values: Iterable[object], *, default: str = "", has_all: bool = True) -> Filter:
     """A choice among values, which are shown in words; pairs (value, label) may be passed too."""
     pairs = [each if isinstance(each, tuple) else (_code(each), components.words(each)) for each in values]
-    return Filter(
-        name, label, [(str(value), str(shown)) for value, shown in pairs], default=default, has_all=has_all
-    )
+    return Filter(name, label, [(str(value), str(shown)) for value, shown in pairs], default=default, has_all=has_all)
 
 
 @dataclass(frozen=True, slots=True)
