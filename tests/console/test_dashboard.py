@@ -25,10 +25,7 @@ from tests.walk.site import Answer, Web
 LONGEST_WAIT_MS = 120_000
 
 # Where the panels begin.
-TOPS = """[...document.querySelectorAll(".overview .panel")]
-    .map(each => Math.round(each.getBoundingClientRect().top))"""
-    """[...document.querySelectorAll(".overview .panel")].map(each => Math.round(each.getBoundingClientRect().top))"""
-)
+TOPS = "[...document.querySelectorAll('.overview .panel')].map(each => Math.round(each.getBoundingClientRect().top))"
 
 
 def test_it_shows_the_day_without_scripts(visit: OpenPage, console: Served) -> None:
