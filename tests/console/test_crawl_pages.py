@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import expect
 
 from comity.database import runs
+from comity.doors.web.console.pages.crawl import setting_in_words
 from tests.console.conftest import OpenPage
 from tests.console.looks import check_page
 from tests.doors.web.served import Served, served
@@ -100,3 +101,31 @@ def test_runs_of_all_commands_can_be_listed(visit: OpenPage, own_console: Served
     expect(page.locator("#table-runs tbody")).not_to_contain_text("sources")
     page.go_back()
     expect(page.locator("#filter-runs-door")).to_have_value("all")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("follow_links", False, ("follow links", "off")),
+        ("images", True, ("images", "on")),
+        ("max_pages", 0, ("max pages", "0")),
+        ("max_pages", 12000, ("max pages", "12,000")),
+        ("max_minutes", None, ("max minutes", "none")),
+        ("delay_s", 0.5, ("delay", "0.5 s")),
+        ("delay_s", None, ("delay", "none")),
+        ("allow_networks", ["127.0.0.0/8", "::1"], ("allow networks", "127.0.0.0/8, ::1")),
+    ],
+)
+def test_a_recorded_setting_is_said_in_words(name: str, value: object, said: tuple[str, str]) -> None:
+    assert setting_in_words(name, value) == said
+
+
+def test_a_run_names_what_was_turned_off(visit: OpenPage, own_console: Served) -> None:
+    state, run_id = own_console.state, uuid4()
+    settings = state.recorded_settings | {"seeds": ["https://example.org/"], "follow_links": False, "max_depth": 0}
+    with state.database.write() as connection:
+        now = state.clock.now()
+        runs.begin(connection, run_id, door="crawl", holder="elsewhere:1:1:a", settings=settings, now=now)
+    page = visit(f"/crawl/runs/{run_id}", of=own_console)
+    shown = page.locator(".panel", has=page.get_by_role("heading", name="Settings"))
+    assert shown.locator("dl").inner_text().split("\n") == ["follow links", "off", "max depth", "0"]
