@@ -24,6 +24,9 @@ from tests.walk.site import Answer, Web
 # On a busy machine, figures are counted every minute, and shown up to half a minute later.
 LONGEST_WAIT_MS = 120_000
 
+# Where the panels begin.
+TOPS = "[...document.querySelectorAll('.overview .panel')].map(each => Math.round(each.getBoundingClientRect().top))"
+
 
 def test_it_shows_the_day_without_scripts(visit: OpenPage, console: Served) -> None:
     with console.state.database.read() as connection:
@@ -81,10 +84,29 @@ def test_it_answers_before_it_is_counted(visit: OpenPage, own_console: Served, m
     for each in (page, reader):
         expect(each.locator(".tile", has_text="Hosts")).to_contain_text("counting…")
     check_page(page)
+    before = page.evaluate(TOPS)
     may_count.set()
     for each in (page, reader):  # by the live region, and by loading the page again
         due = each.locator(".tile", has_text="Sources due").locator(".tile-value")
         expect(due).to_have_text("0", timeout=120_000)
+    assert page.evaluate(TOPS) == before  # nothing jumps
+
+
+def test_longer_lists_and_higher_numbers_move_nothing(visit: OpenPage) -> None:
+    page = visit("/")
+    bars = page.locator(".overview .hbar")
+    expect(bars.first).to_be_visible()
+    before, place = page.evaluate(TOPS), bars.first.bounding_box()
+    page.evaluate("""() => {
+        const tables = document.querySelectorAll('.overview .hbars tbody');
+        const row = tables[0].rows[0];
+        row.cells[0].textContent = 'a long name of an error, longer than most';
+        row.cells[2].textContent = '1,234,567';
+        tables[2].replaceChildren(...Array.from({length: 6}, () => row.cloneNode(true)));
+        const needs = document.querySelector('.overview .needs');
+        needs.append(...Array.from({length: 9}, () => needs.firstElementChild.cloneNode(true)));
+    }""")
+    assert (page.evaluate(TOPS), bars.first.bounding_box()) == (before, place)
 
 
 def test_a_page_is_not_left_counting_because_others_are(

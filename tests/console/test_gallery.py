@@ -41,3 +41,29 @@ def test_the_address_of_a_filtered_table_has_each_filter_once_and_no_page_of_the
     page.go_back()
     expect(page.locator("#filter-samples-kind")).to_have_value("small")
     expect(page.get_by_role("searchbox", name="Search by name")).to_have_value("host-01")
+
+
+def test_the_chosen_value_of_a_filter_keeps_its_name(visit: OpenPage) -> None:
+    page = visit("/components?kind=small")
+    assert page.locator("#filter-samples-kind option:checked").inner_text() == "Size: small"
+    page.locator("#filter-samples-kind").select_option("")
+    expect(page.locator("#filter-samples-kind option:checked")).to_have_text("Size: all")
+
+
+def test_sorting_keeps_the_focus(visit: OpenPage) -> None:
+    page = visit("/components")
+    link = page.get_by_role("columnheader", name="Pages").get_by_role("link")
+    link.press("Enter")
+    expect(page).to_have_url(re.compile("sort=pages"))
+    expect(link).to_be_focused()
+    link.press("Enter")
+    expect(page).to_have_url(re.compile("sort=-pages"))
+    expect(link).to_be_focused()
+
+
+def test_a_filter_leaves_what_was_entered_beside_the_table(visit: OpenPage) -> None:
+    page = visit("/components")
+    page.get_by_label("Address").fill("https://example.org/entered")
+    page.locator("#filter-samples-kind").select_option("small")
+    expect(page.locator("#table-samples tbody tr").first).to_contain_text("host-003")
+    assert page.get_by_label("Address").input_value() == "https://example.org/entered"

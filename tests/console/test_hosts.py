@@ -74,6 +74,41 @@ def test_hosts_are_filtered_sorted_paged_and_exported_by_url(visit: OpenPage, co
         assert client.get("/admin/hosts/unknown.example").status_code == 404
 
 
+def test_what_stands_beside_a_table_is_of_its_rows_after_a_filter(visit: OpenPage) -> None:
+    page = visit("/hosts/harbour-museum.example/urls")
+    order = page.get_by_text("The next URLs, in the order in which they are visited.")
+    expect(order).to_be_visible()
+    state = page.locator("#filter-frontier-state")
+    assert state.locator("option").all_inner_texts() == ["State: queued", "done", "dropped", "too deep"]
+    state.focus()
+    state.select_option("done")
+    expect(page).to_have_url(re.compile(r"/urls\?state=done$"))
+    expect(order).to_have_count(0)
+    expect(state).to_be_focused()
+    page.goto(page.url.replace("/urls?state=done", "/requests"))
+    plots = page.get_by_role("heading", name="Requests against allowed slots")
+    expect(plots).to_be_visible()
+    page.locator("#filter-requests-purpose").select_option("page")
+    expect(plots).to_have_count(0)  # requests for robots.txt between them are not in it
+    page.go_back()
+    expect(plots).to_be_visible()
+
+
+def test_typing_into_a_search_keeps_its_place(visit: OpenPage) -> None:
+    page = visit("/hosts")
+    box = page.get_by_role("searchbox", name="Search by name")
+    box.focus()
+    for letter in "harb":
+        box.press(letter)
+        expect(page).to_have_url(re.compile(f"q=h?a?r?b?$|q=.*{letter}$"))
+    box.press("Home")
+    box.press("Delete")
+    expect(page).to_have_url(re.compile("q=arb$"))
+    expect(box).to_be_focused()
+    assert box.input_value() == "arb"
+    assert box.evaluate("each => each.selectionStart") == 0
+
+
 def test_requests_are_shown_against_their_slots(visit: OpenPage) -> None:
     page = visit(f"/hosts/{PLAIN}/requests")
     expect(page.get_by_text("No request of this page started before its slot.")).to_be_visible()

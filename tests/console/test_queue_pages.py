@@ -198,7 +198,13 @@ def test_a_job_shows_its_state_its_lock_and_its_history(own_console: Served, vis
     expect(page.locator("g.state.is-current text")).to_have_text("locked")
     expect(page.locator("main")).to_contain_text("Held for")
     page.get_by_role("button", name="Reset lock").click()
-    page.get_by_role("dialog").get_by_role("button", name="Reset lock").click()
+    expect(page.get_by_role("heading", name="Reset the lock of 1 job?")).to_be_visible()
+    assert find_job(state.database, job.id).locked_by == "bot-1"
+    check_page(page)
+    page.get_by_role("link", name="Cancel").click()
+    expect(page).to_have_url(re.compile(f"/crawl_jobs/{job.id}$"))
+    page.get_by_role("button", name="Reset lock").click()
+    page.get_by_role("main").get_by_role("button", name="Reset lock").click()
     expect(page.locator(".notice")).to_contain_text("Reset the lock of 1 job")
     expect(page.locator("g.state.is-current text")).to_have_text("pending")
     history = page.get_by_role("region", name="History")
@@ -224,6 +230,8 @@ def test_jobs_are_retried_expired_and_given_a_priority_in_bulk(own_console: Serv
     lock(state, jobs[1].id)
     page.get_by_label("All rows of this page").check()
     page.get_by_role("button", name="Reset lock").click()
+    expect(page.get_by_role("heading", name="Reset the lock of 4 jobs?")).to_be_visible()
+    page.get_by_role("button", name="Reset lock").click()
     expect(page.locator(".notice")).to_contain_text(
         "Reset the lock of 1 job. 3 not changed: it is pending, not locked."
     )
@@ -236,6 +244,9 @@ def test_jobs_are_retried_expired_and_given_a_priority_in_bulk(own_console: Serv
     page.get_by_role("button", name="Set").click()
     expect(page.locator(".notice")).to_contain_text("Set the priority of 4 jobs")
     page.get_by_label("All rows of this page").check()
+    page.get_by_role("button", name="Expire").click()
+    expect(page.get_by_role("heading", name="Expire 4 jobs?")).to_be_visible()
+    assert {job.status for job in JOBS.page(state.database).items} == {JobStatus.PENDING}
     page.get_by_role("button", name="Expire").click()
     expect(page.locator(".notice")).to_contain_text("Marked as expired: 4 jobs")
     assert {(job.status, job.priority) for job in JOBS.page(state.database).items} == {(JobStatus.EXPIRED, 8)}

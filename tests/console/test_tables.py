@@ -43,6 +43,27 @@ def test_a_query_has_filters_an_order_and_a_page() -> None:
     assert query.is_filtered
 
 
+def test_a_choice_may_be_in_force_without_a_value_in_the_url() -> None:
+    doors = choice("door", "Command", ["crawl", "sources"], default="crawl")
+    states = choice("state", "State", ["queued", "done"], default="queued", has_all=False)
+    table = Table("runs", [Column("name", "Name")], [doors, states])
+
+    def found(text: str) -> tuple[str | None, str | None, bool]:
+        query = table.query_of(parse_qsl(text))
+        return query.get("door"), query.get("state"), query.is_filtered
+
+    assert found("") == found("door=crawl&state=queued") == ("crawl", "queued", False)
+    assert found("door=all") == (None, "queued", True)
+    assert found("door=sources&state=done") == ("sources", "done", True)
+    assert table.query_of(parse_qsl("state=all")).ignored == ("state",)
+    assert TABLE.query_of(parse_qsl("status=all")).ignored == ("status",)
+    assert doors.options == [("all", "all"), ("", "crawl"), ("sources", "sources")]
+    assert states.options == [("", "queued"), ("done", "done")]
+    assert choice("status", "Status", ["active"]).options == [("", "all"), ("active", "active")]
+    everything = table.listing(table.query_of(parse_qsl("door=all")), [])
+    assert everything.href() == "?door=all"
+
+
 def test_without_parameters_the_defaults_hold() -> None:
     query = TABLE.query_of([])
     assert (query.sort, query.descending, query.limit, query.offset) == ("pages", True, DEFAULT_LIMIT, 0)

@@ -51,6 +51,9 @@ def test_the_page_has_every_route_and_loads_nothing(api: Served) -> None:
     assert {f"schema-{name}" for name in description["components"]["schemas"]} <= set(page.ids)
     assert {href[1:] for href in page.hrefs if href.startswith("#")} <= set(page.ids), "no link leads nowhere"
     assert {href for href in page.hrefs if not href.startswith("#")} == {"/openapi.json"}
+    contents = re.findall(r"</b> ([^<]*)</a></li>", answer.text)
+    assert len(contents) == len(operations)
+    assert all(contents), "every link names its path"
     text = re.sub(r"<[^>]+>", "", answer.text)
     for each in operations:
         for parameter in each.get("parameters", ()):

@@ -80,6 +80,13 @@ def test_one_path_serves_a_page_and_json(dev: Served) -> None:
         # There is no such JSON route, and a program is not shown the page.
         json = client.get("/admin/components")
         assert (json.status_code, json.json()["error"]) == (404, "not_found")
+        for path in ("/admin/crawl", "/admin/crawl/status", "/admin/sources", "/admin/takedowns"):
+            page, json = client.get(path, headers={"Accept": BROWSER}), client.get(path)
+            assert (page.status_code, kind(page)) == (200, "text/html"), path
+            assert (json.status_code, kind(json)) == (200, "application/json"), path
+            assert page.headers["vary"] == json.headers["vary"] == "Accept, HX-Request", path
+        assert client.get("/admin/crawl").json() == client.get("/admin/crawl/status").json()
+        assert "vary" not in client.get("/healthz").headers
         # What has no page answers JSON to a browser, too.
         assert kind(client.get("/admin/session", headers={"Accept": BROWSER})) == "application/json"
         assert client.get("/", headers={"Accept": BROWSER}).headers["location"] == "/admin"

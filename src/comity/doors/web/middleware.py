@@ -24,7 +24,7 @@ from comity.doors.web.audiences import Audience, RouteMatch, RouterRules, RouteT
 from comity.doors.web.console.errors import error_page, to_login
 from comity.doors.web.console.interrupted import Unsent, ask_to_send, login_for
 from comity.doors.web.errors import ApiError, is_for_bots, response_to
-from comity.doors.web.negotiation import FORM, prefers_html, wants_page
+from comity.doors.web.negotiation import FORM, VARY, prefers_html, wants_page
 from comity.doors.web.notices import drop_notice, set_cookie
 
 OWN_PREFIX: Final = "/admin"
@@ -84,6 +84,9 @@ class AccessMiddleware:
                 if log is not None:  # before the response, so that its reader finds the record
                     await log.write(message["status"])
                 _add_headers(message, scope)
+                if match.rules is not None and match.rules.audience is Audience.ADMIN:
+                    # A cache must not give a browser what a program was sent (RFC 9110 §12.5.5).
+                    MutableHeaders(scope=message).setdefault("Vary", VARY)
                 self._add_cookies(message, forwarded["state"])
                 if not is_read and _announces_body(scope):  # the rest of the body will not be read
                     MutableHeaders(scope=message)["Connection"] = "close"

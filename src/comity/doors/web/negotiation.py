@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+VARY: Final = "Accept, HX-Request"  # the headers of a request by which one path serves a page or JSON
 FORM: Final = "application/x-www-form-urlencoded"
 _MOST_RANGES: Final = 50  # of an Accept header that are read
 

@@ -22,7 +22,7 @@ from comity import __version__
 from comity.doors.web.access import not_operator
 from comity.doors.web.audiences import LARGE_BODY_BYTES, Audience, Router
 from comity.doors.web.console import assets, components
-from comity.doors.web.negotiation import FORM
+from comity.doors.web.negotiation import FORM, VARY
 from comity.doors.web.notices import Offer, notice_of, set_notice
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ PAGE_HEADERS: Final = {
     ),
     # With no-referrer, browsers send `Origin: null` with a form, and its origin could not be checked.
     "Referrer-Policy": "same-origin",
-    "Vary": "Accept, HX-Request",
+    "Vary": VARY,
 }
 
 

@@ -454,7 +454,8 @@ def _curve(start: tuple[float, float], end: tuple[float, float], lowest: float) 
     (x1, y1), (x2, y2) = start, end
     half, tall = _BOX_WIDTH / 2, _BOX_HEIGHT / 2
     if start == end:
-        return f"M{x1 - 14} {y1 - tall}C{x1 - 20} {y1 - tall - 26} {x1 + 20} {y1 - tall - 26} {x1 + 14} {y1 - tall - 3}"
+        x = x1 + 36  # on the right of what comes from above
+        return f"M{x - 10} {y1 - tall}C{x - 17} {y1 - tall - 25} {x + 17} {y1 - tall - 25} {x + 10} {y1 - tall - 3}"
     if x1 == x2:
         down = 1 if y2 > y1 else -1
         if abs(y2 - y1) <= _ROW:  # neighbours: down on the right of the middle, up on the left

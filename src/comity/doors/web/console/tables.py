@@ -78,11 +78,20 @@ class Filter:
     """The box that `/` focuses."""
     is_of_links: bool = False
     """An id that links of other pages carry and that is not typed: shown only while it is set."""
+    default: str = ""
+    """The choice in force while the URL names none. To lift it, there is the choice `all`, if `has_all`."""
+    has_all: bool = True
+
+    @property
+    def options(self) -> list[tuple[str, str]]:
+        """What a choice offers: values and words. The one in force without a value in the URL has the value ""."""
+        first = [("all" if self.default else "", "all")] if self.has_all else []
+        return first + [("" if value == self.default else value, shown) for value, shown in self.choices]
 
     def accepts(self, value: str) -> bool:
         """Whether a value can be used."""
         if self.choices:
-            return any(value == choice for choice, _ in self.choices)
+            return any(value == each for each, _ in (*self.choices, *self.options))
         return len(value) <= _LONGEST_VALUE and "\0" not in value
 
 
@@ -91,10 +100,10 @@ def search(label: str = "Search", placeholder: str = "", name: str = "q") -> Fil
     return Filter(name, label, placeholder=placeholder or label, is_search=True)
 
 
-def choice(name: str, label: str, values: Iterable[object]) -> Filter:
+def choice(name: str, label: str, values: Iterable[object], *, default: str = "", has_all: bool = True) -> Filter:
     """A choice among values, which are shown in words; pairs (value, label) may be passed too."""
     pairs = [each if isinstance(each, tuple) else (_code(each), components.words(each)) for each in values]
-    return Filter(name, label, [(str(value), str(shown)) for value, shown in pairs])
+    return Filter(name, label, [(str(value), str(shown)) for value, shown in pairs], default=default, has_all=has_all)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +130,14 @@ class TableQuery:
     wants_csv: bool = False
     ignored: tuple[str, ...] = ()
     """Names of parameters that could not be used."""
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    """What is in force for filters that the URL does not set."""
 
     def get(self, name: str) -> str | None:
-        """The value of a filter; None if it is not set."""
-        return self.values.get(name) or None
+        """The value in force of a filter; None if there is none."""
+        default = self.defaults.get(name)
+        value = self.values.get(name) or default
+        return None if default and value == "all" else value or None
 
     @property
     def is_filtered(self) -> bool:
@@ -174,7 +187,8 @@ class Table:
         for each in self.filters:
             value = sent.pop(each.name, "").strip()
             if value and each.accepts(value):
-                values[each.name] = value
+                if value != each.default:
+                    values[each.name] = value
             elif value:
                 ignored.append(each.name)
         sort, descending = self._sort(sent.pop("sort", ""), ignored)
@@ -188,7 +202,9 @@ class Table:
             ignored.append("offset")
         after, before = (sent.pop(name, "")[:_LONGEST_KEY].replace("\0", "") for name in ("after", "before"))
         wants_csv = sent.pop("format", "") == "csv" and self.has_csv
-        return TableQuery(values, sort, descending, limit, offset, after, before, wants_csv, (*ignored, *sent))
+        unknown = (*ignored, *sent)
+        defaults = {each.name: each.default for each in self.filters if each.default}
+        return TableQuery(values, sort, descending, limit, offset, after, before, wants_csv, unknown, defaults)
 
     def _sort(self, text: str, ignored: list[str]) -> tuple[str, bool]:
         known = {column.name for column in self.columns if column.sorts}

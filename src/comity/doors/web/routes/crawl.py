@@ -50,6 +50,7 @@ async def run_due(services: Services) -> DueQueued:
     return DueQueued(queued=await services.pool.ask_for_due(services.state.settings.sources_limit))
 
 
+@router.get("", include_in_schema=False, response_model=SourcesStatusView)  # the page has both paths, too
 @router.get("/status", operation_id="crawl_status", response_model=SourcesStatusView)
 def status(services: Services) -> SourcesStatusView:
     """Show how many sources are due, queued and running."""

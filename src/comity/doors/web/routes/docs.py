@@ -140,7 +140,7 @@ def _contents(groups: Groups) -> str:
             parts.append(f"<h3>{escape(_title(tag))}</h3><ul>")
             parts += [
                 f'<li><a href="#{escape(each["operationId"])}"><b class="{method}">{method.upper()}</b> '
-                f"{escape(path.removeprefix('/admin'))}</a></li>"
+                f"{escape(path.removeprefix('/admin') or path)}</a></li>"
                 for method, path, each in operations
             ]
             parts.append("</ul>")

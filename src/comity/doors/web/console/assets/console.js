@@ -10,6 +10,9 @@
 
   const formats = {
     full: { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
+    exact: {
+      year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23",
+    },
     seconds: { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" },
     minutes: { hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
     weekday: { weekday: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
@@ -41,6 +44,10 @@
     }
     for (const label of within.querySelectorAll("text[data-shown]")) {
       label.textContent = write(label.dataset.shown, new Date(label.dataset.at));
+    }
+    for (const option of within.querySelectorAll("option[data-at]")) {
+      const text = `${write("exact", new Date(option.dataset.at))} · ${option.dataset.about}`;
+      if (option.textContent !== text) option.textContent = text;
     }
     for (const band of within.querySelectorAll(".band[data-at]")) {
       const title = band.firstElementChild;

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from fastapi import Query, Request
 from fastapi.responses import Response
 
+from comity.doors.schemas import iso_time
 from comity.doors.schemas.audits import counts_by_severity
 from comity.doors.web.console import components, plots
 from comity.doors.web.console.forms import Field, Form, FormInvalid, PostedForm
@@ -165,7 +166,8 @@ def compare(
         section="audits",
         trail=[("Audits", "/audits")],
         status=404 if problem else 200,
-        choices=[(each.audit_id, f"{_at(each.started_at):%Y-%m-%d %H:%M:%S} UTC · {each.site}") for each in found],
+        choices=[(each.audit_id, _at(each.started_at), each.site) for each in found],
+        iso_time=iso_time,
         before=before,
         after=after,
         comparison=comparison,

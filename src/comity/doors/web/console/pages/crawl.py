@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -13,7 +12,7 @@ from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
 from comity.doors.web.console import plots
-from comity.doors.web.console.components import NOTHING, badge, duration, number, plural, shortened, size
+from comity.doors.web.console.components import NOTHING, badge, duration, number, plural, shortened, size, words
 from comity.doors.web.console.forms import Field, Form, FormInvalid, PostedForm
 from comity.doors.web.console.live import view
 from comity.doors.web.console.page import FOR_OPERATORS, PageRouter, fragment, redirect, render, url
@@ -117,7 +116,8 @@ RUNS: Final = Table(
         Column("end_reason", "End reason", in_page=False),
         Column("id", "Id", in_page=False),
     ],
-    [choice("door", "Command", DOORS), choice("status", "Status", STATUSES)],
+    # Runs of sources are many, and have a log of their own.
+    [choice("door", "Command", DOORS, default="crawl"), choice("status", "Status", STATUSES)],
     default_sort="-started_at",
     key=lambda row: place_after(row.started_at, row.id),
     pages_by_key=True,
@@ -135,6 +135,8 @@ def _named(run: RunListed) -> Markup:
     return shortened(run.seeds[0].removeprefix("https://").removesuffix("/"), 50) + more
 
 
+_NOT_SETTINGS: Final = ("seeds", "refresh", "is_supervised")
+_UNITS: Final = ("_s", "_ms")
 _PATTERN: Final = "One per line: /docs/, *.html, re:REGEX."
 _BOXES: Final = (
     "under",
@@ -287,11 +289,8 @@ def _all_logs(services: WebServices, query: TableQuery, source_id: UUID | None) 
 
 @router.get("/runs")
 def runs(request: Request, services: Services) -> Response:
-    """Show runs, newest first; by default those of crawls, because runs of sources are many and have a log."""
+    """Show runs, newest first; by default those of crawls."""
     query = RUNS.read(request)
-    is_all = "door" in request.query_params and not query.get("door")
-    if not is_all and not query.get("door"):
-        query = replace(query, values={"door": "crawl", **query.values})
     if query.wants_csv:
         return RUNS.csv(_all_runs(services, query))
     rows = _runs(services, query, _position(query.after), query.limit + 1)
@@ -302,8 +301,7 @@ def runs(request: Request, services: Services) -> Response:
         section="crawl",
         trail=[("Crawl", "/crawl")],
         tabs_of=_tabs("/crawl/runs"),
-        listing=RUNS.listing(query, rows, more="door=" if is_all else ""),
-        is_empty=not rows and not query.after and not query.get("status") and query.get("door") == "crawl",
+        listing=RUNS.listing(query, rows),
     )
 
 
@@ -393,15 +391,32 @@ def _title(run: RunListed) -> str:
     return run.seeds[0].removeprefix("https://").removesuffix("/")[:80] + more
 
 
-def _other_settings(services: WebServices, recorded: Mapping[str, Any]) -> list[tuple[str, object]]:
+def _other_settings(services: WebServices, recorded: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The settings of a run that are not those of this server, which are the ones that explain it."""
     own = services.state.recorded_settings
-    left_out = ("seeds", "refresh", "is_supervised")
-    return [
-        (name, value)
-        for name, value in sorted(recorded.items())
-        if name not in left_out and own.get(name) != value and value not in (None, "", [], False)
-    ]
+
+    def differs(name: str, value: Any) -> bool:
+        # What the server has no setting for is off unless it is said.
+        return own[name] != value if name in own else value not in (None, "", []) and value is not False
+
+    found = sorted(each for each in recorded.items() if each[0] not in _NOT_SETTINGS and differs(*each))
+    return [setting_in_words(name, value) for name, value in found]
+
+
+def setting_in_words(name: str, value: Any) -> tuple[str, str]:
+    """A recorded setting as a person reads it: `delay_s`, 0.5 is "delay", "0.5 s"."""
+    if value in (None, "", []):
+        text = "none"
+    elif isinstance(value, bool):
+        text = "on" if value else "off"
+    elif isinstance(value, list):
+        text = ", ".join(map(str, value))
+    else:
+        text = f"{value:,g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    if name.endswith(_UNITS):
+        name, _, unit = name.rpartition("_")
+        text = text if text == "none" else f"{text} {unit}"
+    return words(name), text
 
 
 @view("run")

@@ -35,6 +35,20 @@ _DONE: Final = {
     JobAction.SET_PRIORITY: "Set the priority of",
 }
 
+# What takes a job from the bot that holds it is asked first: the question, what follows, and the button.
+_QUESTIONS: Final = {
+    JobAction.MARK_EXPIRED: (
+        "Expire {}?",
+        "Bots can pull what is expired again. A bot that holds it now can no longer submit it.",
+        "Expire",
+    ),
+    JobAction.RESET_LOCK: (
+        "Reset the lock of {}?",
+        "The bot that holds it can no longer submit it. Bots can pull it again.",
+        "Reset lock",
+    ),
+}
+
 
 def _bot(row: CrawlJob) -> object:
     name = row.locked_by or row.submitted_by
@@ -158,6 +172,18 @@ def act(request: Request, services: Services, entered: PostedForm) -> Response:
     back = f"{_PATH}/{ids[0]}" if entered.is_on("one") else _PATH
     if entered.is_on("one"):
         fields.append(("one", "on"))
+    if action in _QUESTIONS and not entered.is_on("confirmed"):
+        question, consequence, submit = _QUESTIONS[action]
+        return queue.confirmation(
+            request,
+            _PATH,
+            question=question.format(components.plural(len(ids), "job")),
+            path=f"{_PATH}/actions",
+            submit=submit,
+            fields=[*fields, ("confirmed", "on")],
+            consequence=consequence,
+            back=back,
+        )
     priority = queue.priority_of(entered)
     if action is JobAction.SET_PRIORITY and priority is None:
         return queue.confirmation(

@@ -49,6 +49,15 @@ def _state(row: CrawlPolicy) -> Markup:
     return components.badge("bad", "failing") if row.failure_count else components.badge("good", "enabled")
 
 
+def _next_run(row: CrawlPolicy) -> object:
+    """As the list of sources has it: a policy that is paused does not run."""
+    if not row.enabled:
+        return components.NOTHING
+    now = current_services().state.clock.now()
+    is_due = row.next_run_at is None or row.next_run_at <= now
+    return components.badge("wait", "due now") if is_due else components.when(row.next_run_at, relative_to=now)
+
+
 def _last_success(row: CrawlPolicy) -> object:
     return components.when(row.last_success_at, relative_to=current_services().state.clock.now())
 
@@ -74,7 +83,7 @@ TABLE: Final = Table(
         ),
         Column("frequency_hours", "Every", lambda row: f"{row.frequency_hours:,} h", is_number=True, is_minor=True),
         Column("enabled", "State", _state),
-        Column("next_run_at", "Next run", sorts=True),
+        Column("next_run_at", "Next run", lambda row: _next_run(row), sorts=True),
         Column("failure_count", "Failures", is_number=True, is_minor=True),
         Column("last_success_at", "Last success", _last_success, is_minor=True),
         Column("last_price", "Price", _price, csv=lambda row: row.last_price, is_number=True, is_minor=True),

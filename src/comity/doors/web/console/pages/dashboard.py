@@ -89,6 +89,7 @@ def dashboard_figures(services: WebServices, _parameters: Mapping[str, str]) -> 
     latency = _series(_LATENCIES, [(hour.p50_ms, hour.p95_ms) for hour in hours])
     postings = _series(_POSTINGS, [(run.inserted, run.closed) for run in found.runs])
     status = found.status
+    hosts = {line.status: line.hosts for line in status.figures.hosts}
     return fragment(
         "dashboard/figures.html",
         found=found,
@@ -101,8 +102,8 @@ def dashboard_figures(services: WebServices, _parameters: Mapping[str, str]) -> 
         postings=plots.stacked("Job postings, per hour", times, postings),
         hosts=plots.bars(
             "Hosts by status",
-            [(str(line.status), line.hosts) for line in status.figures.hosts],
-            tones=[_TONES[line.status] for line in status.figures.hosts],
+            [(str(each), hosts.get(each, 0)) for each in HostStatus] if hosts else [],
+            tones=[_TONES[each] for each in HostStatus],
             path="/hosts?status={}",
         ),
         jobs=plots.bars(

@@ -115,7 +115,14 @@ HOSTS: Final = Table(
             is_wide=True,
         ),
         Column("status", "Status", lambda row: status_badge(row.status)),
-        Column("reason", "Reason or holder", _reason, lambda row: row.reason_code or row.reason, is_minor=True),
+        Column(
+            "reason",
+            "Reason or holder",
+            _reason,
+            lambda row: row.reason_code or row.reason,
+            is_minor=True,
+            is_wide=True,
+        ),
         Column("pages_crawled", "Pages", _pages, is_number=True, is_minor=True),
         Column("pages_discovered", "Discovered", in_page=False),
         Column("urls_queued", "Queued", is_number=True, is_minor=True),
@@ -382,7 +389,7 @@ def requests(request: Request, services: Services, host: HostName) -> Response:
             **page,
         ),
         lambda _name, page: {
-            "plots_shown": _plots_of(page.items, is_filtered="purpose" in request.query_params),
+            "plots_shown": _plots_of(page.items, is_filtered=bool(request.query_params.get("purpose"))),
             "early": sum(each.is_early for each in page.items),
         },
     )

@@ -102,7 +102,7 @@ TABLE: Final = Table(
         Column("careers_url", "Careers page", in_page=False),
         Column("source_type", "Type", lambda row: badge("plain", row.source_type), is_minor=True),
         Column("status", "Status", lambda row: badge(STATUS_TONES[row.status], row.status)),
-        Column("crawl_frequency_days", "Days", is_number=True, is_minor=True),
+        Column("crawl_frequency_days", "Every", lambda row: _every(row), is_number=True, is_minor=True),
         Column("next_run_at", "Next run", lambda row: _next(row), sorts=True),
         Column("last_crawled_at", "Last crawl", lambda row: _ago(row.last_crawled_at), sorts=True, is_minor=True),
         Column("last_crawl_status", "Last result", lambda row: _result(row)),
@@ -150,6 +150,10 @@ def _next(row: Source) -> Markup:
 
 def _ago(moment: datetime | None) -> Markup:
     return when(moment, relative_to=current_services().state.clock.now())
+
+
+def _every(row: Source) -> object:
+    return f"{row.crawl_frequency_days} d" if row.crawl_frequency_days else NOTHING
 
 
 def _result(row: Source) -> Markup:
