@@ -279,9 +279,9 @@ static int is_printable(PyObject *text)
         return 1;
     }
     const byte *at = PyUnicode_1BYTE_DATA(text);
-    for (Py_ssize_t i = 0; i < size; i++)
-        if (at[i] <= ' ' || at[i] > '~') return 0;
-    return 1;
+    int unusual = 0; /* looked at once: then the compiler compares many bytes at a time */
+    for (Py_ssize_t i = 0; i < size; i++) unusual |= (byte)(at[i] - '!') > '~' - '!';
+    return !unusual;
 }
 
 static enum step take_link_out(Scan *scan, Attributes *attributes)
