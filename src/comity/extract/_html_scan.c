@@ -142,6 +142,16 @@ static void take_attribute(Attributes *attributes, const byte *name, Py_ssize_t 
     if (place != NULL && place->start == NULL) *place = value; /* of two with one name the first counts */
 }
 
+/* Go past the name of a tag; gives its size. */
+static inline Py_ssize_t go_past_name(Scan *scan)
+{
+    const byte *at = scan->at, *end = scan->end;
+    while (at < end && !(classes[*at] & ENDS_NAME)) at++;
+    Py_ssize_t size = at - scan->at;
+    scan->at = at;
+    return size;
+}
+
 /* Read the attributes of a tag up to and including its `>`; 0 if the page ends before. */
 static int read_attributes(Scan *scan, Attributes *attributes, int *is_self_closing)
 {
@@ -155,6 +165,17 @@ static int read_attributes(Scan *scan, Attributes *attributes, int *is_self_clos
         *is_self_closing = found == TAG_END_WITH_SLASH;
         return found != TAG_CUT_OFF;
     }
+}
+
+/* Go past the `>` of a tag whose attributes do not matter; 0 if the page ends before. Most tags have none. */
+static inline int skip_attributes(Scan *scan)
+{
+    int is_self_closing;
+    if (scan->at < scan->end && *scan->at == '>') {
+        scan->at++;
+        return 1;
+    }
+    return read_attributes(scan, NULL, &is_self_closing);
 }
 
 /* Write the value of the character reference at `at` (13.2.5.72-80); the bytes it takes, 0 if it stands for itself, or
@@ -243,15 +264,24 @@ static PyObject *text_or_none(Scan *scan, Value value)
     return text_of(scan, value);
 }
 
-/* Whether a text is not empty, printable ASCII, without a blank, and no longer than an address can be. */
+/* Whether a text is not empty, printable (`str.isprintable`), without a blank, and no longer than an address can be. */
 static int is_printable(PyObject *text)
 {
     Py_ssize_t size = PyUnicode_GET_LENGTH(text);
-    if (size == 0 || size > HREF_MOST || !PyUnicode_IS_COMPACT_ASCII(text)) return 0;
+    if (size == 0 || size > HREF_MOST) return 0;
+    if (!PyUnicode_IS_COMPACT_ASCII(text)) {
+        int kind = PyUnicode_KIND(text);
+        const void *data = PyUnicode_DATA(text);
+        for (Py_ssize_t i = 0; i < size; i++) {
+            Py_UCS4 c = PyUnicode_READ(kind, data, i);
+            if (c == ' ' || !Py_UNICODE_ISPRINTABLE(c)) return 0;
+        }
+        return 1;
+    }
     const byte *at = PyUnicode_1BYTE_DATA(text);
-    for (Py_ssize_t i = 0; i < size; i++)
-        if (at[i] <= ' ' || at[i] > '~') return 0;
-    return 1;
+    int unusual = 0; /* looked at once: then the compiler compares many bytes at a time */
+    for (Py_ssize_t i = 0; i < size; i++) unusual |= (byte)(at[i] - '!') > '~' - '!';
+    return !unusual;
 }
 
 static enum step take_link_out(Scan *scan, Attributes *attributes)
@@ -371,10 +401,9 @@ static enum step take_meta(Scan *scan, Attributes *attributes)
 /* Go past the end tag of a raw element; what lies before is text. */
 static enum step leave_raw_text(Scan *scan, const byte *close, Py_ssize_t name_size)
 {
-    int is_self_closing;
     if (close == NULL) return END_OF_PAGE;
     scan->at = close + 2 + name_size;
-    return read_attributes(scan, NULL, &is_self_closing) ? GO_ON : END_OF_PAGE;
+    return skip_attributes(scan) ? GO_ON : END_OF_PAGE;
 }
 
 static enum step take_title(Scan *scan, const byte *name, Py_ssize_t name_size)
@@ -412,17 +441,16 @@ static enum step take_start_tag_of_foreign(Scan *scan, const byte *name, Py_ssiz
 static enum step take_start_tag(Scan *scan)
 {
     const byte *name = scan->at;
-    while (scan->at < scan->end && !is_blank(*scan->at) && *scan->at != '/' && *scan->at != '>') scan->at++;
-    Py_ssize_t name_size = scan->at - name;
+    Py_ssize_t name_size = go_past_name(scan);
     if (scan->foreign_depth) return take_start_tag_of_foreign(scan, name, name_size);
     enum kind kind = name_size <= NAME_MOST ? kind_of(name, name_size) : OTHER;
     if (kind == UNSUITED) return NEEDS_TREE;
     if (kind == COLUMN && scan->has_template) return NEEDS_TREE; /* 13.2.6.4.22: it may end what a template can contain */
     if (scan->is_in_select && kind != OPTION) return NEEDS_TREE;
-    int is_self_closing;
     scan->has_template |= kind == TEMPLATE;
     if (kind == OTHER || kind == OPTION || kind == COLUMN || kind == TEMPLATE)
-        return read_attributes(scan, NULL, &is_self_closing) ? GO_ON : END_OF_PAGE;
+        return skip_attributes(scan) ? GO_ON : END_OF_PAGE;
+    int is_self_closing;
     Attributes attributes;
     memset(&attributes, 0, sizeof attributes);
     if (!read_attributes(scan, &attributes, &is_self_closing)) return END_OF_PAGE;
@@ -459,10 +487,8 @@ static enum step take_start_tag(Scan *scan)
 static enum step take_end_tag(Scan *scan)
 {
     const byte *name = scan->at;
-    while (scan->at < scan->end && !is_blank(*scan->at) && *scan->at != '/' && *scan->at != '>') scan->at++;
-    Py_ssize_t name_size = scan->at - name;
-    int is_self_closing;
-    if (!read_attributes(scan, NULL, &is_self_closing)) return END_OF_PAGE;
+    Py_ssize_t name_size = go_past_name(scan);
+    if (!skip_attributes(scan)) return END_OF_PAGE;
     if (scan->foreign_depth) {
         Value open = scan->foreign[scan->foreign_depth - 1];
         if (open.size != name_size) return NEEDS_TREE;
@@ -529,7 +555,7 @@ PyDoc_STRVAR(scan_doc,
 "scan(body, start, token, decode, hrefs_most, others_most)\n--\n\n"
 "Read a UTF-8 page from byte `start` on; None if that takes a tree.\n\n"
 "`token` is the crawler's own, in lower case; `decode` gives the text of a value with unusual character references, or\n"
-"None. The answer is (links, nofollow, whether all links are printable ASCII without blanks, rels, base, titles, metas,\n"
+"None. The answer is (links, nofollow, whether all links are printable and without blanks, rels, base, titles, metas,\n"
 "link elements, has_password_field). The links are a tuple without repetition and anchors, and those with nofollow are\n"
 "a set or None; or they are a list of all, for Python to read, with rels.");
 

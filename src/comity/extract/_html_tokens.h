@@ -19,7 +19,17 @@ typedef struct {
     Py_ssize_t size;
 } Value;
 
-static inline int is_blank(byte c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f'; }
+/* What a byte ends or is, looked up in a table: a page asks this of every byte of its tags. */
+enum { BLANK = 1, ENDS_NAME = 2, ENDS_ATTRIBUTE_NAME = 4, BETWEEN_ATTRIBUTES = 8 };
+#define ANY_END (BLANK | ENDS_NAME | ENDS_ATTRIBUTE_NAME | BETWEEN_ATTRIBUTES)
+static const byte classes[256] = {
+    [' '] = ANY_END, ['\n'] = ANY_END, ['\t'] = ANY_END, ['\r'] = ANY_END, ['\f'] = ANY_END,
+    ['/'] = ENDS_NAME | ENDS_ATTRIBUTE_NAME | BETWEEN_ATTRIBUTES,
+    ['>'] = ENDS_NAME | ENDS_ATTRIBUTE_NAME,
+    ['='] = ENDS_ATTRIBUTE_NAME,
+};
+
+static inline int is_blank(byte c) { return classes[c] & BLANK; }
 static inline byte lower(byte c) { return (c >= 'A' && c <= 'Z') ? (byte)(c | 0x20) : c; }
 static inline int is_letter(byte c) { c = lower(c); return c >= 'a' && c <= 'z'; }
 static inline int is_digit(byte c) { return c >= '0' && c <= '9'; }
@@ -63,7 +73,7 @@ enum in_tag { TAG_CUT_OFF, TAG_ATTRIBUTE, TAG_END, TAG_END_WITH_SLASH };
 static inline enum in_tag next_in_tag(const byte **place, const byte *end, Value *name, Value *value)
 {
     const byte *at = *place;
-    while (at < end && (is_blank(*at) || *at == '/')) at++;
+    while (at < end && (classes[*at] & BETWEEN_ATTRIBUTES)) at++;
     if (at == end) return TAG_CUT_OFF;
     if (*at == '>') {
         enum in_tag found = at > *place && at[-1] == '/' ? TAG_END_WITH_SLASH : TAG_END;
@@ -71,7 +81,7 @@ static inline enum in_tag next_in_tag(const byte **place, const byte *end, Value
         return found;
     }
     name->start = at++; /* an equals sign here begins a name */
-    while (at < end && !is_blank(*at) && *at != '/' && *at != '>' && *at != '=') at++;
+    while (at < end && !(classes[*at] & ENDS_ATTRIBUTE_NAME)) at++;
     name->size = at - name->start;
     while (at < end && is_blank(*at)) at++;
     if (at == end) return TAG_CUT_OFF;
