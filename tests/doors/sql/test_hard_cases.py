@@ -368,6 +368,39 @@ def test_plain_sql_reaches_duckdb_as_it_was_written(text: str) -> None:
         assert recorder.asked[-1] == text
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "SELECT 1 AS z; SET VARIABLE v = 2",
+        "CREATE TABLE t AS SELECT 3 AS a; SELECT a FROM t; DROP TABLE t",
+        "CREATE TABLE t (a INTEGER); SELECT 4 AS z; INSERT INTO t VALUES (1)",
+        "BEGIN; CREATE TABLE t AS SELECT 5 AS a; FROM t; COMMIT; DROP TABLE t",
+        "CREATE TABLE t AS SELECT 6 AS a; DROP TABLE t",
+        "SELECT 7 AS a; SELECT b FROM (SELECT 1 AS a); SELECT 8",
+        "SELECT 9; SELECT column0 FROM (SELECT 1 AS a); SET VARIABLE v = 2",
+        "SELECT html.body FROM (SELECT {'a': 1} AS html)",
+        "SELECT a->'b' IS NULL FROM (SELECT 1 AS c)",
+        "EXPLAIN SELECT 1; SET VARIABLE v = 2",
+    ],
+)
+def test_a_script_of_duckdbs_has_the_result_and_the_error_that_duckdb_gives(script: str) -> None:
+    with closing(duckdb.connect()) as plain, comity.sql.connect() as connection:
+        answers = []
+        for each in (plain, connection):
+            try:
+                each.execute(script)
+                answers.append((each.description, each.fetchall()))
+            except duckdb.Error as problem:
+                answers.append((type(problem), str(problem).splitlines()[0]))
+        assert answers[0] == answers[1]
+
+
+def test_what_a_query_before_the_end_of_a_script_lacks_is_supplied(site: Site, connection: SqlConnection) -> None:
+    connection.execute(f"CRAWL (SELECT '{site.url('/a')}') INTO pages {WITH})")
+    assert rows(connection, "SELECT status_code FROM pages; SET VARIABLE v = 1") == [(200,)]
+    assert rows(connection, "SET VARIABLE v = 2; SELECT status_code, getvariable('v') FROM pages") == [(200, 2)]
+
+
 def test_an_error_in_extract_has_its_place_in_the_script() -> None:
     with comity.sql.connect() as connection:
         for extract in ("a FROM css 'h1', name FROM cs 'h1'", "a FROM css 'h1',\n name FROM cs 'h1'"):

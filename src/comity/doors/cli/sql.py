@@ -208,7 +208,7 @@ def _run(connection: SqlConnection, text: str, place: str = "", *, as_csv: bool 
         _print_result(connection)
 
     with _readable_errors():
-        connection.on_result = None if as_csv or as_json else print_table
+        connection.on_result = _print_nothing if as_csv or as_json else print_table
         try:
             connection.execute(text)
         except Exception as problem:
@@ -217,6 +217,10 @@ def _run(connection: SqlConnection, text: str, place: str = "", *, as_csv: bool 
             connection.on_result = None
             _shown.clear()
         _print_result(connection, as_csv=as_csv, as_json=as_json)
+
+
+def _print_nothing() -> None:
+    """What is printed of all statements but the last one, as CSV and JSON."""
 
 
 def _print_result(connection: SqlConnection, *, as_csv: bool = False, as_json: bool = False) -> None:

@@ -52,6 +52,7 @@ from comity.doors.sql.network import (
     page_row,
     with_state_tables,
 )
+from comity.doors.sql.older_forms import in_present_form
 from comity.doors.sql.session_secrets import SessionSecrets
 from comity.doors.sql.session_settings import SessionSettings
 from comity.model.errors import BadAddress, BadInput, ComityError
@@ -155,7 +156,10 @@ class SqlConnection(DatabaseConnection):
         self.statements_done = 0
         """How many statements of the last script ran; an error is that of the next one."""
         self.on_result: Callable[[], None] | None = None
-        """Called after each statement of a script but the last, whose result can still be read then."""
+        """Called after each statement of a script but the last, whose result can still be read then.
+
+        Without it, the result of a script that is all DuckDB's is what DuckDB makes it: that of the last query.
+        """
         self.summary: StatementSummary | None = None
         """How the last CRAWL statement ended."""
         self.is_in_vain = False
@@ -191,7 +195,10 @@ class SqlConnection(DatabaseConnection):
             self._temporary.cleanup()
 
     def execute(self, query: Any, parameters: object = None) -> Self:
-        """Run statements; the result is that of the last one. Parameters belong to the last one, too."""
+        """Run statements; the result is that of the last one, and of a script that is all DuckDB's, of its last query.
+
+        Parameters belong to the last statement.
+        """
         self._has_unread_summary = False
         self._open_again()
         if not isinstance(query, str):  # a statement that DuckDB has parsed
@@ -231,20 +238,43 @@ class SqlConnection(DatabaseConnection):
         if len(parsed) != count:  # PIVOT, for example, becomes several
             self._duck.execute(script, parameters)
             return
+        answered = count if self.on_result is not None else _place_of_answer(parsed)
         for number, statement in enumerate(parsed, 1):
             own = parameters if number == count else None
             self._extension.withdraw(self._duck)
+            if number == answered < count:
+                self._run_together(parsed[number - 1 :], parameters)
+                return
             supplied = self._supplied_in_transaction(statement.query)
-            if supplied is None:
+            if supplied is not None:
+                self._execute_prepared(supplied, own)
+            else:
                 try:
                     self._duck.execute(statement, own)
                 except (duckdb.CatalogException, duckdb.BinderException) as problem:
                     supplied = self._supply(statement.query, problem)
                     if supplied is None:
                         raise
-            if supplied is not None:
-                self._execute_prepared(supplied, own)
+                    self._execute_supplied(statement.query, supplied, problem, own)
             self._note_done(number, count)
+
+    def _run_together(self, parsed: Sequence[Any], parameters: object) -> None:
+        """Run a query and the statements behind it, whose result is that of the query."""
+        text, rest = parsed[0].query, [statement.query for statement in parsed[1:]]
+        refusal: duckdb.Error | None = None
+        while True:
+            try:
+                self._duck.execute("\n;".join((text, *rest)), parameters)
+            except (duckdb.CatalogException, duckdb.BinderException) as problem:
+                refusal = refusal or problem
+                can_repeat = parsed[0].type == duckdb.StatementType.SELECT and not is_in_transaction(self._duck)
+                supplied = self._supply(text, problem) if can_repeat else None
+                if supplied is None:
+                    was_older = in_present_form(parsed[0].query, str(refusal)) is not None
+                    raise (refusal if was_older else problem) from None
+                text = supplied
+            else:
+                return
 
     def sql(self, query: Any, **options: Any) -> Any:
         """Run statements; gives the relation of the last one, or None if it has none."""
@@ -458,11 +488,20 @@ class SqlConnection(DatabaseConnection):
             supplied = self._supply(text, problem)
             if supplied is None:
                 raise
-            self._execute_prepared(supplied, parameters)
+            self._execute_supplied(text, supplied, problem, parameters)
         except duckdb.Error:
             if not self._network.was_called or names_any(text):
                 raise
             self._network.run(self._duck, text, parameters)
+
+    def _execute_supplied(self, text: str, supplied: str, problem: duckdb.Error, parameters: object) -> None:
+        """Run what `_supply` gave; of a form that was no older one after all, the problem is what DuckDB said first."""
+        try:
+            self._execute_prepared(supplied, parameters)
+        except (duckdb.CatalogException, duckdb.BinderException):
+            if in_present_form(text, str(problem)) == supplied:
+                raise problem from None
+            raise
 
     def _supply(self, text: str, problem: duckdb.Error) -> str | None:
         """Add what a statement lacks that this connection can have; each thing once. Gives what can be run now."""
@@ -693,6 +732,16 @@ def _options_of(statement: CrawlStatement) -> SqlCrawlOptions:
         except BadInput as problem:
             raise BadInput(f"line {at.line}, column {at.column}: {problem}") from None
     return read_options(statement.options)
+
+
+def _place_of_answer(parsed: Sequence[Any]) -> int:
+    """The number of the statement whose result a script has: its last query, whatever follows; or its last one."""
+    queries = (
+        number
+        for number, statement in enumerate(parsed, 1)
+        if statement.expected_result_type == [duckdb.ExpectedResultType.QUERY_RESULT]
+    )
+    return max(queries, default=len(parsed))
 
 
 def _is_ours(statement: Statement) -> bool:
