@@ -8,7 +8,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import closing
 from email.utils import formatdate
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -128,10 +128,24 @@ def test_a_date_in_retry_after_is_read_by_the_clock_of_the_server(web: Web, conn
 
 @pytest.mark.roomy
 def test_must_use_fibonacci_backoff_without_retry_after(web: Web, connection: SqlConnection) -> None:
-    site = web.site({"/a": lambda asked: Answer(429) if asked.count == 1 else Answer(body=page())})
-    crawl(connection, site.url("/a"))
-    one, two = site.of("/a")
-    assert two.at - one.at >= 1.0 - LOG_IS_EXACT_TO_S
+    """1, 1, 2, … seconds: a block is longer with each 429 in a row."""
+    site = web.site({"/a": lambda asked: Answer(429) if asked.count <= 3 else Answer(body=page())})
+    table = crawl(connection, site.url("/a"))
+    waits = [later.at - earlier.at for earlier, later in pairwise(site.of("/a"))]
+    assert all(wait >= least - LOG_IS_EXACT_TO_S for wait, least in zip(waits, (1.0, 1.0, 2.0), strict=True)), waits
+    assert rows(connection, f"SELECT http_status FROM {table}") == [(200,)]
+
+
+@pytest.mark.roomy
+def test_the_delay_grows_while_responses_slow_down(web: Web, connection: SqlConnection) -> None:
+    """By what a domain took before: quick pages first, then slow ones."""
+    pages = {f"/{place:02}": Answer(body=page(), after_s=0.25 if place >= 8 else 0.0) for place in range(17)}
+    site = web.site(dict(pages))
+    crawl(connection, urls_of(site, *pages), "default_crawl_delay 0.05, max_parallel_per_domain 1, max_crawl_delay 0.5")
+    asked = [seen for seen in site.log if seen.path in pages]
+    assert [seen.path for seen in asked] == list(pages)
+    pauses = [later.at - (earlier.ended_at or later.at) for earlier, later in pairwise(asked)]
+    assert pauses[-1] > 0.15 - LOG_IS_EXACT_TO_S, pauses
 
 
 @pytest.mark.roomy
