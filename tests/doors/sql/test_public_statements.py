@@ -211,6 +211,11 @@ def connection() -> Iterator[SqlConnection]:
             [("/jobs/2",), ("/jobs/1",)],
         ),
         (
+            "WITH url AS (SELECT unnest(['{}/jobs/1', '{}/jobs/2']) AS url) "
+            "SELECT count(*) FROM url, crawl(url) c WHERE c.url = url.url",
+            [(2,)],
+        ),
+        (
             "SELECT url[-7:] FROM crawl(sitemap('{}/map.xml', recursive = false), max_results := 1)",
             [("/jobs/1",)],
         ),

@@ -8,8 +8,8 @@ do it, and so on until a run finds every page known.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
 from itertools import count, pairwise
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
@@ -101,6 +101,7 @@ _MACROS: Final = (
     "recursive AND coalesce(max_depth > 0, true))) AS listed) WHERE filter IS NULL OR listed.url LIKE filter",
 )
 _OF_PAGES: Final = tuple(name for name in NAMES if name != "SITEMAP")
+_OF_LISTS: Final = tuple(name for name in _OF_PAGES if name != "CRAWL_URL")
 _QUERY_WORDS: Final = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
 _ARGUMENT: Final = re.compile(r"(\w+) := ")
 _ARGUMENTS: Final = {
@@ -196,19 +197,22 @@ def with_state_tables(text: str, prepare: Callable[[str], str]) -> str:
 
 
 def with_queries(text: str) -> str:
-    """A statement whose calls name their URLs by a query in a string, by a table of its WITH, or by `sitemap(…)`."""
-    named = _named_queries(text) if names_any(text) else frozenset()
+    """A statement whose calls name their URLs by a query in a string, by a table of its WITH, or by `sitemap(…)`.
 
-    def with_query(name: str, arguments: str) -> str | None:
-        by_position, _by_name = arguments_of(arguments)
-        query = _query_of(by_position[0], named) if by_position else None
-        if query is None:
-            return None
-        rest = arguments[arguments.index(by_position[0]) + len(by_position[0]) :]
-        return f"{name}({_listed(query)}{rest})"
-
-    for name in _OF_PAGES:
-        text = replaced(text, name, partial(with_query, name.lower()))
+    A table is meant only right behind FROM: elsewhere, the name may be that of a column.
+    """
+    if not names_any(text):
+        return text
+    named = _named_queries(text)
+    for name in _OF_LISTS:
+        for call in reversed(calls_of(text, name)):
+            by_position, _by_name = arguments_of(call.arguments)
+            before = deque(tokens(text[: call.start]), maxlen=1)
+            is_first = bool(before) and before[0].is_word("FROM")
+            query = _query_of(by_position[0], named if is_first else ()) if by_position else None
+            if query is not None:
+                start = call.end - 1 - len(call.arguments) + call.arguments.index(by_position[0])
+                text = f"{text[:start]}{_listed(query)}{text[start + len(by_position[0]) :]}"
     return text
 
 
