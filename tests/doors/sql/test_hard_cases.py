@@ -401,6 +401,14 @@ def test_what_a_query_before_the_end_of_a_script_lacks_is_supplied(site: Site, c
     assert rows(connection, "SET VARIABLE v = 2; SELECT status_code, getvariable('v') FROM pages") == [(200, 2)]
 
 
+def test_what_duckdb_has_built_in_is_installed_without_a_download(connection: SqlConnection) -> None:
+    """As scripts of the crawler extension do; also where nothing can be downloaded, as here."""
+    connection.execute("SET custom_extension_repository = 'http://127.0.0.1:1'")
+    connection.execute("INSTALL json; LOAD json; INSTALL 'parquet'")
+    with pytest.raises(duckdb.Error):
+        connection.execute("INSTALL nothing_like_it")
+
+
 def test_an_error_in_extract_has_its_place_in_the_script() -> None:
     with comity.sql.connect() as connection:
         for extract in ("a FROM css 'h1', name FROM cs 'h1'", "a FROM css 'h1',\n name FROM cs 'h1'"):

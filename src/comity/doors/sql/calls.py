@@ -26,14 +26,20 @@ class Call(NamedTuple):
 
 def loads_crawler(text: str) -> bool:
     """Whether a statement installs or loads the crawler extension, whose functions every connection has already."""
+    return extension_named(text) == "crawler"
+
+
+def extension_named(text: str, *, is_installed: bool = False) -> str | None:
+    """The extension that a statement installs or loads, in lower case; `is_installed`: only one that it installs."""
     pieces = list(islice(tokens(text), _LOOKED_AT))
     if pieces and pieces[0].is_word("FORCE"):
         pieces = pieces[1:]
-    if len(pieces) < 2 or not pieces[0].is_word("INSTALL", "LOAD"):
-        return False
+    words = ("INSTALL",) if is_installed else ("INSTALL", "LOAD")
+    if len(pieces) < 2 or not pieces[0].is_word(*words):
+        return None
     named = pieces[1]
     name = string_value(named) if named.kind is TokenKind.STRING else name_value(named)
-    return name.lower().rpartition("/")[2].removesuffix(".duckdb_extension") == "crawler"
+    return name.lower().rpartition("/")[2].removesuffix(".duckdb_extension")
 
 
 def calls_of(text: str, name: str) -> list[Call]:

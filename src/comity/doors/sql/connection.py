@@ -25,6 +25,7 @@ from comity.doors.sql.admission import Admission
 from comity.doors.sql.calls import (
     arguments_of,
     calls_of,
+    extension_named,
     loads_crawler,
     replaced,
     tables_named,
@@ -459,10 +460,18 @@ class SqlConnection(DatabaseConnection):
             for state in states:
                 with closing(self._duck.cursor()) as cursor:  # the result is not read yet
                     self._network.note_pages(cursor, state)
+        except duckdb.IOException:
+            if not self._has_extension(extension_named(text, is_installed=True)):
+                raise
+            self._duck.execute(_DONE)  # scripts install what DuckDB has built in; nothing has to be downloaded
         except duckdb.ParserException:
             if (at := crawl_of_query(text)) is None:
                 raise
             raise BadInput(f"line {at.line}, column {at.column}: {_NOT_A_QUERY}") from None
+
+    def _has_extension(self, name: str | None) -> bool:
+        asked = "SELECT 1 FROM duckdb_extensions() WHERE loaded AND extension_name = ?"
+        return name is not None and bool(self._duck.execute(asked, [name]).fetchall())
 
     def _with_crawls_done(self, text: str) -> str:
         """A statement that reads `(CRAWL (…) INTO table …)`: the crawl is done first, and then its table is read."""
@@ -751,7 +760,7 @@ def _is_ours(statement: Statement) -> bool:
     text = statement.text
     return bool(
         names_any(text)
-        or loads_crawler(text)
+        or extension_named(text) is not None
         or tables_named(text, STATE_DATABASE, STATE_TABLES)
         or calls_of(text, "READ_HTML")
         or calls_of(text, "CURRENT_SETTING")
