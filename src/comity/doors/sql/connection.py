@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,6 +32,7 @@ from comity.doors.sql.calls import (
     with_first_items,
     with_settings,
 )
+from comity.doors.sql.crawl_terms import columns_of, options_of, seeds_among
 from comity.doors.sql.database_file import (
     MEMORY,
     STATE_DATABASE,
@@ -56,8 +57,8 @@ from comity.doors.sql.network import (
 from comity.doors.sql.older_forms import in_present_form
 from comity.doors.sql.session_secrets import SessionSecrets
 from comity.doors.sql.session_settings import SessionSettings
-from comity.model.errors import BadAddress, BadInput, ComityError
-from comity.model.expression import ExpressionProblem
+from comity.doors.sql.streamed import columns_of_table, store_stream
+from comity.model.errors import BadInput, ComityError
 from comity.model.run import HTML_TYPES
 from comity.model.statement import (
     CrawlerSetting,
@@ -72,11 +73,10 @@ from comity.model.statement import (
 )
 from comity.reports.state_tables import NAMES as STATE_TABLES
 from comity.reports.state_tables import write_table
-from comity.rules.expressions.parse import describe, parse_columns, reads_scripts
 from comity.rules.expressions.printing import print_columns
-from comity.rules.sql.options import SqlCrawlOptions, read_options
+from comity.rules.sql.options import SqlCrawlOptions
 from comity.rules.sql.secrets import read_secret_statement
-from comity.rules.sql.seeds import QuerySeed, read_query_seed
+from comity.rules.sql.seeds import QuerySeed
 from comity.rules.sql.statements import crawl_within, print_name, print_statement, quoted_name, read_script
 from comity.run.remedies import with_remedies
 from comity.run.sql.filling import Filling, OnProgress, fill, stop_crawls
@@ -85,9 +85,9 @@ from comity.run.sql.options import TEXT_TYPES, check_robots_ignored, crawl_setti
 from comity.run.sql.statement import StatementPlan, StatementSummary
 from comity.store.parts.duckdb_table import quoted
 from comity.store.sitemap_files import SitemapFiles
-from comity.store.sql_table import COLUMNS, ExtractedColumns, SqlTable, extracted_columns
+from comity.store.sql_table import SqlTable
 
-MOST_SEEDS: Final = 10_000_000
+_ROWS_AT_ONCE: Final = 10_000  # of the query that names the URLs
 _DONE: Final = 'SELECT true AS "Success" WHERE false'  # as DuckDB's own SET and LOAD
 _RELATIONS: Final = ("table", "view", "values", "table_function", "query_df")
 _NOT_A_QUERY: Final = (
@@ -385,7 +385,7 @@ class SqlConnection(DatabaseConnection):
                 self._create_missing(target, source, parameters)
                 self._execute(merge, parameters)
             case StreamStatement():
-                self._stream(statement, parameters)
+                store_stream(statement, self._duck, lambda text: self._execute(text, parameters))
             case StopCrawl(target):
                 if not stop_crawls(str(self._place), target.parts):
                     raise ComityError(f"no crawl into {print_name(target)} is running in this process")
@@ -393,49 +393,8 @@ class SqlConnection(DatabaseConnection):
 
     def _create_missing(self, target: QualifiedName | None, source: str, parameters: object) -> None:
         """Create the table that a MERGE names, with the columns of its source, if there is none."""
-        if target is not None and self._columns_of(target) is None:
+        if target is not None and columns_of_table(self._duck, target) is None:
             self._execute(f"CREATE TABLE {quoted_name(target)} AS SELECT * FROM ({source}\n) LIMIT 0", parameters)  # noqa: S608  # the user's own query
-
-    def _stream(self, statement: StreamStatement, parameters: object) -> None:
-        """Store the rows of a query in a table, which is created if it is missing; the result is their number."""
-        target = quoted_name(statement.target)
-        query = f"SELECT * FROM ({statement.query}\n)"  # noqa: S608  # the user's own query
-        query += f" LIMIT {statement.limit}" if statement.limit is not None else ""
-        present = self._columns_of(statement.target)
-        if present is None:
-            self._execute(f"CREATE TABLE {target} AS {query}", parameters)
-            ((rows,),) = self._duck.fetchall()
-        else:
-            name = f"comity_result_{uuid4().hex}"
-            self._execute(f"CREATE TEMP TABLE {name} AS {query}", parameters)
-            try:
-                self._insert_streamed(target, name, present)
-                ((rows,),) = self._duck.fetchall()
-            finally:
-                with suppress(duckdb.Error):  # of a transaction that failed
-                    self._duck.execute(f"DROP TABLE temp.{name}")
-        self._duck.execute("SELECT ?::BIGINT AS rows_inserted", [rows])
-
-    def _insert_streamed(self, target: str, name: str, present: Sequence[str]) -> None:
-        """Insert the rows of a temporary table; those whose key the target has replace its rows, as for CRAWL."""
-        arriving = self._columns_of(QualifiedName(("temp", name))) or []
-        by_name = " BY NAME" if set(arriving) <= set(present) else ""
-        for insert in ("INSERT OR REPLACE", "INSERT"):
-            try:
-                self._duck.execute(f"{insert} INTO {target}{by_name} FROM temp.{name}")
-            except duckdb.BinderException:
-                if insert == "INSERT":
-                    raise
-            else:
-                break
-
-    def _columns_of(self, table: QualifiedName) -> list[str] | None:
-        """The columns of a table in lower case; None if there is no such table."""
-        try:
-            described = self._duck.execute(f"DESCRIBE {quoted_name(table)}").fetchall()
-        except duckdb.CatalogException:
-            return None
-        return [row[0].lower() for row in described]
 
     def _execute(self, text: str, parameters: object) -> None:
         """A statement of DuckDB's, which may call functions that request pages, also by way of a view."""
@@ -612,10 +571,11 @@ class SqlConnection(DatabaseConnection):
                 "run it before BEGIN or after COMMIT"
             )
         self._extension.withdraw(self._duck)
-        options = _options_of(statement)
-        columns = self._columns(statement, reads_js=options.extract_js)
+        options = options_of(statement)
+        columns = columns_of(statement, reads_js=options.extract_js)
         table = SqlTable(self._duck, quoted_name(statement.target), columns.of_table, print_name(statement.target))
-        seeds, unreadable = self._seeds(statement, parameters)
+        self._execute(f"SELECT * FROM ({statement.query}\n)", parameters)  # noqa: S608  # a query, and nothing else
+        seeds, unreadable = seeds_among(iter(lambda: self._duck.fetchmany(_ROWS_AT_ONCE), []))
         where = self._prepared(statement.where) if statement.where is not None else None
         admission = Admission(self._duck, self._duck_lock, table, where, update_stale=options.update_stale)
         name = self._name_of(statement, seeds)
@@ -674,43 +634,6 @@ class SqlConnection(DatabaseConnection):
         urls = sorted(seed.address.url for seed in seeds)
         return _digest(f"{self._identity}\n{place}\n{print_statement(statement)}\n{urls}")
 
-    def _columns(self, statement: CrawlStatement, *, reads_js: bool) -> ExtractedColumns:
-        extract = statement.extract
-        if extract is None:
-            return ExtractedColumns([], [])
-        found = parse_columns(extract, COLUMNS)
-        if isinstance(found, ExpressionProblem):
-            raise BadInput("EXTRACT", describe(extract, found, statement.extract_place))
-        if not reads_js and (column := next(filter(reads_scripts, found), None)) is not None:
-            raise BadInput("EXTRACT", f"the column {column.name} reads js.…, but extract_js is false")
-        return extracted_columns(found)
-
-    def _seeds(self, statement: CrawlStatement, parameters: object) -> tuple[tuple[QuerySeed, ...], int]:
-        """What the query names, each once; and how many of its rows are not URLs."""
-        self._execute(f"SELECT * FROM ({statement.query}\n)", parameters)  # noqa: S608  # a query, and nothing else
-        found: dict[str, QuerySeed] = {}
-        unreadable = 0
-        shown: list[str] = []
-        while rows := self._duck.fetchmany(10_000):
-            for row in rows:
-                if row[0] is None:
-                    continue
-                try:
-                    seed = read_query_seed(str(row[0]))
-                except BadAddress:
-                    unreadable += 1
-                    shown += [str(row[0])[:60]] if unreadable <= 3 else []
-                    continue
-                found.setdefault(f"{seed.kind}{seed.address.url}", seed)
-            if len(found) > MOST_SEEDS:
-                raise BadInput(f"the query names more than {MOST_SEEDS:,} URLs")
-        if unreadable and not found:
-            raise BadInput("CRAWL", f"the query has only invalid URL/hostname values: {', '.join(map(repr, shown))}")
-        if unreadable:
-            are_not = "value of the query is not a URL" if unreadable == 1 else "values of the query are not URLs"
-            warnings.warn(f"{unreadable:,} {are_not}: {', '.join(shown)}", stacklevel=5)
-        return tuple(found.values()), unreadable
-
     @with_remedies()
     def _settings_of(
         self,
@@ -731,16 +654,6 @@ class SqlConnection(DatabaseConnection):
         if not options.accept_content_types and settings.accept_types == HTML_TYPES.accept:
             own["accept_types"] = TEXT_TYPES
         return settings.model_copy(update=own)
-
-
-def _options_of(statement: CrawlStatement) -> SqlCrawlOptions:
-    """The options of a statement; `BadInput` says where one is that is not known or does not fit."""
-    for option, at in zip(statement.options, statement.option_places, strict=False):
-        try:
-            read_options([option])
-        except BadInput as problem:
-            raise BadInput(f"line {at.line}, column {at.column}: {problem}") from None
-    return read_options(statement.options)
 
 
 def _place_of_answer(parsed: Sequence[Any]) -> int:
