@@ -39,12 +39,12 @@ _DONE: Final = {
 _QUESTIONS: Final = {
     JobAction.MARK_EXPIRED: (
         "Expire {}?",
-        "Bots can pull what is expired again. A bot that holds it now can no longer submit it.",
+        "An expired job can be pulled again. A bot that holds it now can no longer submit it.",
         "Expire",
     ),
     JobAction.RESET_LOCK: (
         "Reset the lock of {}?",
-        "The bot that holds it can no longer submit it. Bots can pull it again.",
+        "A bot that loses its lock can no longer submit the job. Any bot can pull it again.",
         "Reset lock",
     ),
 }

@@ -119,7 +119,7 @@ TABLE: Final = Table(
         search("Search name or address"),
         choice("status", "Status", SourceStatus),
         choice("source_type", "Type", SourceType),
-        choice("org_type", "Organisation", ORG_TYPES),
+        choice("org_type", "Kind", ORG_TYPES),
         choice("last_crawl_status", "Result", RunStatus),
     ],
     default_sort="next_run_at",
