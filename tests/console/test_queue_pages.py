@@ -228,6 +228,12 @@ def test_jobs_are_retried_expired_and_given_a_priority_in_bulk(own_console: Serv
     expect(page.locator(".notice")).to_contain_text("Marked as pending: 1 job")
     assert find_job(state.database, jobs[0].id).status is JobStatus.PENDING
     lock(state, jobs[1].id)
+    page.goto(f"{own_console.url}/admin/crawl_jobs?status=locked")
+    page.locator("[data-tick]").first.check()
+    page.get_by_role("button", name="Retry").click()
+    expect(page.get_by_role("heading", name="Retry 1 job?")).to_be_visible()  # a bot would lose it
+    page.get_by_role("link", name="Cancel").click()
+    assert find_job(state.database, jobs[1].id).status is JobStatus.LOCKED
     page.get_by_label("All rows of this page").check()
     page.get_by_role("button", name="Reset lock").click()
     expect(page.get_by_role("heading", name="Reset the lock of 4 jobs?")).to_be_visible()
