@@ -14,6 +14,14 @@ from comity.model.errors import BadInput
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
+def test_a_time_within_a_sentence_is_shown_in_the_viewers_zone() -> None:
+    said = "held until 2026-11-19 14:12:04 UTC & `at 2026-11-19 14:12 UTC`; not 26-11-19 14:12 UTC"
+    assert components.coded(said) == (
+        'held until <time datetime="2026-11-19T14:12:04Z" title="2026-11-19 14:12:04 UTC" data-shown="full">'
+        "2026-11-19 14:12:04 UTC</time> &amp; <code>at 2026-11-19 14:12 UTC</code>; not 26-11-19 14:12 UTC"
+    )
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (1_843_200, "1.8 MB"), (999_600, "1.0 MB"), (48.2e9, "48.2 GB")],

@@ -271,6 +271,16 @@ def test_the_menu_of_a_phone_needs_no_script(visit: OpenPage) -> None:
     assert link.get_attribute("href") == "/admin/hosts"
 
 
+def test_what_is_ticked_on_a_phone_has_its_buttons_side_by_side(visit: OpenPage) -> None:
+    page = visit("/crawl_jobs", phone=True)
+    page.locator("[data-tick]").first.check()
+    bar = page.locator("form.bulk").bounding_box()
+    assert bar is not None
+    assert (bar["x"], bar["width"]) == (16, 390 - 32)
+    assert bar["height"] < 110  # two rows of buttons
+    check_page(page, axe=False)
+
+
 def test_the_tab_of_a_page_is_in_view_on_a_phone(visit: OpenPage) -> None:
     page = visit("/webhooks", phone=True)
     expect(page.locator(".tabs [aria-current]")).to_be_in_viewport(ratio=0.99)

@@ -148,6 +148,11 @@ def test_why_names_what_decided_and_leads_on(visit: OpenPage) -> None:
     expect(page.locator(".lines .is-deny")).to_be_visible()
     page = visit("/why?url=ftp://nowhere")
     expect(page.locator(".notice-bad")).to_be_visible()
+    # Of a host that was never seen there is no page to lead to, but a crawl to start.
+    page = visit("/why?url=https://never-seen.example/a")
+    expect(page.get_by_role("link", name="Host", exact=True)).to_have_count(0)
+    page.get_by_role("link", name="Start a crawl").click()
+    expect(page.get_by_label("Where to start")).to_have_value("https://never-seen.example/a")
 
 
 def test_stored_pages_are_found_shown_and_queried(visit: OpenPage, console: Served) -> None:

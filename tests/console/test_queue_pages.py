@@ -228,6 +228,12 @@ def test_jobs_are_retried_expired_and_given_a_priority_in_bulk(own_console: Serv
     expect(page.locator(".notice")).to_contain_text("Marked as pending: 1 job")
     assert find_job(state.database, jobs[0].id).status is JobStatus.PENDING
     lock(state, jobs[1].id)
+    page.goto(f"{own_console.url}/admin/crawl_jobs?status=locked")
+    page.locator("[data-tick]").first.check()
+    page.get_by_role("button", name="Retry").click()
+    expect(page.get_by_role("heading", name="Retry 1 job?")).to_be_visible()  # a bot would lose it
+    page.get_by_role("link", name="Cancel").click()
+    assert find_job(state.database, jobs[1].id).status is JobStatus.LOCKED
     page.get_by_label("All rows of this page").check()
     page.get_by_role("button", name="Reset lock").click()
     expect(page.get_by_role("heading", name="Reset the lock of 4 jobs?")).to_be_visible()
@@ -502,7 +508,7 @@ def test_an_id_that_a_link_filters_by_is_shown_and_can_be_taken_away(console: Se
     expect(rows.first).to_be_visible()
     assert all("/products/watering-can-8l" in text for text in rows.all_inner_texts())
     page.get_by_label("Status").select_option("done")
-    expect(page).to_have_url(re.compile(f"policy={policy.id}"))
+    expect(page).to_have_url(re.compile(f"status=done&policy={policy.id}"))
     page.locator(".filters .chip").click()
     expect(page).to_have_url(re.compile(r"/crawl_jobs\?status=done$"))
     expect(page.locator(".filters .chip")).to_have_count(0)

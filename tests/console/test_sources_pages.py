@@ -14,8 +14,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from comity.database.sources.tables import job_postings
+from comity.operate.seeds import add_seeds
 from comity.operate.sources import add_source
 from comity.reports.sources import list_runs, list_sources
+from comity.rules.seed_list import read_seed
 from tests.console.conftest import OpenPage
 from tests.console.looks import check_page
 from tests.doors.web.served import Served, until
@@ -306,3 +308,16 @@ def test_postings_are_searched_narrowed_by_facets_and_shown_as_text(visit: OpenP
     page.get_by_role("searchbox").fill("script")
     expect(page.locator(".hits")).to_contain_text("<script>alert(0)</script>")
     check_page(page)  # no message: the script of the title did not run
+
+
+def test_a_source_leads_to_its_host_once_there_is_a_page_about_it(visit: OpenPage, own_console: Served) -> None:
+    state = own_console.state
+    source = add_source(state.database, state.clock, "https://careers.example/jobs", approved=False)
+    page = visit(f"/sources/{source.id}", of=own_console)
+    link = page.get_by_role("link", name="careers.example", exact=True)
+    expect(page.locator("#robots")).to_be_visible()
+    expect(link).to_have_count(0)
+    add_seeds(state.database, state.clock, [read_seed("https://careers.example/")])
+    page.reload()
+    link.click()
+    expect(page.get_by_role("heading", name="careers.example")).to_be_visible()

@@ -189,6 +189,12 @@ def host_counts(database: Database) -> dict[HostStatus, int]:
         return {status: host_lists.count_up_to(connection, status, MOST_COUNTED + 1) for status in HostStatus}
 
 
+def is_known_host(database: Database, host: str) -> bool:
+    """Whether the state has a host, so that there are pages about it."""
+    with database.read() as connection:
+        return hosts.get(connection, host) is not None
+
+
 def host_overview(database: Database, host: str) -> HostOverview:
     """One host, read within bounds; raises `NotFound` if it was never seen."""
     with database.read() as connection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -16,6 +17,7 @@ from comity.doors.schemas import iso_time
 _SIGNS: Final = {"good": "check", "warn": "alert", "bad": "cross", "busy": "dots", "wait": "clock", "off": "dash"}
 _BYTE_UNITS: Final = ("B", "kB", "MB", "GB", "TB", "PB")
 _SPANS: Final = ((86400 * 365, "y"), (86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+_UTC: Final = re.compile(r"(\b\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)? UTC\b)")
 NOTHING: Final = Markup('<span class="nothing">–</span>')
 
 # Strokes on a grid of 16 by 16.
@@ -182,12 +184,26 @@ def cut(text: str, most: int) -> str:
 
 
 def coded(text: str) -> Markup:
-    """A sentence with commands between backticks, which are shown as code."""
+    """A sentence with commands between backticks, which are shown as code, and times in UTC, which the script shows
+    in the viewer's zone.
+    """
     parts = text.split("`")
     if len(parts) % 2 == 0:
-        return escape(text)
+        return _timed(text)
     return Markup("").join(
-        Markup("<code>{}</code>").format(part) if number % 2 else escape(part) for number, part in enumerate(parts)
+        Markup("<code>{}</code>").format(part) if number % 2 else _timed(part) for number, part in enumerate(parts)
+    )
+
+
+def _timed(text: str) -> Markup:
+    pieces = _UTC.split(text)
+    return Markup("").join(
+        Markup('<time datetime="{}Z" title="{}" data-shown="full">{}</time>').format(
+            piece.removesuffix(" UTC").replace(" ", "T"), piece, piece
+        )
+        if number % 2
+        else escape(piece)
+        for number, piece in enumerate(pieces)
     )
 
 

@@ -77,7 +77,7 @@ AUDITS: Final = Table(
     default_sort="-started_at",
     key=lambda row: row.audit_id,
     row_href=lambda row: url("/audits", row.audit_id),
-    empty="No audit is stored yet. Start one above, or run `comity audit example.org`.",
+    empty="No audit is stored yet. An operator can start one here, or run `comity audit example.org`.",
 )
 FORM: Final = Form(
     (

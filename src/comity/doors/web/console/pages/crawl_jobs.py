@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final
+from uuid import UUID
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
@@ -17,7 +20,7 @@ from comity.doors.web.console.pages import queue
 from comity.doors.web.console.pages.crawl_policies import money, priority_badge
 from comity.doors.web.console.tables import Bulk, Column, Filter, Table, TableQuery, choice, search
 from comity.doors.web.services import Services, WebServices
-from comity.model.errors import BadInput
+from comity.model.errors import BadInput, NotFound
 from comity.model.queue import JobStatus
 from comity.operate.queue import JobAction, act_on_jobs
 from comity.reports.queue import JOBS, LATE, CrawlJob, find_job, identity_of, moves_of, result_of_job
@@ -39,13 +42,18 @@ _DONE: Final = {
 _QUESTIONS: Final = {
     JobAction.MARK_EXPIRED: (
         "Expire {}?",
-        "Bots can pull what is expired again. A bot that holds it now can no longer submit it.",
+        "An expired job can be pulled again. A bot that holds it now can no longer submit it.",
         "Expire",
     ),
     JobAction.RESET_LOCK: (
         "Reset the lock of {}?",
-        "The bot that holds it can no longer submit it. Bots can pull it again.",
+        "A bot that loses its lock can no longer submit the job. Any bot can pull it again.",
         "Reset lock",
+    ),
+    JobAction.MARK_PENDING: (
+        "Retry {}?",
+        "Some are locked. A bot that loses its lock can no longer submit the job. Any bot can pull it again.",
+        "Retry",
     ),
 }
 
@@ -160,6 +168,14 @@ def listed(request: Request, services: Services) -> Response:
     )
 
 
+def _is_any_locked(services: WebServices, ids: Sequence[UUID]) -> bool:
+    for each in ids:
+        with suppress(NotFound):
+            if find_job(services.state.database, each).status is JobStatus.LOCKED:
+                return True
+    return False
+
+
 @router.post("/actions")
 def act(request: Request, services: Services, entered: PostedForm) -> Response:
     """Act on the ticked jobs, or on one job from its own page."""
@@ -172,7 +188,8 @@ def act(request: Request, services: Services, entered: PostedForm) -> Response:
     back = f"{_PATH}/{ids[0]}" if entered.is_on("one") else _PATH
     if entered.is_on("one"):
         fields.append(("one", "on"))
-    if action in _QUESTIONS and not entered.is_on("confirmed"):
+    asks = action in _QUESTIONS and (action is not JobAction.MARK_PENDING or _is_any_locked(services, ids))
+    if asks and not entered.is_on("confirmed"):
         question, consequence, submit = _QUESTIONS[action]
         return queue.confirmation(
             request,

@@ -58,6 +58,7 @@ from comity.operate.sources import (
     source_to_try,
     test_fetch,
 )
+from comity.reports.host_lists import is_known_host
 from comity.reports.hosts import known_robots
 from comity.reports.queue import identity_of
 from comity.reports.sources import (
@@ -118,7 +119,7 @@ TABLE: Final = Table(
         search("Search name or address"),
         choice("status", "Status", SourceStatus),
         choice("source_type", "Type", SourceType),
-        choice("org_type", "Organisation", ORG_TYPES),
+        choice("org_type", "Kind", ORG_TYPES),
         choice("last_crawl_status", "Result", RunStatus),
     ],
     default_sort="next_run_at",
@@ -572,6 +573,7 @@ def _detail(
         policy_form=policy_form or _policy_form(policy),
         is_policy_open=policy_form is not None,
         host=address.host if address is not None else "",
+        is_known_host=address is not None and is_known_host(database, address.host),
         notes=ignored_settings(database, source),
         trial=trial,
         run_badge=run_badge,

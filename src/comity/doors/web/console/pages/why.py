@@ -11,6 +11,7 @@ from comity.doors.schemas.decisions import why_view
 from comity.doors.web.console.page import PageRouter, render
 from comity.doors.web.services import Services
 from comity.model.errors import BadInput
+from comity.reports.host_lists import is_known_host
 from comity.rules.canonical import web_address
 
 router = PageRouter("/admin/why")
@@ -35,5 +36,6 @@ def why(
         status=422 if problem else 200,
         asked=address,
         found=found,
+        is_known=found is not None and is_known_host(services.state.database, found.host),
         problem=problem,
     )
