@@ -23,10 +23,10 @@ LATER = BEGINNING + timedelta(days=3)
             "domains reset",
         ),
         ({"status": "blocked", "block_reason": "robots disallow"}, "it is blocked (robots disallow)", "domains reset"),
-        ({"status": "unreachable"}, "it is unreachable (unreachable)", "domains reset"),
+        ({"status": "unreachable"}, "it is unreachable", "domains reset"),
         (
             {"status": "active", "claimed_by": "a:1:2:3", "claim_expires_at": LATER},
-            "a:1:2:3 is crawling it",
+            "process 1 on a is crawling it",
             "stop that crawl",
         ),
         ({"status": "active", "next_crawl_after": LATER}, "the host is not due yet", "then"),

@@ -39,7 +39,10 @@ def test_the_second_crawl_of_a_host_says_who_holds_it(web: Web, place: Place) ->
         assert f":{first.pid}:" in holder
         told = place.comity_apart("crawl", site.url(), other.url())
         assert told.code == 0
-        assert f"{site.host} was not crawled: {holder} is crawling it" in told.out
+        assert (
+            f"{site.host} was not crawled: process {first.pid} on {holder.partition(':')[0]} is crawling it. Wait"
+            in told.out
+        )
         assert "Wait for it, or stop that crawl." in told.out
         assert len(other.pages()) == 3, "what is free is crawled"
         robots = place.comity("robots", site.url())

@@ -15,6 +15,13 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def holder_in_words(holder: str) -> str:
+    """The holder of a lease as people know it: a process of ours by its number and machine, any other by its name."""
+    machine, *parts = holder.split(":")
+    is_process = len(parts) == 3 and parts[0].isdecimal() and parts[1].isdecimal()
+    return f"process {parts[0]} on {machine}" if is_process and parts[0] != "0" else holder
+
+
 class Action(StrEnum):
     """What a user may do, or set; the comment says which values come with it."""
 

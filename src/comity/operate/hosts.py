@@ -16,6 +16,7 @@ from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierStore
 from comity.model.errors import BadInput, HostBusy, NotFound, Remedy, RemedyCode
 from comity.model.host import HostStatus
+from comity.model.wording import holder_in_words
 from comity.rules.canonical import canonical_host
 from comity.rules.host_transitions import is_legal
 from comity.rules.seed_list import SiteHosts
@@ -112,8 +113,8 @@ def cool_down_host(
 
 def _held(row: Any) -> HostBusy:
     return HostBusy(
-        f"{row.domain} is being crawled by {row.claimed_by} until {row.claim_expires_at:%Y-%m-%d %H:%M:%S} UTC; "
-        "stop that crawl first"
+        f"{row.domain} is being crawled by {holder_in_words(row.claimed_by)}; stop that crawl first, or, if that "
+        f"process is gone, wait until {row.claim_expires_at:%Y-%m-%d %H:%M:%S} UTC"
     )
 
 

@@ -14,7 +14,7 @@ from comity.database.connection import Database
 from comity.database.records import last_columns_key
 from comity.model.host import HostStatus
 from comity.model.run import EndReason
-from comity.model.wording import Action, Words, action
+from comity.model.wording import Action, Words, action, holder_in_words
 from comity.rules.expressions.printing import has_columns
 from comity.rules.takedown import Takedowns
 
@@ -61,7 +61,7 @@ def _explain(host: str, row: Any, now: datetime, down: Takedowns, run_ended: boo
         remedy = action(Action.LIFT_TAKEDOWN, entry) + " lifts it."
         return IdleHost(host, "it is under a takedown", None, remedy, EndReason.TAKEN_DOWN)
     if held_until is not None and held_until > now:
-        why = f"{row.claimed_by} is crawling it"
+        why = f"{holder_in_words(row.claimed_by)} is crawling it"
         return IdleHost(host, why, held_until, "Wait for it, or stop that crawl.", EndReason.HELD_ELSEWHERE)
     if status is HostStatus.EXHAUSTED and row.left_at_depth is not None:
         remedy = action(Action.CRAWL_DEEPER, host, row.left_at_depth) + " follows them; " + again

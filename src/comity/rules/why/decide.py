@@ -15,7 +15,7 @@ from comity.model.explanation import (
     VisitFacts,
 )
 from comity.model.sitemap import MISSES_ENTRIES
-from comity.model.wording import Action, action, counted, filled
+from comity.model.wording import Action, action, counted, filled, holder_in_words
 from comity.rules.why.crawl_jobs import crawl_job_decision, is_decided_later
 from comity.rules.why.visits import (
     CODES,
@@ -337,7 +337,9 @@ def source_decision(facts: UrlFacts, source: SourceFacts) -> Decision:
         return Decision("source_blocked", f"{which}, and is blocked ({said}).", remedy)
     run = action(Action.RUN_SOURCE, url) + " reads it now."
     if source.holder is not None:
-        return Decision("source_running", f"{which}, and {source.holder} reads it now.", "Wait for that run.")
+        return Decision(
+            "source_running", f"{which}, and {holder_in_words(source.holder)} reads it now.", "Wait for that run."
+        )
     last = _last(source)
     if source.next_run_at is None or source.next_run_at <= facts.now:
         return Decision(
@@ -399,7 +401,7 @@ def lease_decision(facts: UrlFacts) -> Decision | None:
     if host is None or host.holder is None or host.held_until is None:
         return None
     state = "It is queued" if facts.queue is not None else "No crawl has found it yet"
-    text = f"{host.holder} holds the lease of its host until {second(host.held_until)}. {state}."
+    text = f"{holder_in_words(host.holder)} holds the lease of its host until {second(host.held_until)}. {state}."
     return Decision("lease_held", text, "Wait for that crawl, or stop it; a lease that is not renewed expires.")
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from comity.model.explanation import Decision, DecisionFacts, Explanation, SightingFacts, Step, UrlFacts, VisitFacts
 from comity.model.frontier import FoundBy, UnqueuedCode
+from comity.model.wording import holder_in_words
 from comity.rules.why.crawl_jobs import added, steps_now
 from comity.rules.why.decide import decide
 from comity.rules.why.visits import minute, named_by
@@ -168,7 +169,7 @@ def _now(facts: UrlFacts) -> list[Step]:
         if host.blocked_until is not None and host.blocked_until > facts.now:
             steps.append(("block", f"the host asked Comity to wait until {minute(host.blocked_until)}"))
         if host.holder is not None:
-            steps.append(("lease", f"{host.holder} holds the lease until {minute(host.held_until)}"))
+            steps.append(("lease", f"{holder_in_words(host.holder)} holds the lease until {minute(host.held_until)}"))
     if queue is not None:
         later = f", not before {minute(queue.not_before)}" if queue.not_before and queue.not_before > facts.now else ""
         steps.append(("queue", f"{queue.state}{later}" if queue.state == "queued" else queue.state))

@@ -18,6 +18,7 @@ from comity.doors.cli.output import (
     write_stderr,
     write_table,
 )
+from comity.model.run import EndReason
 from comity.model.wording import counted
 
 if TYPE_CHECKING:
@@ -139,7 +140,8 @@ def write_faults(summary: RunSummary) -> None:
 def write_idle(hosts: Sequence[IdleHost]) -> None:
     """Write why a host was not crawled, and what would change it."""
     for host in hosts:
-        when = f"; due {render_time(host.due_at)} UTC" if host.due_at else ""
+        is_held = host.code == EndReason.HELD_ELSEWHERE  # then `due_at` is the end of a lease that may be renewed
+        when = f"; due {render_time(host.due_at)} UTC" if host.due_at and not is_held else ""
         write_line(Cell(host.host, "bold"), f" was not crawled: {host.why}{when}. {host.remedy}")
 
 

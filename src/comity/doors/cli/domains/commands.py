@@ -31,7 +31,7 @@ from comity.doors.cli.output import (
     write_table,
 )
 from comity.model.host import HostStatus
-from comity.model.wording import counted
+from comity.model.wording import counted, holder_in_words
 
 if TYPE_CHECKING:
     from comity.reports.backfill import BackfillReport, SourceRead
@@ -454,7 +454,7 @@ def _write_left(report: BackfillReport) -> None:
         return
     write_line()
     for host in report.left_hosts[:_MAX_NAMES]:
-        write_line(Cell(host.host, "bold"), f" {_WHY[host.reason].format(host.detail)}.")
+        write_line(Cell(host.host, "bold"), f" {_WHY[host.reason].format(holder_in_words(host.detail or ''))}.")
     _write_more(sum(report.left.values()))
 
 
