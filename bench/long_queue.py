@@ -94,7 +94,7 @@ def main() -> None:
                 for turn in range(chosen.repeats):
                     state = Path(text) / f"turn{turn}.db"
                     subprocess.run(["cp", str(master), str(state)], check=True)
-                    os.sync()  # so that nobody pays for the copy afterwards
+                    os.sync()  # so that no measurement pays for the copy afterwards
                     each_s, rss_mb = measure(state, chosen.pages)
                     times.append(each_s * 1e6)
                     state.unlink()

@@ -1,6 +1,6 @@
 """Jobs and results as values, and how they become JSON. No I/O: the two clients share this.
 
-The times of a job refer to the server's clock. A bot's clock may differ, so windows are reckoned from the answer
+The times of a job refer to the server's clock. A bot's clock may differ, so windows are computed from the answer
 itself: the server stamped it after the request was sent and before the answer came.
 """
 

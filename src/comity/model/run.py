@@ -208,9 +208,9 @@ class HostLoad(NamedTuple):
     """What an open host still has to do, and how fast it may."""
 
     host: str
-    queued: int  # URLs at hand
+    queued: int  # URLs in memory
     delay_s: float
     latency_s: float | None = None
     blocked_s: float = 0.0  # how long the host asked Comity to wait
     at_once: int = 1
-    has_more: bool = False  # whether more URLs are queued than are at hand
+    has_more: bool = False  # whether more URLs are queued than are in memory

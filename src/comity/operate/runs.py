@@ -24,7 +24,7 @@ def request_stop(database: Database, clock: Clock, run_id: UUID) -> RunListed:
     if run.status != "running":
         raise HostBusy("the run has ended already")
     if not run.seeds:
-        raise HostBusy("a run of a worker, a source, an audit or a query ends by itself, or where it was started")
+        raise HostBusy("only a crawl of named sites can be stopped here; stop any other run where it was started")
     hosts = _hosts_of(database, run)
     with database.write() as connection:
         if not runs.request_stop(connection, run_id, clock.now()):

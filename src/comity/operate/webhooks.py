@@ -47,7 +47,7 @@ DELIVERIES: Final = ListOf(
 
 
 def check_url(url: str, networks: Sequence[Network] = ()) -> str:
-    """The URL as it is called; `BadInput` if it is none, or is seen to lead to a forbidden address."""
+    """The URL as it is called; `BadInput` if it is not a web address, or leads to a forbidden one."""
     if len(url) > LONGEST_URL:
         raise BadInput("url", f"must have at most {LONGEST_URL:,} characters")
     try:
@@ -185,7 +185,7 @@ def send_again(database: Database, clock: Clock, delivery_id: UUID) -> WebhookDe
     if not is_due and found.is_test:
         raise ComityError("a test is not sent again: make a new one")
     if not is_due:
-        raise ComityError("the delivery has not ended: it is sent, or tried again, by itself")
+        raise ComityError("the delivery has not ended: it is sent, or tried again, automatically")
     return found
 
 

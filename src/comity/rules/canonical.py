@@ -52,7 +52,7 @@ _LABEL: Final = re.compile(r"(?=.*[a-z0-9])[a-z0-9_-]+")
 _ESCAPE: Final = re.compile("%[0-9A-Fa-f]{2}")
 _BARE_PERCENT: Final = re.compile("%(?![0-9A-Fa-f]{2})")
 _UNRESERVED: Final = frozenset(map(ord, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"))
-# Escapes that `normalize_escapes` changes, or that are none.
+# Escapes that `normalize_escapes` changes, or that are not escapes.
 _ODD_ESCAPE: Final = re.compile("%(?:(?![0-9A-F]{2})|2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])")
 # What the URL parser leaves as it is in a path and in a query (WHATWG URL §1.3), without the dots that begin a segment,
 # also escaped ones, and whatever else needs a closer look. Most links of most pages are written so.
@@ -153,7 +153,7 @@ def address_of_host(host: str) -> WebAddress:
 
 
 def web_address(text: str, *, collapse: bool = False) -> WebAddress:
-    """Parse a URL that a user typed; a bare host means its start page. Raise `BadAddress` if it is none."""
+    """Parse a URL that a user typed; a bare host means its start page. Raise `BadAddress` if it is neither."""
     if text.startswith(_WEB_PREFIXES) and (plain := _join_plain(text, "")) is not None and "%" not in plain:
         path_at = plain.index("/", 8)
         name = _host_of_origin(plain[:path_at], collapse)

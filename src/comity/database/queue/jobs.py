@@ -453,7 +453,7 @@ def held(connection: Connection, job_ids: Collection[UUID]) -> dict[UUID, HeldJo
 
 
 def overdue(connection: Connection, now: float, limit: int) -> list[HeldJob]:
-    """Locked jobs whose lock ran out, those longest over first; also those locked in SQL, whose end is reckoned."""
+    """Locked jobs whose lock ran out, those longest over first; also those locked in SQL, whose end is computed."""
     decode, moment = Decoding(connection), Encoding(connection).time(now)
     conditions = (
         ("WHERE j.status = 'locked' AND j.lock_ends_at <= ? ORDER BY j.lock_ends_at LIMIT ?", (moment, limit)),

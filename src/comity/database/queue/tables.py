@@ -106,7 +106,7 @@ crawl_jobs: Final = Table(
     Column("locked_by", String(100)),
     Column("locked_at", UtcDateTime()),
     count("lock_ttl_seconds", Integer, 600),
-    # `locked_at` plus the TTL, for the sweeper; one that is missing is reckoned.
+    # `locked_at` plus the TTL, for the sweeper; one that is missing is computed.
     Column("lock_ends_at", UtcDateTime()),
     count("retry_count", Integer),
     count("max_retries", Integer, 3),

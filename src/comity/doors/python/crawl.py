@@ -132,7 +132,7 @@ def _stored_besides(
     markdown: bool | None,
     columns: Sequence[str],
 ) -> dict[str, Any]:
-    """The settings for what is stored besides pages as they came."""
+    """The settings for what is stored in addition to the pages themselves."""
     extract = read_columns(columns, "extract") if columns else None
     images_too = {"images": images, "max_image_bytes": max_image_bytes}
     return {**images_too, "text": text, "markdown": markdown, "extract": extract}

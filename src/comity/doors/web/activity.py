@@ -49,7 +49,7 @@ class ActivityLog:
         self.body = b""
 
     async def write(self, status: int) -> None:
-        """Record the outcome, unless this is done or the request is none that is recorded."""
+        """Record the outcome, unless that is done, or such requests are not recorded."""
         if self._is_written or not self._is_recorded():
             return
         self._is_written = True

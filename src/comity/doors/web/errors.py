@@ -1,6 +1,6 @@
 """Error responses: every error leaves as {error, message, details} with a status.
 
-On bot routes it has the envelope of the bot API: `success: false` besides, and an object of details.
+On bot routes it has the envelope of the bot API: `success: false`, and an object of details.
 
 Outside dev, errors on our side (no database, an internal fault) are masked.
 """

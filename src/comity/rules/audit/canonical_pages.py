@@ -100,10 +100,10 @@ class Translations:
 
     def __init__(self) -> None:
         self._by_url: dict[str, tuple[Alternate, ...]] = {}
-        self._invalid: set[str] = set()  # pages with codes that are none
+        self._invalid: set[str] = set()  # pages with invalid codes
 
     def take(self, alternates: Sequence[Alternate], row: SiteRow, found: Found) -> None:
-        """Keep what a page names, or its entry in a sitemap, and report codes that are none."""
+        """Keep what a page names, or its entry in a sitemap, and report invalid codes."""
         if not alternates:
             return
         self._by_url[row.url] = (*self._by_url.get(row.url, ()), *alternates)

@@ -1,6 +1,6 @@
 """A site as the rules hold it: one slim row for each URL, and the faults found so far.
 
-Facts, headers and hops of a page are judged while the page is at hand and then let go; a row keeps only what other
+Facts, headers and hops of a page are judged while the page is in memory, and then dropped; a row keeps only what other
 pages are judged by. Links are never held: of each fault, the first pages that link to it are.
 """
 

@@ -381,7 +381,7 @@ def _numeric(match: re.Match[str], today: date, order_country: str | None, looks
 
 
 def _without_year(month: int, day: int, today: date, looks_back: bool) -> _Found | None:
-    """The next such day, or the last one for what lies behind us; a job is often listed after its last day, too."""
+    """The next such day, or the last one for a date in the past; a job is often listed after its last day, too."""
     earliest = today - timedelta(days=_LISTED_AFTER_DAYS)
     for year in (today.year - 1, today.year, today.year + 1):
         read = _day(year, month, day)
@@ -391,7 +391,7 @@ def _without_year(month: int, day: int, today: date, looks_back: bool) -> _Found
 
 
 def _chosen(found: list[_Found], looks_back: bool) -> date | None:
-    """Of several days the last, or the first for what lies behind; those with a year first ("1 Nov - 5 Dec 2026")."""
+    """Of several days the last, or the first for dates in the past; those with a year first ("1 Nov - 5 Dec 2026")."""
     days = [entry.day for entry in found if entry.has_year] or [entry.day for entry in found]
     if not days:
         return None

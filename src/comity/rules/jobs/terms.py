@@ -101,7 +101,7 @@ _FIELD: Final = (
     r"field[- ]?based|field (?:position|office|location|site|work)|in the field(?! of)|non[- ]family|deep field|"
     r"sur le terrain|en terreno|en campo|camp[- ]based|hardship"
 )
-# Stations that lie far away, and things done from afar, are no work from home.
+# Stations that lie far away, and things done from afar, are not work from home.
 _NOT_REMOTE: Final = re.compile(
     r"(?:no|not|non)[- ](?:a )?(?:fully )?remote|remote (?:areas?|locations?|field|communit\w+|"
     r"villages?|regions?|sensing|"

@@ -2,7 +2,7 @@
 
 DuckDB parses it and writes the tree as JSON (`json_serialize_sql`), which only SELECT statements have. Tables and table
 functions are admitted by name; every other door of DuckDB to files, settings and other tables is closed by not being
-in the list. The database refuses files and the network besides.
+in the list. The database also refuses files and the network.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from comity.model.statement import TextPosition
 
 
 class TokenKind(StrEnum):
-    """What a piece of text is; white space and comments are none of them."""
+    """What a piece of text is; white space and comments are not tokens."""
 
     WORD = "word"
     QUOTED_NAME = "quoted name"

@@ -231,7 +231,7 @@ class QueryParts(NamedTuple):
     filters: list[tuple[str, str]]
     """Parameters that are neither paging nor variants, as name and value."""
     base: str | None
-    """The ordered query without what makes it a variant; None if it is none."""
+    """The ordered query without what makes it a variant; None if it is not one."""
 
     def has_token_or_date(self) -> bool:
         """Whether a machine or a clock made one of the values."""

@@ -296,7 +296,7 @@ def _sitemap(facts: UrlFacts) -> Decision:
     if sitemap.state == "read":
         text = f"It is a sitemap: it was read{at} and names {counted(sitemap.entries, 'entry', 'entries')}{detail}."
         if sitemap.is_index:
-            text = f"It is a sitemap index: it was read{at}; each sitemap that it names is read by itself{detail}."
+            text = f"It is a sitemap index: it was read{at}; each sitemap that it names is read separately{detail}."
     elif sitemap.state == "refused":
         text = f"It is a sitemap that was not requested{at}: {sitemap.detail or 'it was refused'}."
     elif sitemap.state == "planned":

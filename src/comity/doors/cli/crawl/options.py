@@ -215,7 +215,7 @@ def scope_settings(scope: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stored_settings(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """What is stored besides pages as they came, as settings."""
+    """What is stored in addition to the pages themselves, as settings."""
     if not stored["extract"]:
         return {**stored, "extract": None}
     from comity.store.column_files import read_columns

@@ -1,4 +1,4 @@
-"""/admin/activity, /admin/settings and /admin/demonstration: what the console itself has besides the crawls."""
+"""/admin/activity, /admin/settings and /admin/demonstration: what belongs to the console itself."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ _LIST_BODY: Final[dict[str, Any]] = {
                 "type": "array",
                 "minItems": 1,
                 "maxItems": MOST_ROWS,
-                "items": {"description": "An object with the columns of a policy; any other row is refused by itself."},
+                "items": {"description": "An object with the columns of a policy; any other row alone is refused."},
                 "examples": [[{"url": "https://example.com/product/1", "frequency_hours": 24}]],
             }
         },
@@ -139,7 +139,7 @@ def _aware(value: datetime | None) -> datetime | None:
     if value is None:
         return None
     if not 1970 <= value.year <= 9998:
-        raise ApiError(422, "bad_input", "a time must lie between the years 1970 and 9998")
+        raise ApiError(422, "bad_input", "a time must be between the years 1970 and 9998")
     from datetime import UTC
 
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value

@@ -86,7 +86,7 @@ _LIST_BODY: Final[dict[str, Any]] = {
                 "type": "array",
                 "minItems": 1,
                 "maxItems": MOST_ROWS,
-                "items": {"description": "An object with the columns of a source; any other row is refused by itself."},
+                "items": {"description": "An object with the columns of a source; any other row alone is refused."},
                 "examples": [[{"careers_url": "https://example.org/careers", "org_name": "Example Aid"}]],
             }
         },
