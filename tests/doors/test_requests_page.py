@@ -167,7 +167,7 @@ def test_what_cannot_be_sent_is_refused_at_once_and_not_repeated(
         ),
         (("--header", "X-A: s3cret\nB: c"), "--header: "),
         (("--cookie", "s3cret"), "--cookie: a cookie is written as"),
-        (("--cookies", "nowhere.txt"), "--cookie: cannot read nowhere.txt"),
+        (("--cookies", "nowhere.txt"), "--cookies: cannot read nowhere.txt"),
         (("--auth", "bearer env:NOT_SET_ANYWHERE"), "--auth: the environment variable NOT_SET_ANYWHERE is not set"),
         (("--login", "nowhere.toml"), "--login: cannot read nowhere.toml"),
         (("--idle-timeout", "-1"), "--idle-timeout: "),

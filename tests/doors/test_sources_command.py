@@ -55,7 +55,7 @@ def test_the_way_of_a_source(comity: CommandLine, site: Site) -> None:
 
 def test_a_person_reads_it_in_words(comity: CommandLine, site: Site) -> None:
     url = site.url("/careers")
-    assert "No source matches" in comity.done("sources", "list").out
+    assert "No sources found" in comity.done("sources", "list").out
     assert "No runs yet" in comity.done("sources", "logs").out
     assert list(comity.folder.iterdir()) == []  # looking makes no state
     assert f"{url} is due now." in comity.done("sources", "add", url, "--org-name", "Relief House").out

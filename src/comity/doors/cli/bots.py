@@ -130,7 +130,7 @@ def list_all(
     elif found:
         _write_bots(found)
     else:
-        write_line("No bot matches.", Cell("  Add one: comity bots add NAME", "dim"))
+        write_line("No bots found.", Cell("  Add one: comity bots add NAME", "dim"))
 
 
 @command(app, "show", examples=("comity bots show shop-bot-1",))

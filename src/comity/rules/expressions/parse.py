@@ -422,7 +422,7 @@ class _Parser:
 
     def _unknown(self, what: str, word: str, known: Collection[str], start: int) -> NoReturn:
         meant = nearest(word, known)
-        remedy = f"did you mean {meant}?" if meant is not None else f"known are {', '.join(known)}"
+        remedy = f"did you mean {meant}?" if meant is not None else f"use one of {', '.join(known)}"
         self._fail(f"{_quoted(word)} is not a known {what}; {remedy}", start)
 
     def _fail(self, message: str, offset: int | None = None) -> NoReturn:

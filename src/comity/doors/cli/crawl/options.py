@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -383,6 +384,8 @@ def request_settings(requests: Mapping[str, Any]) -> dict[str, Any]:
                 "--proxy", "a password on the command line can be read by others; use http://me:env:NAME@host:port"
             )
     file = requests["cookie_file"]
+    if file is not None:
+        _check_readable("--cookies", file.removeprefix("file:"))
     cookies = [*(requests["cookies"] or ()), *([f"file:{file.removeprefix('file:')}"] if file is not None else ())]
     lists = {"cookies": cookies} | {name: requests[name] for name in ("headers", "auth", "proxy", "login")}
     return {
@@ -398,6 +401,13 @@ def request_settings(requests: Mapping[str, Any]) -> dict[str, Any]:
         "keep_cookies": requests["keep_cookies"],
         "user_agent": requests["user_agent"],
     }
+
+
+def _check_readable(option: str, file: str) -> None:
+    try:
+        Path(file).expanduser().open("rb").close()
+    except OSError as error:
+        raise BadInput(option, f"cannot read {file}: {error.strerror}") from None
 
 
 def policy_changes(requests: Mapping[str, Any]) -> dict[str, Any]:

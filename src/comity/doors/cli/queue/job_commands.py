@@ -92,7 +92,7 @@ def list_all(
             domain=None if domain is None else invocation.host(domain),
             containing=search,
         )
-    write_rows(invocation, CrawlJobView, page.items, write_jobs, as_csv=as_csv, nothing="No job matches.")
+    write_rows(invocation, CrawlJobView, page.items, write_jobs, as_csv=as_csv, nothing="No jobs found.")
     note_more(invocation, page, limit, "comity queue jobs export")
 
 

@@ -164,7 +164,7 @@ def list_all(
             containing=search,
         )
     remedy = "Add one: comity queue policies add URL"
-    nothing = "No policy matches."
+    nothing = "No policies found."
     write_rows(invocation, CrawlPolicyView, page.items, write_policies, as_csv=as_csv, nothing=nothing, remedy=remedy)
     note_more(invocation, page, limit, "comity queue policies export")
 

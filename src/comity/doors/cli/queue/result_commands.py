@@ -87,7 +87,7 @@ def list_all(
             )
     schema = LateSubmissionView if late else CrawlResultView
     write = write_late if late else write_results
-    write_rows(invocation, schema, page.items, write, as_csv=as_csv, nothing="No result matches.")
+    write_rows(invocation, schema, page.items, write, as_csv=as_csv, nothing="No results found.")
     note_more(invocation, page, limit, "comity queue results export")
 
 

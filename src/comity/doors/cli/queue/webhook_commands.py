@@ -196,7 +196,7 @@ def list_all(
     elif found:
         _write_webhooks(found)
     else:
-        write_line("No webhook matches.", Cell("  Add one: comity queue webhooks add URL", "dim"))
+        write_line("No webhooks found.", Cell("  Add one: comity queue webhooks add URL", "dim"))
 
 
 def _show_one(opened: State, webhook_id: UUID) -> Webhook:
@@ -317,7 +317,7 @@ def deliveries(
     webhook_id = None if webhook is None else _id(webhook)
     with invocation.open_existing() as opened:
         page = DELIVERIES.page(opened.database, limit=limit, webhook_id=webhook_id, status=status, event=event)
-    nothing = "No delivery matches."
+    nothing = "No deliveries found."
     write_rows(invocation, WebhookDeliveryView, page.items, _write_deliveries, as_csv=as_csv, nothing=nothing)
     note_more(invocation, page, limit)
 

@@ -185,9 +185,9 @@ def _add_list(invocation: Invocation, file: str, terms: ImportTerms) -> None:
     from comity.operate.import_sources import import_sources
     from comity.rules.row_list import format_of, read_source_list
 
-    kind = format_of(file)
+    kind, content = format_of(file), _content(file)
     try:
-        listed = read_source_list(_content(file), kind)
+        listed = read_source_list(content, kind)
     except BadInput as problem:
         raise BadInput(f"{file}: {problem}") from None
     # A dry run creates no state.
@@ -255,7 +255,7 @@ def list_all(
         if total > len(found):
             write_line(Cell(f"{len(found):,} of {counted(total, 'source')}; use --limit to show more.", "dim"))
     else:
-        write_line("No source matches.", Cell("  Add one: comity sources add URL", "dim"))
+        write_line("No sources found.", Cell("  Add one: comity sources add URL", "dim"))
 
 
 @command(
