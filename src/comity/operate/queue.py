@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from comity.clock import Clock
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
-from comity.database.queue import operator
+from comity.database.queue import operator, reservations
 from comity.model.errors import AlreadyThere, BadInput, NotFound, Remedy, RemedyCode
 from comity.model.queue import JobStatus
 from comity.model.source_import import ImportResult, ParsedSourceList, SourceRow
@@ -403,7 +403,7 @@ def _import(
     urls = list(dict.fromkeys(values["url"] for _, values in checked if values))
     known = operator.policies_with(connection, urls)
     hosts = {url: canonical_host(url, collapse=terms.collapse) for url in urls}
-    ids = operator.host_ids(connection, set(hosts.values()))
+    ids = reservations.add_hosts(connection, set(hosts.values()))
     first: dict[str, tuple[int, dict[str, Any]]] = {}
     found: list[PolicyImportResult] = []
     for row, values in checked:
@@ -471,7 +471,7 @@ def _known(connection: Connection, policy_id: UUID) -> Any:
 
 def _host_of(connection: Connection, url: str, collapse: bool) -> dict[str, Any]:
     host = canonical_host(url, collapse=collapse)
-    return {"domain_id": operator.host_ids(connection, {host})[host.authority]}
+    return {"domain_id": reservations.add_hosts(connection, {host})[host.authority]}
 
 
 def _page_address(text: str, collapse: bool) -> WebAddress:

@@ -16,16 +16,10 @@ from comity.database.dialects import insert_into, named_in
 from comity.database.queue import reservations
 from comity.database.queue.tables import crawl_jobs, crawl_policies
 from comity.database.tables import domains
-from comity.model.host import CanonicalHost
 
 WAITING: Final = ("pending", "expired")
 _OPEN: Final = ("pending", "locked", "expired")
 _BATCH: Final = 500
-
-
-def host_ids(connection: Connection, hosts: Collection[CanonicalHost]) -> dict[str, UUID]:
-    """The ids of hosts by name; those that are not known yet get a row."""
-    return reservations.add_hosts(connection, hosts)
 
 
 def add_policy(connection: Connection, values: Mapping[str, Any], now: datetime) -> Row[Any] | None:

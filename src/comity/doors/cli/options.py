@@ -67,6 +67,16 @@ JsonOption = Annotated[
 OptionGroup = Mapping[str, Any]
 
 
+def option(name: str, metavar: str, text: str, panel: str | None = None) -> Any:
+    """An option with a value."""
+    return typer.Option(name, metavar=metavar, help=text, rich_help_panel=panel)
+
+
+def switch(names: str, text: str, panel: str | None = None) -> Any:
+    """An option without a value."""
+    return typer.Option(names, help=text, rich_help_panel=panel)
+
+
 @dataclass(frozen=True, slots=True)
 class GlobalOptions:
     """The options before the command."""

@@ -26,7 +26,6 @@ from comity.doors.cli.crawl.options import (
     PerHostOption,
     ProcessesOption,
     RefreshModeOption,
-    option,
     request_settings,
     scope_settings,
     stored_settings,
@@ -39,6 +38,7 @@ from comity.doors.cli.options import (
     StateOption,
     check_number,
     name_options_in_errors,
+    option,
     read_invocation,
     takes,
 )

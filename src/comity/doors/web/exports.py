@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal
 
 from fastapi.responses import Response, StreamingResponse
-from pydantic import BaseModel
 
 from comity.doors.schemas.base import Schema
 from comity.doors.schemas.exact_json import csv_cell, exact_json
@@ -34,11 +33,6 @@ class ExactJsonResponse(Response):
     def render(self, content: Any) -> bytes:
         """Write a schema, or a value made of them."""
         return exact_json(content).encode("utf-8", "replace")
-
-
-def exact(view: BaseModel) -> ExactJsonResponse:
-    """A schema as a response."""
-    return ExactJsonResponse(view)
 
 
 def stream(name: str, kind: ExportFormat, schema: type[Schema], rows: Iterable[object | None]) -> StreamingResponse:

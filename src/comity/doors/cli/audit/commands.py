@@ -21,9 +21,7 @@ from comity.doors.cli.crawl.options import (
     LINKS,
     SPEED,
     AllowNetworkOption,
-    option,
     request_settings,
-    switch,
 )
 from comity.doors.cli.help_text import PlainHelpGroup, command, reflow, render_examples
 from comity.doors.cli.options import (
@@ -31,7 +29,9 @@ from comity.doors.cli.options import (
     JsonOption,
     StateOption,
     name_options_in_errors,
+    option,
     read_invocation,
+    switch,
     takes,
     warn_missing_contact,
 )

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from comity.doors.cli.options import OptionGroup
+from comity.doors.cli.options import OptionGroup, option, switch
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -26,16 +27,6 @@ STORED: Final = "What to store besides pages"
 RETRIES: Final = "Time limits and retries"
 PRINTED: Final = "What to print (docs/output.md)"
 _PANEL: Final = "Headers, cookies, logins and proxies (docs/requests.md)"
-
-
-def option(name: str, metavar: str, text: str, panel: str | None = None) -> Any:
-    """An option with a value."""
-    return typer.Option(name, metavar=metavar, help=text, rich_help_panel=panel)
-
-
-def switch(names: str, text: str, panel: str | None = None) -> Any:
-    """An option without a value."""
-    return typer.Option(names, help=text, rich_help_panel=panel)
 
 
 IntoOption = Annotated[
@@ -272,14 +263,8 @@ class CrawlOutput:
 NO_LINES: Final = CrawlOutput()
 
 
-def _carried(name: str, metavar: str, text: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=text, rich_help_panel=_PANEL)
-
-
-def _switch(names: str, text: str) -> Any:
-    return typer.Option(names, help=text, rich_help_panel=_PANEL)
-
-
+_carried: Final = partial(option, panel=_PANEL)
+_switch: Final = partial(switch, panel=_PANEL)
 CARRIED: Final = {"headers", "cookies", "auth", "proxy", "login", "keep_cookies"}
 """The settings that these options set."""
 _Texts = list[str] | None

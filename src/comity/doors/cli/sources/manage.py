@@ -19,6 +19,7 @@ from comity.doors.cli.options import (
     StateOption,
     check_number,
     name_options_in_errors,
+    option,
     read_invocation,
     takes,
     used,
@@ -45,11 +46,6 @@ if TYPE_CHECKING:
 
 MOST_LISTED: Final = 10_000
 _LIST: Final = "A list of sources"
-
-
-def option(name: str, metavar: str, text: str) -> Any:
-    """An option with a value."""
-    return typer.Option(name, metavar=metavar, help=text)
 
 
 SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", help="A source: its URL or its id.")]

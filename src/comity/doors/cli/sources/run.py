@@ -12,6 +12,7 @@ from comity.doors.cli.options import (
     StateOption,
     check_number,
     name_options_in_errors,
+    option,
     read_invocation,
     used,
     warn_missing_contact,
@@ -35,7 +36,6 @@ from comity.doors.cli.sources.manage import (
     HintOption,
     SourceArgument,
     TypeOption,
-    option,
     read_hint,
 )
 from comity.doors.cli.sources.rendering import (

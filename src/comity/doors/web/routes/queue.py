@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import asdict, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
@@ -31,7 +31,7 @@ from comity.doors.schemas.queue import (
 )
 from comity.doors.web.audiences import LARGE_BODY_BYTES, Audience, Router
 from comity.doors.web.errors import ApiError, error_responses, refused_list
-from comity.doors.web.exports import EXPORTED, ExportFormat, exact, stream
+from comity.doors.web.exports import EXPORTED, ExactJsonResponse, ExportFormat, stream
 from comity.doors.web.figures import finished_hours, queue_at_a_glance, queue_in_full
 from comity.doors.web.queue_requests import JobsAction, PoliciesAction, PolicyChangesBody, PolicyRequest
 from comity.doors.web.requests import Limit, Text
@@ -140,8 +140,6 @@ def _aware(value: datetime | None) -> datetime | None:
         return None
     if not 1970 <= value.year <= 9998:
         raise ApiError(422, "bad_input", "a time must be between the years 1970 and 9998")
-    from datetime import UTC
-
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value
 
 
@@ -235,7 +233,7 @@ def list_policies(
     """List policies, the next to run first. `sort`: created_at, url, priority, next_run_at, failure_count, …"""
     page = POLICIES.page(services.state.database, sort=sort, limit=limit, cursor=cursor, **filters)
     found = CrawlPolicyView.list_of(page.items)
-    return exact(CrawlPolicyList(policies=found, limit=limit, next_cursor=page.cursor))
+    return ExactJsonResponse(CrawlPolicyList(policies=found, limit=limit, next_cursor=page.cursor))
 
 
 @policies_router.post(
@@ -250,7 +248,7 @@ def add(services: Services, body: PolicyRequest) -> Response:
     state = services.state
     columns = body.model_dump(exclude={"url"}, exclude_none=True)
     added = add_policy(state.database, state.clock, body.url, collapse=state.settings.collapse_subdomains, **columns)
-    response = exact(CrawlPolicyView.model_validate(find_policy(state.database, str(added))))
+    response = ExactJsonResponse(CrawlPolicyView.model_validate(find_policy(state.database, str(added))))
     response.status_code = 201
     return response
 
@@ -323,7 +321,7 @@ async def import_list(
 )
 def show_policy(services: Services, policy_id: PolicyId) -> Response:
     """Show one policy."""
-    return exact(CrawlPolicyView.model_validate(find_policy(services.state.database, str(policy_id))))
+    return ExactJsonResponse(CrawlPolicyView.model_validate(find_policy(services.state.database, str(policy_id))))
 
 
 @policies_router.patch(
@@ -365,7 +363,7 @@ def prices(
     """Show price and stock of a policy's URL over time, oldest first."""
     policy = find_policy(services.state.database, str(policy_id))
     points = PricePointView.list_of(price_history(services.state.database, policy_id, limit))
-    return exact(PriceHistory(policy_id=policy_id, url=policy.url, prices=points))
+    return ExactJsonResponse(PriceHistory(policy_id=policy_id, url=policy.url, prices=points))
 
 
 @jobs_router.get("", operation_id="list_crawl_jobs", response_model=CrawlJobList)
@@ -432,7 +430,7 @@ def show_job(services: Services, job_id: JobId) -> Response:
     database = services.state.database
     job = CrawlJobView.model_validate(find_job(database, job_id))
     result = result_of_job(database, job_id)
-    return exact(
+    return ExactJsonResponse(
         CrawlJobDetails(
             **job.model_dump(),
             moves=JobMoveView.list_of(moves_of(database, job_id)),
@@ -448,7 +446,7 @@ def list_results(
     """List results, the newest first. Results are made by bots and cannot be changed."""
     page = RESULTS.page(services.state.database, sort=sort, limit=limit, cursor=cursor, **filters)
     found = CrawlResultView.list_of(page.items)
-    return exact(CrawlResultList(results=found, limit=limit, next_cursor=page.cursor))
+    return ExactJsonResponse(CrawlResultList(results=found, limit=limit, next_cursor=page.cursor))
 
 
 @results_router.get("/export", operation_id="export_crawl_results", response_class=Response, responses=EXPORTED)
@@ -512,7 +510,7 @@ def late_html(services: Services, late_id: LateId) -> Response:
 )
 def show_result(services: Services, result_id: ResultId) -> Response:
     """Show one result, without its HTML."""
-    return exact(CrawlResultView.model_validate(find_result(services.state.database, result_id)))
+    return ExactJsonResponse(CrawlResultView.model_validate(find_result(services.state.database, result_id)))
 
 
 @results_router.get(
