@@ -69,7 +69,7 @@ def add(
 ) -> None:
     """Add a bot, and print its API key.
 
-    The key is printed only now: only its hash is stored. The bot sends it in the X-API-Key header.
+    The key is printed only once; only its hash is stored. The bot sends it in the X-API-Key header.
     """
     invocation = read_invocation(context, state, as_json)
     from comity.operate.bots import add_bot, check_limits
@@ -182,8 +182,8 @@ def resume(context: typer.Context, bot: BotArgument, state: StateOption = None, 
 def revoke(context: typer.Context, bot: BotArgument, state: StateOption = None, as_json: JsonOption = False) -> None:
     """Revoke a bot: its key stops working within a second.
 
-    Other bots can pull the jobs that it holds once their locks run out, or after comity queue jobs reset. To let it
-    in again, give it a new key (comity bots new-key).
+    Other bots can pull the jobs that it holds once their locks run out, or after comity queue jobs reset. To
+    use it again, give it a new key (comity bots new-key).
     """
     invocation = read_invocation(context, state, as_json)
     from comity.operate.bots import revoke_bot

@@ -54,7 +54,7 @@ def serve(
     """Start the console for your browser, with the scheduler and a worker in the same process.
 
     The scheduler runs sources as they become due, and the worker crawls the hosts of the state. Each part can be turned
-    off, to run apart: comity web, comity sources serve, comity work. Without a login only this machine can use the
+    off and run separately: comity web, comity sources serve, comity work. Without a login only this machine can use the
     console; comity users adds users.
     SIGTERM or Ctrl-C finishes the requests in flight and releases every host. With --json, each source run is one line.
     """

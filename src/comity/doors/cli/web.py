@@ -23,7 +23,7 @@ why and evidence; jobs for bots, and grants for other crawlers. Run sources, and
 
 Without a login only this machine can use the admin API; COMITY_ADMIN_PASSWORD_HASH and COMITY_ADMIN_TOKEN_HASH
 configure a login. Bots and crawlers need keys (comity bots add), except on this machine in development. SIGTERM or
-Ctrl-C stops the server: runs in progress may finish within 30 seconds, and are due again otherwise. With --json, each
+Ctrl-C stops the server: runs in progress get 30 seconds to finish, and are due again if they do not. With --json, each
 run is one line.
 """
 app = typer.Typer(

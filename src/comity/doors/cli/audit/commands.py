@@ -193,8 +193,8 @@ def audit(
     """Audit a site within a budget, and report what is wrong with it.
 
     Pages are found by sitemaps and links; robots.txt is obeyed, and the reason for every decision is stored. At most
-    two requests run at once, with pauses of 200 to 500 ms, or longer if the site asks for it. An audit that was
-    stopped is continued by the same command; one that has ended is kept (comity audit list), and two can be compared.
+    two requests run at once, with pauses of 200 to 500 ms, or longer if the site asks for it. The same command
+    continues an audit that was stopped. One that has ended is kept (comity audit list), and two can be compared.
 
     MAX_PAGES, MAX_SCAN_TIME_MINUTES and USER_AGENT in the environment set what --max-pages, --max-minutes and
     --user-agent do. The exit code is 1 if no page could be read, and if --fail-on finds something.

@@ -127,7 +127,7 @@ def show_domain(
 ) -> None:
     """Show everything that is known about one host.
 
-    Its status and progress, the memory of its gate, the holder of its lease, and its policy.
+    Its status and progress, its delays and blocks, the holder of its lease, and its policy.
     """
     invocation = read_invocation(context, state, as_json)
     name = invocation.host(host)

@@ -24,9 +24,7 @@ app = group(
 policies = group("Policies: which URLs are crawled, and how often.")
 jobs = group("Jobs: one crawl of a URL each, from pending to done.")
 results = group("Results: what bots submitted. They cannot be changed.")
-webhooks = group(
-    "Webhooks: URLs of yours that are called when a job ends, a price changes or a product is back in stock."
-)
+webhooks = group("Webhooks: URLs that Comity calls when a job ends, a price changes or a product is back in stock.")
 
 
 def read_id(text: str, noun: str, listing: str) -> UUID:

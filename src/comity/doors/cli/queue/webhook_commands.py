@@ -99,7 +99,7 @@ def add(
 ) -> None:
     """Add a webhook, and print the secret that its calls are signed with.
 
-    Without --event it is called for every event. A secret that Comity makes is printed only now.
+    Without --event it is called for every event. A secret that Comity makes is printed only once.
     """
     invocation = read_invocation(context, state, as_json, allow_networks=_networks(allow_network))
     from comity.model.queue import WebhookEvent
@@ -329,7 +329,7 @@ def resend(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Send a finished delivery once more; the next process that sends does so. Its id stays the same."""
+    """Send a finished delivery once more, with the same id. A running comity web or comity work sends it."""
     invocation = read_invocation(context, state, as_json)
     from comity.operate.webhooks import send_again
 

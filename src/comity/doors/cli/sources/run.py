@@ -224,7 +224,7 @@ def simulate(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Read the first page and show its first three jobs, without storing anything. Options override a source."""
+    """Read the first page and show its first three jobs; nothing is stored. Options override the source's own."""
     invocation = read_invocation(context, state, as_json)
     from comity.operate.sources import simulate_extract, source_to_try
     from comity.run.sources import with_source_runner
@@ -250,7 +250,7 @@ def serve(context: typer.Context, state: StateOption = None, as_json: JsonOption
     """Run the scheduler: sources are run as they become due, until stopped.
 
     Any number of schedulers can share one state; each source is run by one of them at a time. SIGTERM or Ctrl-C stops
-    it: runs in progress may finish within 30 seconds, and are due again otherwise. With --json, each run is one line.
+    it: runs in progress get 30 seconds to finish, and are due again if they do not. With --json, each run is one line.
     """
     invocation = read_invocation(context, state, as_json)
     if ":memory:" in invocation.settings.where:
