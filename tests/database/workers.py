@@ -1,12 +1,11 @@
 """What other processes do in the tests, each driven by a `Worker`.
 
 A worker says that it is ready, waits for a word, does its work and answers. A server that has imported what workers
-need forks them: they are processes like any other, but do not import it anew.
+need forks them (`tests/servers/forks.py`): they are processes like any other, but do not import it anew.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import signal
 import time
 import traceback
@@ -21,9 +20,8 @@ from comity.clock import SystemClock
 from comity.database.connection import open_database
 from comity.database.tables import domains
 from comity.leases.leases import Leases, LeaseTerms
+from tests.servers.forks import FORKS
 
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload([__name__])
 ANSWER_WITHIN_SECONDS = 120
 
 

@@ -7,7 +7,6 @@ made, and one for each submit that was acknowledged.
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 import time
 from collections.abc import Callable
@@ -27,9 +26,8 @@ from comity.walk.bots.pull import Puller, PullTerms
 from comity.walk.bots.robots import RobotsBook
 from comity.walk.bots.submit import Submitter, SubmitTerms
 from comity.walk.bots.threads import BotThreads
+from tests.servers.forks import FORKS
 
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload([__name__])
 DELAY_S = 0.05
 PROFILE = DoorProfile(interval_s=DELAY_S, random_delay_s=None, max_concurrency=1)
 TERMS = PullTerms(PROFILE, horizon_s=1.0, turn_s=2.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import struct
@@ -17,6 +16,7 @@ from xxhash import xxh3_64_intdigest
 from comity.fetch.inflate import inflate_coded
 from comity.store.pages import open_sink, recover
 from comity.store.segment import SegmentWriter, encode, read_records
+from tests.servers.forks import FORKS
 from tests.store import dying
 from tests.store.light import RUN, compressed, nothing, page
 from tests.store.samples import FILES, FOLDER, PLACES, as_kept, kept, left_over, recovered, store_all
@@ -53,11 +53,6 @@ CASES = [
     *(("pages.duckdb", step) for step in LOADED),
 ]
 PATIENCE_S = 60
-
-
-# A server that has imported what they need forks them: there are many, and each would import it anew.
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload([dying.__name__])
 
 
 def start(*arguments: object, module: str) -> subprocess.Popen[str]:
