@@ -146,23 +146,42 @@ def migrated_postgresql(postgres_server: PostgresDatabases, migrated_template: s
 
 
 # A column with a sequence counts its table as used: its next row would not get the first number.
-_USED_TABLES = """
-    SELECT owner.relname FROM pg_sequence
+_USED_SEQUENCES = """
+    SELECT owner.relname, seqrelid::regclass::text AS sequence, seqstart FROM pg_sequence
     JOIN pg_depend ON pg_depend.objid = seqrelid AND pg_depend.deptype IN ('a', 'i')
     JOIN pg_class owner ON owner.oid = pg_depend.refobjid AND owner.relkind = 'r'
     WHERE pg_sequence_last_value(seqrelid) IS NOT NULL
 """
+_SMALL_BYTES = 128 * 1024
 
 
 def empty_tables(database: Database) -> None:
-    """Truncate the tables that were used: looking into all of them takes less time than truncating them."""
+    """Empty the tables that were used: looking into all of them takes less time than truncating them.
+
+    To truncate takes 30 ms of processor time, most of it for new files of all tables that refer to one. So the rows of
+    small tables are deleted, without triggers. That leaves dead rows: a table that has grown by them is truncated.
+    """
     names = sorted(metadata.tables)
-    filled = " ".join(f"UNION SELECT '{name}' WHERE EXISTS (SELECT 1 FROM {name})" for name in names)
+    filled = " UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (SELECT 1 FROM {name})" for name in names)
     with database.write() as connection:
         connection.exec_driver_sql("SET LOCAL lock_timeout = '20s'")  # a test that left a transaction open fails here
-        used = set(connection.exec_driver_sql(f"{_USED_TABLES} {filled}").scalars()) & set(names)
-        if used:
-            connection.exec_driver_sql(f"TRUNCATE {', '.join(sorted(used))} RESTART IDENTITY CASCADE")
+        sequences = [row for row in connection.exec_driver_sql(_USED_SEQUENCES) if row.relname in metadata.tables]
+        used = sorted({row.relname for row in sequences} | set(connection.exec_driver_sql(filled).scalars()))
+        if not used:
+            return
+        connection.exec_driver_sql(f"LOCK TABLE {', '.join(used)} IN ACCESS EXCLUSIVE MODE")
+        sizes = " UNION ALL ".join(f"SELECT '{name}', pg_relation_size('{name}')" for name in used)
+        large = [name for name, size in connection.exec_driver_sql(sizes) if size > _SMALL_BYTES]
+        if connection.exec_driver_sql("SHOW is_superuser").scalar_one() != "on":  # a server that was named
+            large = used
+        if large:
+            connection.exec_driver_sql(f"TRUNCATE {', '.join(large)} RESTART IDENTITY CASCADE")
+        if len(large) < len(used):
+            connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
+            for name in used:
+                connection.exec_driver_sql(f"DELETE FROM {name}")
+            for row in sequences:
+                connection.exec_driver_sql(f"SELECT setval('{row.sequence}', {row.seqstart}, false)")
 
 
 @pytest.fixture
