@@ -43,7 +43,7 @@ def peak_of(search: JobSearch, query: SearchQuery, expected: int) -> int:
 )
 def test_memory_does_not_grow_with_the_result(database: Database, query: SearchQuery) -> None:
     search = search_over(database, 0, FEW)
-    peak_of(search, query, FEW)  # what is loaded once
+    assert len(list(search.every(query))) == FEW  # what is loaded once
     few = peak_of(search, query, FEW)
     many = peak_of(search_over(database, FEW, MANY), query, MANY)
     assert many < 1.5 * few + MANY

@@ -6,7 +6,6 @@ import asyncio
 import ssl
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from comity.doors.web.logins import new_token
 from comity.doors.web.server import DATABASE_CONNECTIONS, WebServer, build_server, listen
 from comity.settings import read_settings
 from tests.doors.web.prepared import share_prepared_routes
+from tests.servers.waiting import wait_until
 from tests.walk.sourcing import LOOPBACK
 
 TOKEN, TOKEN_HASH = new_token()
@@ -79,9 +79,12 @@ def served(database_url: str, *, schedules: bool = False, host: str = "127.0.0.1
 
 
 def until(holds: Callable[[], Any], within_s: float = 60.0) -> Any:
-    """Wait until something holds, and give it."""
-    ends_at = time.monotonic() + within_s
-    while not (found := holds()):
-        assert time.monotonic() < ends_at, "it did not come to be"
-        time.sleep(0.01)
-    return found
+    """Wait until something holds, and give it; most ask a server, which has work with each question."""
+    found: list[Any] = []
+
+    def look() -> bool:
+        found[:] = [holds()]
+        return bool(found[0])
+
+    wait_until(look, within_s, "what a test waits for")
+    return found[0]
