@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.doors.command_line import CONTACT, STATE, STEERING, CommandLine
-from tests.walk.conftest import place, web  # noqa: F401  # fixtures are found by name
+from tests.walk.conftest import place, web, without_state  # noqa: F401  # fixtures are found by name
 
 
 @pytest.fixture

@@ -77,6 +77,7 @@ def test_without_following_links_only_seeds_are_visited(web: Web, place: Place) 
     assert sorted(site.pages()) == ["/", "/p2"]
 
 
+@pytest.mark.usefixtures("without_state")
 @pytest.mark.parametrize(
     "options",
     [

@@ -176,6 +176,7 @@ def test_every_request_is_logged_without_its_secrets(web: Web, place: Place) -> 
     assert log.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.usefixtures("without_state")
 @pytest.mark.parametrize(
     ("option", "target", "said"),
     [

@@ -121,6 +121,7 @@ def test_a_policy_is_named(place: Place, site: Site) -> None:
     assert "at least 4321 ms between requests" in now(why(place, site.url()), "policy")
 
 
+@pytest.mark.usefixtures("without_state")
 def test_asking_makes_no_state(place: Place) -> None:
     assert why(place, "https://example.org/x")["code"] == "unknown_host"
     assert not place.state.exists()

@@ -10,4 +10,4 @@ from tests.database.states import (  # noqa: F401  # fixtures are found by name
     shared_database,
 )
 from tests.doors.conftest import comity  # noqa: F401
-from tests.walk.conftest import place, web  # noqa: F401
+from tests.walk.conftest import place, web, without_state  # noqa: F401

@@ -20,6 +20,7 @@ from tests.walk.crawling import LOOPBACK, Place
 from tests.walk.site import Web, tree
 
 
+@pytest.mark.usefixtures("without_state")
 @pytest.mark.parametrize(
     ("value", "words"),
     [

@@ -24,10 +24,18 @@ def web() -> Iterator[Web]:
 
 
 @pytest.fixture
-def place(tmp_path: Path, request: pytest.FixtureRequest) -> Place:
-    """An empty folder; the fork server is only started by who needs it."""
+def place(tmp_path: Path, migrated_sqlite_file: Path, request: pytest.FixtureRequest) -> Place:
+    """A folder with an empty state, which takes longer to make; the fork server is only started by who needs it."""
     server: Callable[[], ForkServer] = partial(request.getfixturevalue, "fork_server")
-    return Place(tmp_path, server)
+    found = Place(tmp_path, server)
+    shutil.copy(migrated_sqlite_file, found.state)
+    return found
+
+
+@pytest.fixture
+def without_state(place: Place) -> None:
+    """There is no state yet: for a test of what makes one, or must not."""
+    place.state.unlink()
 
 
 @pytest.fixture(scope="session")

@@ -299,6 +299,7 @@ def test_a_type_that_says_nothing_or_too_much_hides_no_link(web: Web, place: Pla
     assert site.pages() == ["/", "/a"]
 
 
+@pytest.mark.usefixtures("without_state")
 @pytest.mark.parametrize("option", ["--accept", "--reject"])
 @pytest.mark.parametrize("pattern", ["text/", "/html", "text/html/x", "te xt/html", "text/*x*", "text;html"])
 def test_a_pattern_that_cannot_match_is_refused_in_words(place: Place, option: str, pattern: str) -> None:

@@ -228,6 +228,7 @@ def test_a_server_that_asks_for_a_password_says_so(place: Place, seed_set: Any, 
     assert (told.code, told.err) == (1, "comity: the seeds in Redis cannot be read: Authentication required.\n")
 
 
+@pytest.mark.usefixtures("without_state")
 def test_a_set_is_not_touched_before_its_seeds_are_stored(place: Place, seed_set: Any, valkey: ValkeyServer) -> None:
     place.env["COMITY_SEEDS_REDIS_URL"] = valkey.url()
     seed_set.sadd("seeds", "host.example")

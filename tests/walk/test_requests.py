@@ -537,6 +537,7 @@ def test_a_worker_logs_in_as_the_policy_of_a_host_says(web: Web, place: Place) -
     assert PASSWORD not in told.out + told.err
 
 
+@pytest.mark.usefixtures("without_state")
 @pytest.mark.parametrize(
     "option",
     [

@@ -144,6 +144,7 @@ def test_links_that_lie_too_deep_are_kept(web: Web, place: Place) -> None:
     assert place.frontier(site.host) == {site.url(): DONE, site.url("/a"): DONE, site.url("/b"): TOO_DEEP}
 
 
+@pytest.mark.usefixtures("without_state")
 @pytest.mark.parametrize("arguments", [(), ("--seeds", "missing.txt"), ("not a host",), ("ftp://example.com/",)])
 def test_bad_seeds_are_told_and_nothing_is_written(place: Place, arguments: tuple[str, ...]) -> None:
     told = place.comity("crawl", *arguments)

@@ -145,6 +145,7 @@ def test_one_address_answers_for_all_processes_also_for_those_that_died(web: Web
         assert process.wait(60) == 0
 
 
+@pytest.mark.usefixtures("without_state")
 @pytest.mark.parametrize("processes", [1, 2])
 def test_an_address_that_is_taken_is_told_before_anything_begins(web: Web, place: Place, processes: int) -> None:
     taken = web.site(tree(1)).url().split("/")[2]

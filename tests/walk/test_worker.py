@@ -50,6 +50,7 @@ def test_what_was_seeded_is_crawled_and_the_worker_ends_when_idle(web: Web, plac
     assert len(place.rows("SELECT id FROM crawl_runs")) == 1, "no run is written for nothing"
 
 
+@pytest.mark.usefixtures("without_state")
 def test_hosts_seeded_while_it_idles_or_crawls_are_picked_up(web: Web, place: Place) -> None:
     early, slow, late = web.site(tree(3)), web.site(tree(400)), web.site(tree(3))
     with place.begun("work", "--delay", 0.2) as process:
