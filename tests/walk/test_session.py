@@ -21,6 +21,7 @@ from comity.rules.canonical import WebAddress, web_address
 from comity.rules.seed_list import read_seed
 from comity.walk.request import Exchange, NotStarted
 from comity.walk.robots.keeper import RobotsTerms
+from comity.walk.robots.record import UnstoredRobots
 from comity.walk.session.database_thread import DatabaseThread
 from comity.walk.session.held_hosts import HeldHosts
 from comity.walk.session.session import LeasesRenewed, Refreshed, Session, SessionEvent, SessionTerms, SlotFreed
@@ -179,9 +180,8 @@ async def test_a_host_that_is_leased_while_policies_are_read_keeps_its_policy(pl
     with place.opened() as state:
         add_seeds(state.database, state.clock, [read_seed(each.url) for each in (first, second)])
         set_policy(state.database, state.clock, second.host, min_request_interval_ms=60_000)
-        held = HeldHosts(
-            state.database, thread, state.leases(), state.clock, lambda: 0.5, TERMS.profile, TERMS.touched_by
-        )
+        leases, clock, robots = state.leases(), state.clock, UnstoredRobots()
+        held = HeldHosts(state.database, thread, leases, clock, lambda: 0.5, TERMS.profile, TERMS.touched_by, robots)
         leasing = asyncio.create_task(held.host_for(first))
         await thread.let_go()
         await thread.let_go()

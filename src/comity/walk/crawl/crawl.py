@@ -109,7 +109,7 @@ class Crawl:
         self._retrying = RetryingThread(
             self._frontier_thread, frontier, clock.seconds, self.handle, waits_for_space=hooks.waits_for_space
         )
-        self._settling = Settling(self._make_settler(images), self._retrying, self.handle)
+        self._settling = Settling(self._make_settler(images), self._retrying, session.robots_keeper, self.handle)
         self._budget = self._make_budget()
         context = self._visit_context()
         self._dispatcher = Dispatcher(

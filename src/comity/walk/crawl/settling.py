@@ -23,6 +23,7 @@ from comity.frontier.store import FrontierStore, FrontierUnavailable, FrontierUn
 from comity.model.outcome import Fetched, ImageFetched, Outcome
 from comity.store.sink import is_full
 from comity.walk.crawl.events import BatchSettled, Emit, FrontierRebuilt, FrontierSilent
+from comity.walk.robots.keeper import RobotsKeeper
 from comity.walk.session.database_thread import DatabaseThread
 from comity.walk.session.leased_host import LeasedHost, Unsettled
 from comity.walk.settle.settler import HostBatch, Settler
@@ -54,9 +55,10 @@ _Result = TypeVar("_Result")
 class Settling:
     """The queue between visits and the database. A failure to write ends the run, and acknowledges nothing."""
 
-    def __init__(self, settler: Settler, thread: RetryingThread, emit: Emit) -> None:
+    def __init__(self, settler: Settler, thread: RetryingThread, robots: RobotsKeeper, emit: Emit) -> None:
         self._settler = settler
         self._thread = thread
+        self._robots = robots
         self._emit = emit
         self._waiting: dict[LeasedHost, list[Outcome]] = {}
         self._under_way: dict[LeasedHost, list[Outcome]] = {}
@@ -163,6 +165,8 @@ class Settling:
         begun = self._begun_at = perf_counter()
         batches = [_batch(host, taken[host]) for host in taken]
         try:
+            if self._robots.is_storing:  # the ledger must have each robots.txt before the requests that it allowed
+                await self._robots.flush()
             result = await self._thread.run(self._settler.settle, batches)
         except Exception:
             for host, batch in zip(taken, batches, strict=True):

@@ -40,13 +40,13 @@ from comity.walk.request import NotStarted, Requests
 from comity.walk.robots.record import (
     RobotsInForce,
     RobotsRecord,
+    UnstoredRobots,
     cache_values,
     is_unread,
     noted_as,
     record_of,
     robots_body,
     robots_from_row,
-    store_robots,
 )
 from comity.walk.session.database_thread import DatabaseThread
 from comity.walk.session.leased_host import LeasedHost
@@ -118,6 +118,7 @@ class RobotsKeeper:
         takedowns: Callable[[], Takedowns],
         *,
         collapse: bool = False,
+        unstored: UnstoredRobots,
         waits_for_storing: bool = True,
     ) -> None:
         self._database = database
@@ -130,7 +131,7 @@ class RobotsKeeper:
         self._collapse = collapse
         self._under_way: dict[tuple[UUID, str], asyncio.Task[Found]] = {}
         self._waits_for_storing = waits_for_storing
-        self._unstored: list[RobotsRecord] = []
+        self._unstored = unstored
         self._storing: asyncio.Task[None] | None = None
 
     def known(self, host: LeasedHost, origin: str) -> RobotsInForce | None:
@@ -204,33 +205,42 @@ class RobotsKeeper:
         await self._save(record._replace(values=cache_values(host.name, found, response, row, now) | record.values))
         return found
 
+    @property
+    def is_storing(self) -> bool:
+        """Whether something that was read is not stored yet."""
+        return bool(self._unstored)
+
     async def flush(self) -> None:
-        """Wait until everything that was read is stored; raises what went wrong with that."""
-        while self._storing is not None or self._unstored:
-            if self._storing is None:
-                self._storing = asyncio.create_task(self._store_waiting())
-            storing = self._storing
-            try:
-                await asyncio.shield(storing)
-            finally:
-                if self._storing is storing and storing.done():
-                    self._storing = None
+        """Wait until everything that was read is stored; what failed before is tried again, and raised if it fails."""
+        while self._unstored:
+            await asyncio.shield(self._store())
 
     async def _save(self, record: RobotsRecord) -> None:
         """Store a reading, together with others that are waiting: many hosts start at the same time.
 
         A crawl does not wait for this: only the delay may hold up the first page of a host.
         """
-        self._unstored.append(record)
-        if self._waits_for_storing:
+        number = self._unstored.add(record)
+        if not self._waits_for_storing:
+            self._store()
+            return
+        try:
             await self.flush()
-        elif self._storing is None or (self._storing.done() and self._storing.exception() is None):
+        except Exception:
+            self._unstored.drop(number)
+            raise
+
+    def _store(self) -> asyncio.Task[None]:
+        """The task that stores what waits: the one under way, or another."""
+        if self._storing is None or self._storing.done():
             self._storing = asyncio.create_task(self._store_waiting())
+            # Where no one waits for it, a failure is left to the next flush, which tries again.
+            self._storing.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return self._storing
 
     async def _store_waiting(self) -> None:
         while self._unstored:
-            some, self._unstored = self._unstored, []
-            await self._thread.run(self._write, some)
+            await self._thread.run(self._write)
 
     async def _follow(
         self, host: LeasedHost, origin: str, row: Any, host_of: HostOf
@@ -313,6 +323,6 @@ class RobotsKeeper:
         with self._database.read() as connection:
             return robots_table.get(connection, origin)
 
-    def _write(self, records: list[RobotsRecord]) -> None:
-        with self._database.write() as connection:
-            store_robots(connection, records)
+    def _write(self) -> None:
+        with self._unstored.stored_first(self._database):
+            pass

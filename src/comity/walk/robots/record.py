@@ -6,7 +6,8 @@ All three are written in one transaction, so that the ledger can say which file 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -137,6 +138,46 @@ def store_robots(connection: Connection, records: Sequence[RobotsRecord]) -> Non
         else:
             robots_table.put(connection, record.values)
     ledger.append_notes(connection, [record.note for record in records])
+
+
+class UnstoredRobots:
+    """Readings that are in force and not stored yet, in the order in which they came.
+
+    A request may only be recorded after the reading that allowed it: without its note in the ledger, the request would
+    look like a violation. So a reading stays here until its transaction is committed. The event loop adds readings,
+    and the database thread alone takes them away.
+    """
+
+    __slots__ = ("_count", "_records")
+
+    def __init__(self) -> None:
+        self._records: dict[int, RobotsRecord] = {}
+        self._count = 0
+
+    def __bool__(self) -> bool:
+        """Whether any reading has to be stored."""
+        return bool(self._records)
+
+    def add(self, record: RobotsRecord) -> int:
+        """Keep a reading until it is stored; returns its number."""
+        self._count += 1
+        self._records[self._count] = record
+        return self._count
+
+    def drop(self, number: int) -> None:
+        """Forget a reading that allowed nothing, because it could not be stored."""
+        self._records.pop(number, None)
+
+    @contextmanager
+    def stored_first(self, database: Database) -> Iterator[Connection]:
+        """A transaction that begins by storing them."""
+        records = list(self._records.items())
+        with database.write() as connection:
+            if records:
+                store_robots(connection, [record for _number, record in records])
+            yield connection
+        for number, _record in records:
+            self._records.pop(number, None)
 
 
 def _access(found: RobotsInForce) -> str:

@@ -24,6 +24,7 @@ from comity.model.gate import DoorProfile, GateMemory
 from comity.model.host import HostPolicy, Lease
 from comity.rules.canonical import WebAddress, canonical_host, host_in_url
 from comity.rules.politeness.pace import stricter_memory
+from comity.walk.robots.record import UnstoredRobots
 from comity.walk.session.database_thread import DatabaseThread
 from comity.walk.session.identity import HostIdentity, Identities
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
@@ -51,6 +52,7 @@ class HeldHosts:
         chance: Callable[[], float],
         profile: DoorProfile,
         touched_by: str,
+        unstored_robots: UnstoredRobots,
         identities: Identities | None = None,
     ) -> None:
         self._database = database
@@ -60,6 +62,7 @@ class HeldHosts:
         self._chance = chance
         self._profile = profile
         self._touched_by = touched_by
+        self._unstored_robots = unstored_robots
         self._identities = identities
         self._leasing = asyncio.Lock()
         self.crawled: dict[str, LeasedHost] = {}
@@ -271,7 +274,7 @@ class HeldHosts:
     def _release_quietly(self, host: LeasedHost) -> None:
         requests, host.unsettled.requests = host.unsettled.requests, []
         if requests:  # of a visit that was cancelled on its way through
-            with self._database.write() as connection:
+            with self._unstored_robots.stored_first(self._database) as connection:
                 ledger.append_requests(connection, None, requests)
         with suppress(LeaseLost):
             self._leases.release(host.lease, memory=host.gate.memory())

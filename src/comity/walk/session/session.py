@@ -34,7 +34,7 @@ from comity.rules.takedown import Takedowns
 from comity.telemetry.loops import Loops
 from comity.walk.request import Exchange, NotStarted, OnWait, Requests
 from comity.walk.robots.keeper import RobotsKeeper, RobotsPostponed, RobotsRefused, RobotsTerms
-from comity.walk.robots.record import RobotsInForce
+from comity.walk.robots.record import RobotsInForce, UnstoredRobots
 from comity.walk.session.capacity import Capacity
 from comity.walk.session.database_thread import DatabaseThread
 from comity.walk.session.held_hosts import HeldHosts
@@ -106,8 +106,9 @@ class Session:
         self.clock = clock
         self.thread = DatabaseThread()
         self.capacity = Capacity(terms.concurrency)
+        robots = UnstoredRobots()
         self.held = HeldHosts(
-            database, self.thread, leases, clock, chance, terms.profile, terms.touched_by, terms.identities
+            database, self.thread, leases, clock, chance, terms.profile, terms.touched_by, robots, terms.identities
         )
         self.requests = Requests(fetcher, self.capacity, clock.seconds)
         self.robots_keeper = RobotsKeeper(
@@ -118,6 +119,7 @@ class Session:
             clock.seconds,
             self.takedowns,
             collapse=terms.collapse_subdomains,
+            unstored=robots,
             waits_for_storing=terms.waits_for_robots_cache,
         )
         self._fetcher = fetcher
