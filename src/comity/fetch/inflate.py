@@ -74,7 +74,7 @@ def inflate_whole(wire: bytes, codings: tuple[str, ...], cap: int) -> bytes:
         except _ISAL_ERROR as problem:
             raise Undecodable(FailureKind.BAD_ENCODING, f"gzip: {problem}") from None
         if decoder.eof and not decoder.unused_data:
-            # It was inflated into a block of twice its size, or nearly: the rest would be a hole that no other body fits.
+            # Inflated into a block of up to twice its size, of which the rest would be a hole that no other body fits.
             return bytes(memoryview(body))
     elif codings == ("zstd",) and _zstd_size(wire) <= cap:
         try:
