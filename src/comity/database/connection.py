@@ -270,7 +270,7 @@ def _sqlite_engine(url: URL) -> Engine:
         # Seldom: a checkpoint syncs the whole file, and copies a page once for all the commits that rewrote it.
         cursor.execute(f"PRAGMA wal_autocheckpoint={_PAGES_IN_LOG}")
         # KiB, taken as it is needed; what falls out of it is in the system's cache.
-        cursor.execute("PRAGMA cache_size=-24000")
+        cursor.execute("PRAGMA cache_size=-8000")
         cursor.close()
 
     @event.listens_for(engine, "begin")

@@ -264,24 +264,18 @@ static PyObject *text_or_none(Scan *scan, Value value)
     return text_of(scan, value);
 }
 
-/* Whether a text is not empty, printable (`str.isprintable`), without a blank, and no longer than an address can be. */
-static int is_printable(PyObject *text)
+/* What the URL parser strips from both ends of an address (`_HREF_BLANKS` in html.py). */
+static PyObject *without_blanks(PyObject *href)
 {
-    Py_ssize_t size = PyUnicode_GET_LENGTH(text);
-    if (size == 0 || size > HREF_MOST) return 0;
-    if (!PyUnicode_IS_COMPACT_ASCII(text)) {
-        int kind = PyUnicode_KIND(text);
-        const void *data = PyUnicode_DATA(text);
-        for (Py_ssize_t i = 0; i < size; i++) {
-            Py_UCS4 c = PyUnicode_READ(kind, data, i);
-            if (c == ' ' || !Py_UNICODE_ISPRINTABLE(c)) return 0;
-        }
-        return 1;
-    }
-    const byte *at = PyUnicode_1BYTE_DATA(text);
-    int unusual = 0; /* looked at once: then the compiler compares many bytes at a time */
-    for (Py_ssize_t i = 0; i < size; i++) unusual |= (byte)(at[i] - '!') > '~' - '!';
-    return !unusual;
+    int kind = PyUnicode_KIND(href);
+    const void *data = PyUnicode_DATA(href);
+    Py_ssize_t first = 0, end = PyUnicode_GET_LENGTH(href);
+    while (first < end && PyUnicode_READ(kind, data, first) <= ' ') first++;
+    while (end > first && PyUnicode_READ(kind, data, end - 1) <= ' ') end--;
+    if (first == 0 && end == PyUnicode_GET_LENGTH(href)) return href;
+    PyObject *stripped = PyUnicode_Substring(href, first, end);
+    Py_DECREF(href);
+    return stripped;
 }
 
 static enum step take_link_out(Scan *scan, Attributes *attributes)
@@ -291,9 +285,11 @@ static enum step take_link_out(Scan *scan, Attributes *attributes)
     if (place >= scan->hrefs_most) return NEEDS_TREE;
     PyObject *href = text_of(scan, attributes->href);
     if (href == NULL) return unknown();
-    int is_trimmed = is_printable(href);
-    scan->is_trimmed &= is_trimmed;
-    scan->closer += !is_trimmed;
+    href = without_blanks(href);
+    if (href == NULL) return FAILED;
+    int is_too_long = PyUnicode_GET_LENGTH(href) > HREF_MOST;
+    scan->is_trimmed &= !is_too_long;
+    scan->closer += is_too_long;
     enum step step = append(scan->hrefs, href);
     if (scan->closer > CLOSER_MOST) return NEEDS_TREE;
     Value rel = attributes->rel;
@@ -341,7 +337,7 @@ static enum step settle_links(Scan *scan, PyObject **links, PyObject **nofollow)
         PyObject *href = PyList_GET_ITEM(scan->hrefs, place);
         int is_marked = next < scan->rels_count && scan->rels[next].place == place;
         if (is_marked) is_marked = says_nofollow(scan->rels[next++].rel);
-        if (PyUnicode_READ_CHAR(href, 0) == '#') continue;
+        if (PyUnicode_GET_LENGTH(href) == 0 || PyUnicode_READ_CHAR(href, 0) == '#') continue;
         if (scan->rels_count == 0) {
             done = PyDict_SetItem(seen, href, Py_False) == 0;
             continue;
@@ -555,7 +551,7 @@ PyDoc_STRVAR(scan_doc,
 "scan(body, start, token, decode, hrefs_most, others_most)\n--\n\n"
 "Read a UTF-8 page from byte `start` on; None if that takes a tree.\n\n"
 "`token` is the crawler's own, in lower case; `decode` gives the text of a value with unusual character references, or\n"
-"None. The answer is (links, nofollow, whether all links are printable and without blanks, rels, base, titles, metas,\n"
+"None. The answer is (links, nofollow, whether no link is too long, rels, base, titles, metas,\n"
 "link elements, has_password_field). The links are a tuple without repetition and anchors, and those with nofollow are\n"
 "a set or None; or they are a list of all, for Python to read, with rels.");
 

@@ -12,7 +12,7 @@ Scanned = tuple[
     bool,
 ]
 """Links, once each and without anchors, and those of them with nofollow; or a list of all as written, to be read with
-`rel`, and None. Whether all are printable and without blanks; place and rel of links; base; titles; name, http-equiv
+`rel`, and None. Whether none is too long; place and rel of links; base; titles; name, http-equiv
 and content of metas; rel and href of link elements, with the number of links before them; whether there is a password
 field."""
 

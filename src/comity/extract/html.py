@@ -363,7 +363,7 @@ class _Reader:
             self._take_rel(said, hrefs[place], nofollowed)
             nexts.append((place + 0.5, said, hrefs[place]))  # after the links that stand before it
         if self._is_trimmed:
-            self._keep(dict.fromkeys([href for href in hrefs if href[0] != "#"]))
+            self._keep(dict.fromkeys([href for href in hrefs if href and href[0] != "#"]))
         else:
             self._take_hrefs(hrefs)
         if self.has_next_link:

@@ -74,7 +74,8 @@ def inflate_whole(wire: bytes, codings: tuple[str, ...], cap: int) -> bytes:
         except _ISAL_ERROR as problem:
             raise Undecodable(FailureKind.BAD_ENCODING, f"gzip: {problem}") from None
         if decoder.eof and not decoder.unused_data:
-            return body
+            # Inflated into a block of up to twice its size, of which the rest would be a hole that no other body fits.
+            return bytes(memoryview(body))
     elif codings == ("zstd",) and _zstd_size(wire) <= cap:
         try:
             # The frame states its size, so exactly that is reserved; a lie or a second frame is an error here.

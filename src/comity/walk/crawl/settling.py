@@ -1,4 +1,4 @@
-"""Collects outcomes and settles them in batches beside the event loop: at 200, at 8 MB of bodies, or in time.
+"""Collects outcomes and settles them in batches beside the event loop: at 200, at 6 MB of bodies, or in time.
 
 A batch waits for 50 ms. While outcomes of several hosts keep coming, batches begin 0.1 s apart: what a batch costs
 beyond its outcomes (the commit, and some rows for each host) is paid less often, and pages of one host are stored
@@ -38,9 +38,9 @@ _MOST_WAITING: Final = 1000
 # Of bodies, which are in memory until their pages are written: a batch begins at the first, and takes up to the second,
 # so that batches grow where settling falls behind. Visits stop only at the third: if they stopped near the second, the
 # answers that then arrive at once would need more memory than a longer queue does.
-_ENOUGH_BYTES: Final = 8 << 20
-_BATCH_BYTES: Final = 16 << 20
-_MOST_BYTES: Final = 32 << 20
+_ENOUGH_BYTES: Final = 6 << 20
+_BATCH_BYTES: Final = 8 << 20
+_MOST_BYTES: Final = 16 << 20
 _SILENCE_S: Final = 2.0
 _WITH_BODY: Final = (Fetched, ImageFetched)
 _LEAST_PAUSE_S: Final = 0.1
