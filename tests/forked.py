@@ -41,6 +41,9 @@ WAITING: Final = (
     "tests/machines/test_cut_off.py",
     "tests/machines/test_cut_off_mid_transaction.py",
     "tests/walk/test_hostile_crawl.py",
+    "tests/run/test_audit.py",
+    "tests/walk/test_run_endings.py",
+    "tests/walk/test_requests.py",
 )
 # Tests of these folders take milliseconds each. They come last, so that the processes end at the same time.
 QUICK: Final = ("tests/rules/", "tests/extract/", "tests/house/")

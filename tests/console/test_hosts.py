@@ -9,7 +9,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 import redis
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 from sqlalchemy import update
 
 from comity.database.connection import Database
@@ -23,7 +23,7 @@ from comity.rules.seed_list import read_seed
 from tests.console.conftest import OpenPage
 from tests.console.looks import check_page
 from tests.console.seed_hosts import HOSTILE, HOSTILE_URL, PLAIN, XSS, seed_histories
-from tests.doors.web.served import Served, served
+from tests.doors.web.served import Served, served, until
 
 HOST_PARTS = ("", "/requests", "/urls", "/evidence", "/fetches", "/moves", "/cooldown", "/reset")
 
@@ -107,6 +107,34 @@ def test_typing_into_a_search_keeps_its_place(visit: OpenPage) -> None:
     expect(box).to_be_focused()
     assert box.input_value() == "arb"
     assert box.evaluate("each => each.selectionStart") == 0
+
+
+def test_what_is_typed_while_an_answer_comes_is_kept_and_asked_for(visit: OpenPage) -> None:
+    page = visit("/hosts")
+    held: list[Route] = []
+    page.route(re.compile("q=h$"), lambda route: held.append(route))
+    box = page.get_by_role("searchbox", name="Search by name")
+    box.press("h")
+    until(lambda: page.wait_for_timeout(20) or bool(held))
+    box.press_sequentially("x b")
+    box.press("ArrowLeft")
+    held[0].continue_()
+    expect(page).to_have_url(re.compile(r"q=hx(\+|%20)b$"))
+    expect(box).to_be_focused()
+    expect(box).to_have_value("hx b")
+    expect(page.locator("#table-hosts tbody tr")).to_have_count(0)
+
+
+def test_a_search_that_ends_with_a_blank_is_sent_once(visit: OpenPage) -> None:
+    page = visit("/hosts")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    box = page.get_by_role("searchbox", name="Search by name")
+    box.press_sequentially("harb ")
+    expect(page.locator("#table-hosts tbody tr")).to_have_count(1)
+    page.wait_for_timeout(1000)
+    assert len([url for url in asked if "q=harb" in url]) <= 2
+    assert box.input_value().strip() == "harb"
 
 
 def test_requests_are_shown_against_their_slots(visit: OpenPage) -> None:

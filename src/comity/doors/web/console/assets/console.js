@@ -209,6 +209,33 @@
     for (const name of Object.keys(parameters)) if (!parameters[name].length) delete parameters[name];
   });
 
+  // The answer brings the form again, as it was when it was sent. What was typed since then is kept, and asked for.
+  let typed = null;
+
+  document.addEventListener("htmx:beforeSwap", () => {
+    const field = document.activeElement;
+    typed = null;
+    if (!field?.id || !field.matches("form.filters input")) return;
+    const { id, value, selectionStart, selectionEnd } = field;
+    typed = { id, value, selectionStart, selectionEnd };
+  });
+
+  document.addEventListener("htmx:afterSwap", () => {
+    const field = typed && document.getElementById(typed.id);
+    if (!field || field.value === typed.value) return;
+    field.value = typed.value;
+    field.setSelectionRange(typed.selectionStart, typed.selectionEnd);
+  });
+
+  // Compared with what was sent: the answer may hold it in another form, without blanks at its ends.
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const field = typed && document.getElementById(typed.id);
+    const sent = event.detail.requestConfig?.parameters;
+    typed = null;
+    if (!field || !sent || field.value === (sent[field.name] ?? "")) return;
+    field.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+
   // --- Questions ---------------------------------------------------------------------------------------------------
 
   const question = document.createElement("dialog");
