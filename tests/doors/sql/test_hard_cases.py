@@ -23,6 +23,7 @@ from comity.rules.sql.tokens import Token, tokens
 from tests.doors.sql.test_crawl_statement import WITH, opened, rows
 from tests.servers.waiting import wait_until
 from tests.walk.site import Answer, Site, Web, page
+from tests.walk.test_first_contact import NOT_TLS, one_port
 
 LIMIT_S = 60.0
 
@@ -432,3 +433,21 @@ def test_a_program_that_leaves_its_connection_open_ends_without_a_word(tmp_path:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr, done.returncode) == ("[(7,)]\n", "", 0)
+
+
+def test_a_host_without_a_scheme_and_without_https_has_the_rows_of_its_pages_by_http(
+    web: Web, connection: SqlConnection
+) -> None:
+    """That https was tried is evidence, not a page that was refused."""
+    with one_port(web, {"/": page("/a"), "/a": page()}, NOT_TLS) as (port, hellos):
+        host = f"127.0.0.1:{port}"
+        asked = f"SELECT url, final_url, status FROM crawl(['{host}', '{host}/a', '{host}/gone'])"
+        listed = [(f"http://{host}{path}", status) for path, status in (("/", 200), ("/a", 200), ("/gone", 404))]
+        assert rows(connection, asked) == [(url, url, status) for url, status in listed]
+        for left_out in (0, 1):
+            summary = connection.execute(f"CRAWL (SELECT '{host}') INTO bare WITH (follow_links true)").fetchall()
+            assert summary == [(0 if left_out else 2, 0, 0, left_out, 0, "nothing_left", 0)]
+        assert rows(connection, "SELECT url, http_status FROM bare ORDER BY url") == listed[:2]
+        assert len(hellos) <= 2, "once for each state"
+        found = rows(connection, "SELECT DISTINCT url FROM comity.evidence WHERE type = 'no_https'")
+        assert (f"https://{host}/",) in found

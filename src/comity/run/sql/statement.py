@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from comity.assemble import State
 from comity.frontier.store import Validators
+from comity.model.evidence import EvidenceType
 from comity.model.frontier import FrontierEntry, HostHome
 from comity.model.outcome import Fetched, NotModified, Outcome
 from comity.model.run import EndReason
@@ -373,11 +374,16 @@ class StatementRun(VisitListThread):
 
 
 def _refused(state: State, visits: VisitList) -> Iterator[list[RefusedRow]]:
-    """The URLs of a list that were not requested, each with its reason."""
+    """The URLs of a list that were not requested, each with its reason.
+
+    Without those that https did not reach and that http did: the query named no scheme, and the page has its row.
+    """
     after = 0
     while rows := not_asked(state.database, visits, after, _LISTED):
         after = rows[-1].place
-        yield [RefusedRow(row.url, surt_key(row.url), f"{row.code}: {_reason(row.content)}") for row in rows]
+        refused = (row for row in rows if row.code != EvidenceType.NO_HTTPS)
+        if found := [RefusedRow(row.url, surt_key(row.url), f"{row.code}: {_reason(row.content)}") for row in refused]:
+            yield found
 
 
 def _unreachable(
