@@ -40,7 +40,16 @@ _WIDEST: Final = 60
 _PROMPT, _GOES_ON = "comity> ", "   ...> "
 _IDLE_S: Final = 0.3  # pasted statements run without a pause
 _COMMANDS: Final = (".read", ".tables", ".help", ".quit")
-_TABLES: Final = "SELECT table_name, estimated_size AS rows FROM duckdb_tables() ORDER BY table_name"
+_OF_OURS: Final = (  # copies of the state, and tables of results
+    "database_name IN (SELECT database_name FROM duckdb_databases() WHERE database_name = 'comity' AND path IS NULL) "
+    "OR regexp_full_match(table_name, '(html_table|comity_result)_[0-9a-f]{32}')"
+)
+_TABLES: Final = (
+    "SELECT table_name, rows FROM ("  # noqa: S608
+    "SELECT database_name, table_name, estimated_size AS rows FROM duckdb_tables() WHERE NOT internal "
+    "UNION ALL SELECT database_name, view_name, NULL FROM duckdb_views() WHERE NOT internal"
+    f") WHERE NOT ({_OF_OURS}) ORDER BY table_name"
+)
 _KEYWORDS: Final = (
     *("CRAWL (SELECT", "INTO", "EXTRACT (", "WHERE url", "WITH (", "LIMIT", "SELECT", "FROM", "SET"),
     *("CRAWLING MERGE INTO", "STREAM (SELECT", "STOP CRAWL INTO", "crawl(", "crawl_url(", "sitemap(", "read_html("),
@@ -50,7 +59,7 @@ CRAWL (SELECT 'https://example.com/') INTO pages WITH (user_agent 'MyBot/1.0');
 SELECT url, http_status FROM pages;
 
 A statement ends with a semicolon. Everything that is not CRAWL goes to DuckDB.
-.tables       list the tables
+.tables       list the tables and views
 .read FILE    run the statements of a file
 .help         show this
 .quit         leave, as Ctrl-D does
