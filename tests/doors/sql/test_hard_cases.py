@@ -420,6 +420,21 @@ def test_an_error_in_extract_has_its_place_in_the_script() -> None:
                 connection.execute(script)
 
 
+def test_an_error_in_the_query_or_the_filter_has_its_place_in_the_script(connection: SqlConnection) -> None:
+    with pytest.raises(duckdb.CatalogException, match="LINE 4: FROM nowhere"):
+        connection.execute("SELECT 1;\nCRAWL (\n  SELECT url\nFROM nowhere\n) INTO t")
+    for space in (" ", "\n  "):
+        for filtered, said in (
+            ("lenght(url) > 3", 'did you mean "length"'),
+            ("titel = 1", "may name the column url"),
+        ):
+            script = f"SELECT 1;\nCRAWL (SELECT 'http://a.example/') INTO t WHERE true{space}AND {filtered}"
+            place = script.index(filtered)
+            line, column = script.count("\n", 0, place) + 1, place - script.rindex("\n", 0, place)
+            with pytest.raises(BadInput, match=f"(?i)^WHERE: line {line}, column {column}: .*{said}"):
+                connection.execute(script)
+
+
 @pytest.mark.parametrize("place", ["", "own.duckdb"])
 def test_a_program_that_leaves_its_connection_open_ends_without_a_word(tmp_path: Path, place: str) -> None:
     """DuckDB's binding writes a page about functions that were never taken away."""

@@ -573,10 +573,13 @@ class SqlConnection(DatabaseConnection):
         options = options_of(statement)
         columns = columns_of(statement, reads_js=options.extract_js)
         table = SqlTable(self._duck, quoted_name(statement.target), columns.of_table, print_name(statement.target))
-        self._execute(f"SELECT * FROM ({statement.query}\n)", parameters)  # noqa: S608  # a query, and nothing else
+        # Nothing but a query; on its line of the script, which DuckDB's errors name.
+        before = "\n" * (statement.query_place.line - 1 if statement.query_place is not None else 0)
+        self._execute(f"SELECT * FROM ({before}{statement.query}\n)", parameters)  # noqa: S608
         seeds, unreadable = seeds_among(iter(lambda: self._duck.fetchmany(_ROWS_AT_ONCE), []))
         where = self._prepared(statement.where) if statement.where is not None else None
-        admission = Admission(self._duck, self._duck_lock, table, where, update_stale=options.update_stale)
+        at = statement.where_place
+        admission = Admission(self._duck, self._duck_lock, table, where, at, update_stale=options.update_stale)
         name = self._name_of(statement, seeds)
         named = [option for option, _value in statement.options]
         settings = self._settings_of(options, named, name, seeds, print_columns(columns.of_parts))

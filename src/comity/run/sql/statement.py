@@ -52,7 +52,8 @@ from comity.walk.visit_list import (
 DOOR: Final = "sql"
 _LISTED: Final = 1000
 _WARNED_MOST: Final = 5
-_ALLOW: Final = "; to crawl a private network, name it in allow_networks (--allow-network on the command line)"
+_ALLOWED_BY: Final = "--allow-network"
+_ALLOW: Final = "; in Python: allow_networks"
 
 _PART_BYTES: Final = 64 * 1024 * 1024  # of bodies
 # Loading a part takes a few milliseconds, however few pages it has; but what has arrived since the last one is loaded
@@ -131,7 +132,7 @@ class StatementSummary:
         """Sentences about hosts that could not be crawled: an empty table would not explain itself."""
         found = []
         for host, why in list(self.unreachable.items())[:_WARNED_MOST]:
-            found.append(f"{host} was not crawled: {why}{_ALLOW if why.startswith(EndReason.ADDRESS_REFUSED) else ''}")
+            found.append(f"{host} was not crawled: {why}{_ALLOW if _ALLOWED_BY in why else ''}")
         if (more := len(self.unreachable) - _WARNED_MOST) > 0:
             found.append(f"{more:,} more hosts were not crawled; their rows have the reasons")
         if not found and self.brought_nothing:
