@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from comity.assemble import open_state
 from comity.doors.python.options import settings_for
 from comity.leases.leases import Leases
 from comity.model.frontier import FrontierEntry
 from comity.rules.sql.seeds import read_query_seed
 from comity.run.sql.statement import StatementPlan, StatementRun
+from comity.walk.visit_list import open_list
 from tests.servers.waiting import wait_until
 from tests.walk.site import Answer, Site, Web, page, tree
 
@@ -68,6 +70,17 @@ def test_a_run_that_was_stopped_before_it_began_is_not_complete(site: Site, tmp_
     assert site.log == []
     assert run(plan, ends=True).is_complete
     assert len(site.pages()) == 12
+
+
+@pytest.mark.parametrize(("start", "kind"), [("/p1", "pages"), ("/map.xml", "sites")])
+def test_a_run_that_was_killed_before_its_urls_were_on_its_list_adds_them(
+    site: Site, tmp_path: Path, start: str, kind: str
+) -> None:
+    site.routes["/map.xml"] = Answer(body=f"<urlset><url><loc>{site.url('/p1')}</loc></url></urlset>", type="text/xml")
+    plan = plan_of(site, tmp_path, most_pages=0, start=start)
+    with open_state(plan.settings) as state:
+        open_list(state.database, state.clock, "sql", f"{plan.name}:{kind}")
+    assert run(plan, ends=True).summary.pages == 12
 
 
 @pytest.mark.parametrize("start", ["/p2", "/map.xml"])

@@ -265,11 +265,7 @@ class StatementRun(VisitListThread):
         self._opened.append(visits)
         visits.frontier.admits = self._plan.admits if kind == "pages" else self._admits_of_sites()
         visits.frontier.validators = self._plan.validators
-        if not visits.is_resumed:
-            guessed = {seed.address for seed in seeds if not seed.names_scheme}
-            wanted = [seed.address for seed in seeds if seed.kind is not SeedKind.SITEMAP]
-            add_visits(database, visits, wanted, is_guessed=guessed.__contains__)
-            plan_sitemaps(database, visits, (seed.address for seed in seeds if seed.kind is SeedKind.SITEMAP))
+        self._add_seeds(state, visits, seeds)
         before = pages_so_far(database, visits) if visits.is_resumed else 0
         self.summary.pages += before
         hosts = set(hosts_to_visit(database, visits))
@@ -300,6 +296,18 @@ class StatementRun(VisitListThread):
             self._visited.append(visits)
         else:
             self.summary.left += len(left)
+
+    def _add_seeds(self, state: State, visits: VisitList, seeds: Sequence[QuerySeed]) -> None:
+        """Put what the query names on the list; also on one that goes on, since its process may not have got that far.
+
+        What is on the list already stays as it is, and was counted.
+        """
+        guessed = {seed.address for seed in seeds if not seed.names_scheme}
+        wanted = [seed.address for seed in seeds if seed.kind is not SeedKind.SITEMAP]
+        added = add_visits(state.database, visits, wanted, is_guessed=guessed.__contains__)
+        plan_sitemaps(state.database, visits, (seed.address for seed in seeds if seed.kind is SeedKind.SITEMAP))
+        if visits.is_resumed and not added:
+            visits.frontier.left_out = 0
 
     def _sites_without_tls(self, seeds: Sequence[QuerySeed], left: Collection[str]) -> dict[str, HostHome]:
         """Sites that https did not reach, although the query names no scheme: their start pages by http.
