@@ -19,7 +19,7 @@ from comity.doors.cli.exit_codes import RootGroup, asks_for_json, exit_code_of
 from comity.doors.cli.help_text import reflow, render_examples
 from comity.doors.cli.options import GlobalOptions, JsonOption, StateOption
 from comity.doors.cli.output import use_plain_fallbacks
-from comity.run.runtime import tune_gc
+from comity.run.runtime import tune_memory
 from comity.run.signals import cancel_exit
 
 # Every command with its module, in the order of --help. A new command is added here.
@@ -137,7 +137,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code. An error is one line on stderr."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:  # the process is ours
-        tune_gc()
+        tune_memory()
     use_plain_fallbacks()
     try:
         result = _command().main(given, prog_name="comity", standalone_mode=False)
