@@ -133,7 +133,7 @@ class Settings(BaseModel):
     follow_links: bool = _set(True, "Whether to follow links on pages.", "FOLLOW_LINKS")
     respect_nofollow: bool = _set(True, "Whether to respect rel=nofollow.", "RESPECT_NOFOLLOW")
     follow_canonical: bool = _set(
-        True, "Whether to visit the canonical URL that a page names (rel=canonical).", "FOLLOW_CANONICAL"
+        True, "Whether to visit the canonical URL that a page declares (rel=canonical).", "FOLLOW_CANONICAL"
     )
     sitemaps: bool = _set(True, "Whether to read sitemaps.", "SITEMAPS")
     sitemap_hours: float = _set(24.0, "Hours before sitemaps are read again.", "SITEMAP_HOURS", ge=0, le=8760)

@@ -143,7 +143,7 @@ def test_requests_are_shown_against_their_slots(visit: OpenPage) -> None:
     assert page.locator(".plot-timeline").count() == 2  # a day lies between the two runs
     closed = page.locator(".plot-timeline").first.locator(".lane", has_text="Closed").locator("rect")
     assert closed.count() > 5
-    expect(page.locator(".plot-timeline").first.locator(".lane", has_text="Pauses asked for")).to_be_visible()
+    expect(page.locator(".plot-timeline").first.locator(".lane", has_text="Requested pauses")).to_be_visible()
     expect(page.locator("#table-requests tbody tr").first).to_contain_text("s after")
 
 
@@ -271,7 +271,7 @@ def test_limits_cooldown_and_reset_of_a_host(visit: OpenPage, own_console: Serve
     assert policy is not None
     assert (policy.min_request_interval_ms, policy.exclude) == (7500, ("/calendar/*", "/print/*"))
     page.get_by_role("link", name="Cool down").click()
-    page.get_by_label("Leave it alone for").select_option("168")
+    page.get_by_label("Do not crawl for").select_option("168")
     page.get_by_label("Reason").fill("they asked")
     page.get_by_role("button", name="Cool down").click()
     expect(page.get_by_text("No worker takes it before")).to_be_visible()

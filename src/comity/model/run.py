@@ -91,7 +91,7 @@ SENTENCES: Final[Mapping[EndReason, str]] = MappingProxyType(
         EndReason.CONNECTION_FAILURE: "the host could not be reached",
         EndReason.DNS_FAILURE: "the host's name could not be resolved",
         EndReason.ADDRESS_REFUSED: "the host's address or port is not allowed",
-        EndReason.FORBIDDEN: "the host refused us",
+        EndReason.FORBIDDEN: "the host refused Comity",
         EndReason.LOGIN_REQUIRED: "the host requires a login",
         EndReason.ROBOTS_DENIED: "robots.txt forbids it",
         EndReason.TAKEN_DOWN: "the host is under a takedown",

@@ -197,7 +197,9 @@ def body(
         found = next(reader.rows(_BODY, forms * 2), None)
         why = next(reader.rows(_ERROR, forms), None) if found is None else None
     if found is None:
-        reason = f"was visited, but no body was stored: {why[0] or 'unknown'}" if why else "is not among the pages"
+        reason = "is not among the stored pages"
+        if why:
+            reason = f"was visited, but no body was stored: {why[0] or 'unknown'}"
         raise NotFound(f"{address.url} {reason}")
     _write_body(invocation, found, raw=raw)
 
@@ -467,12 +469,12 @@ def _sums(found: Inventory) -> str:
 
 def _note_rest(found: Inventory) -> None:
     if found.in_segments:
-        note(f"{counted(found.in_segments, 'page')} of running or interrupted crawls are in no part yet.")
+        note(f"{counted(found.in_segments, 'page')} of running or interrupted crawls are not in a part yet.")
     if found.foreign:
         names = ", ".join(found.foreign[:_MOST_NAMES]) + (", …" if len(found.foreign) > _MOST_NAMES else "")
         note(f"{counted(len(found.foreign), 'file')} not written by a crawl, and ignored: {names}")
     if found.unnoted_bytes:
-        note(f"{found.unnoted_bytes:,} bytes of {found.target.path.name} are in no part of the manifest.")
+        note(f"{found.unnoted_bytes:,} bytes of {found.target.path.name} are not listed in the manifest.")
 
 
 def _document(found: Inventory) -> dict[str, Any]:

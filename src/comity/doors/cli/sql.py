@@ -373,7 +373,7 @@ def _answer(connection: SqlConnection, text: str, place: str = "", *, stops: boo
     except KeyboardInterrupt:
         if stops:
             raise
-        note("Stopped. The pages that arrived are in the table; run the same statement again to go on.")
+        note("Stopped. The pages that arrived are in the table; run the same statement again to continue.")
     except ComityError as problem:
         if stops:
             raise

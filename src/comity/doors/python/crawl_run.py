@@ -121,9 +121,7 @@ class CrawlRun:
 
     def _check_not_started(self) -> None:
         if self._is_started:
-            raise RuntimeError(
-                "this crawl was already iterated; comity.crawl() makes another that continues from there"
-            )
+            raise RuntimeError("this crawl was already iterated; call comity.crawl() again to continue from there")
 
     def _pages(self) -> Iterator[Page]:
         self._check_not_started()

@@ -262,7 +262,7 @@ class RunProgressView(Schema):
     hosts_done: int
     warnings: list[str]
     faults: list[FaultView]
-    hosts: list[HostLoadView] = Field(description="Open hosts, those that need longest first; at most 100.")
+    hosts: list[HostLoadView] = Field(description="Open hosts, slowest first; at most 100.")
 
 
 class RunHostView(Schema):

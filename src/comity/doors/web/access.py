@@ -304,7 +304,7 @@ class Access:
             raise ApiError(
                 403,
                 "admin_closed",
-                "the admin API is closed because no login is configured; comity users add adds a user",
+                "the admin API is closed because no login is configured; add a user with comity users add",
             )
         if not self._is_own_machine(head):
             raise ApiError(403, "admin_closed", "without a login, the admin API is open to this machine only")
@@ -358,7 +358,7 @@ def _check_token(caller: Caller, sent: str) -> None:
 
 
 def _cross_site() -> ApiError:
-    return ApiError(403, "csrf", "a page of another site may not send this request")
+    return ApiError(403, "csrf", "a page on another site cannot send this request")
 
 
 def _is_same(scheme: str, one: str, other: str) -> bool:

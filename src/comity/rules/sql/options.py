@@ -196,7 +196,7 @@ OPTIONS: Final[dict[str, OptionRule]] = {
     "allow_subdomains": _boolean("follow links to subdomains"),
     "follow_links": _boolean("follow links from page to page"),
     "respect_nofollow": _boolean("do not follow links with rel=nofollow"),
-    "follow_canonical": _boolean("visit the page that rel=canonical names"),
+    "follow_canonical": _boolean("visit the page that rel=canonical points to"),
     "respect_robots_txt": _boolean("obey robots.txt; false is accepted for addresses in allowed networks"),
     "accept_content_types": OptionRule(
         _texts, "a list of types, such as text/html or text/*", "store only these bodies"

@@ -124,7 +124,7 @@ def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
         return left_out_decision(facts, decided.reason, decided.at, is_of_policy=decided.content.get("by") == "policy")
     if decided.type == "no_https":
         text = f"There is no TLS server, so the host is visited over http instead ({decided.reason})."
-        return Decision("no_https", text, "Nothing here: the site would have to support TLS.")
+        return Decision("no_https", text, "Nothing on your side: the site would have to support TLS.")
     if decided.type == "trap":
         code = decided.content.get("code", "trap")
         if code in _SAME_PAGE:
@@ -156,7 +156,7 @@ def robots_decision(facts: UrlFacts, said: str, at: datetime | None) -> Decision
         text = f"robots.txt forbade it at {minute(at)} ({said}); it allows it now."
         return Decision("robots_denied_then", text, action(Action.RESET_HOST, host) + " crawls the host again.")
     reason = (robots.reason if robots is not None else said).removeprefix("robots.txt ")
-    remedy = "Nothing here: the site's robots.txt would have to allow it; it is read again automatically."
+    remedy = "Nothing on your side: the site's robots.txt would have to allow it; it is read again automatically."
     return Decision("robots_denied", f"robots.txt forbids it: {reason}.", remedy)
 
 
@@ -294,9 +294,9 @@ def _sitemap(facts: UrlFacts) -> Decision:
     detail = f" ({', '.join(said)})" if said else ""
     crawl = action(Action.RESET_HOST, facts.host_name) + " makes the next crawl read sitemaps again."
     if sitemap.state == "read":
-        text = f"It is a sitemap: it was read{at} and names {counted(sitemap.entries, 'entry', 'entries')}{detail}."
+        text = f"It is a sitemap: it was read{at} and lists {counted(sitemap.entries, 'entry', 'entries')}{detail}."
         if sitemap.is_index:
-            text = f"It is a sitemap index: it was read{at}; each sitemap that it names is read separately{detail}."
+            text = f"It is a sitemap index: it was read{at}; each sitemap that it lists is read separately{detail}."
     elif sitemap.state == "refused":
         text = f"It is a sitemap that was not requested{at}: {sitemap.detail or 'it was refused'}."
     elif sitemap.state == "planned":
@@ -409,7 +409,7 @@ def not_seeded(facts: UrlFacts) -> Decision | None:
     """That its host is not a candidate for a crawl."""
     host = facts.host
     if host is None:
-        text = f"Its host {facts.host_name} is unknown: no seed, page or source has named it."
+        text = f"Its host {facts.host_name} is unknown: no seed, page or source mentions it."
         return Decision("unknown_host", text, action(Action.CRAWL, facts.host_name) + " crawls it.")
     if host.is_seeded:
         return None

@@ -25,7 +25,7 @@ _SEEN: Final[dict[str, str]] = {
     UnqueuedCode.ROBOTS: "skipped, because robots.txt forbids it",
     UnqueuedCode.TAKEDOWN: "skipped, because it is taken down",
     UnqueuedCode.TRAP: "skipped as part of an endless space",
-    UnqueuedCode.SITEMAP_LIMIT: "skipped, because sitemaps name too many",
+    UnqueuedCode.SITEMAP_LIMIT: "skipped, because the sitemaps list too many URLs",
     UnqueuedCode.REDIRECT_TARGET: "followed, as part of that visit",
     UnqueuedCode.LEFT_OUT: "left out",
 }
@@ -123,14 +123,14 @@ def _discovery(facts: UrlFacts) -> list[Step]:
         at = queue.discovered_at
         if at is None and queue.found_by is FoundBy.SEED and facts.host is not None:
             at = facts.host.first_seen_at
-        steps.append(Step(at, "discovered", f"named by {named_by(queue.found_by, queue.found_at)}"))
+        steps.append(Step(at, "discovered", f"found through {named_by(queue.found_by, queue.found_at)}"))
     return steps
 
 
 def _sighting(seen: SightingFacts) -> Step:
     because = f", because {seen.reason}" if seen.reason else ""
     words = f"{_SEEN.get(seen.code, seen.code)}{because}"
-    return Step(seen.at, "seen", f"named by {named_by(seen.found_by, seen.found_at)}; {words}")
+    return Step(seen.at, "seen", f"found through {named_by(seen.found_by, seen.found_at)}; {words}")
 
 
 def _decided(decided: DecisionFacts) -> Step:

@@ -156,7 +156,7 @@ class AuditRun(VisitListThread):
                 if is_open(state.database, visits):  # otherwise another process ended it just now, and this one is new
                     yield visits
                     return
-        raise ComityError(f"other processes audit {self.plan.start.url} again and again; wait until they have ended")
+        raise ComityError(f"other processes keep auditing {self.plan.start.url}; wait until they have finished")
 
     async def _audit_list(self, state: State, visits: VisitList) -> None:
         database, plan = state.database, self.plan
@@ -393,7 +393,7 @@ _ADVICE: Final[Mapping[str, str]] = {
     EndReason.ADDRESS_REFUSED: "Check the address and its port; --allow-network CIDR allows a private network.",
     EndReason.SERVER_ERRORS: "Fix the server first, then run the same command.",
     EndReason.RATE_LIMITED: "Run the same command later, or let the server accept the User-Agent {agent}.",
-    EndReason.ASKED_TO_WAIT: "Run the same command later: {host} asked for a pause.",
+    EndReason.ASKED_TO_WAIT: "Run the same command later: {host} asked Comity to wait.",
     EndReason.FORBIDDEN: "Let the server accept the User-Agent {agent}, or log in: --auth, --cookie or --login.",
     EndReason.LOGIN_REQUIRED: "Log in: --auth, --cookie or --login (docs/requests.md).",
     EndReason.LOGIN_FAILED: "Check the file of --login and its credentials (docs/requests.md).",

@@ -120,7 +120,7 @@ def _write_findings(report: AuditReport) -> None:
     """A line for each finding, with the first page that has it below."""
     if not report.findings:
         write_line(
-            Cell("Nothing was found that needs attention.", "green")
+            Cell("No problems were found.", "green")
             if report.totals["pages"]
             else "No page was read, so nothing was checked."
         )

@@ -72,7 +72,7 @@ RespectNofollowOption = Annotated[
 FollowCanonicalOption = Annotated[
     bool | None,
     switch(
-        "--follow-canonical/--no-follow-canonical", "Visit the canonical URL that a page names. Default yes.", LINKS
+        "--follow-canonical/--no-follow-canonical", "Visit the canonical URL that a page declares. Default yes.", LINKS
     ),
 ]
 SitemapsOption = Annotated[bool | None, switch("--sitemaps/--no-sitemaps", "Read sitemaps. Default yes.", LINKS)]

@@ -141,7 +141,7 @@ def show_domain(
         write_host(found, now)
 
 
-@command(app, "reset", examples=('comity domains reset example.com --reason "the site asked us back"',))
+@command(app, "reset", examples=('comity domains reset example.com --reason "the site invited us back"',))
 def reset_domain(
     context: typer.Context,
     host: HostArgument,

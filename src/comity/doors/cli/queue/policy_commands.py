@@ -36,7 +36,8 @@ EveryOption = Annotated[
     int | None, typer.Option("--frequency-hours", metavar="N", help="Hours between crawls. Default 24.")
 ]
 PriorityOption = Annotated[
-    int | None, typer.Option("--priority", metavar="N", help="Higher is handed out first. Default 5.")
+    int | None,
+    typer.Option("--priority", metavar="N", help="Jobs with a higher priority are handed out first. Default 5."),
 ]
 RetriesOption = Annotated[
     int | None, typer.Option("--max-retries", metavar="N", help="Retries after a failure. Default 3.")
@@ -254,7 +255,7 @@ for _name, _action, _about in (
         "disable",
         "Disable policies: no jobs are made. A job that no bot holds is dropped; a locked one may be finished.",
     ),
-    ("run-now", "run_now", "Make policies due now. A job that waits for its retry can be pulled now."),
+    ("run-now", "run_now", "Make policies due now. A job waiting for its retry can be pulled now."),
     (
         "delete",
         "delete",

@@ -63,7 +63,7 @@ SecretOption = Annotated[
     typer.Option(
         "--secret-file",
         metavar="FILE",
-        help="A file with the secret that calls are signed with; - is stdin. env:WEBHOOK_SECRET_NAME names a variable "
+        help="A file with the secret that signs the calls; - is stdin. env:WEBHOOK_SECRET_NAME reads a variable "
         "of the server's environment instead.",
     ),
 ]
@@ -143,7 +143,7 @@ def edit(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change a webhook. Deliveries that wait go to the new URL, signed with the new secret."""
+    """Change a webhook. Waiting deliveries go to the new URL, signed with the new secret."""
     invocation = read_invocation(context, state, as_json, allow_networks=_networks(allow_network))
     from comity.operate.webhooks import edit_webhook
 
@@ -240,11 +240,11 @@ def _add_command(name: str, about: str, act: Callable[[State, UUID], Webhook], b
 
 _add_command("show", "Show one webhook.", _show_one, None)
 _add_command(
-    "enable", "Enable a webhook and forget its failures. Deliveries that wait are sent.", _enable, "is enabled"
+    "enable", "Enable a webhook and reset its failure count. Waiting deliveries are sent.", _enable, "is enabled"
 )
 _add_command(
     "disable",
-    "Disable a webhook: events are no longer noted for it. Deliveries that wait are kept until it is enabled.",
+    "Disable a webhook: no more events are recorded for it. Waiting deliveries are kept until it is enabled.",
     _disable,
     "is disabled",
 )

@@ -144,7 +144,7 @@ async def _check_bot(services: WebServices, key_bot: str | None, body: BotBody) 
     """Refuse a body that speaks for another bot than its key; without a key, make sure that the bot has a row."""
     if key_bot is not None:
         if body.bot_id != key_bot:
-            message = f"the API key belongs to another bot than {body.bot_id}"
+            message = f"the API key does not belong to the bot {body.bot_id}"
             raise BotRefused(BotError.NOT_ASSIGNED, message, {"bot_id": body.bot_id})
         return
     if body.bot_id == OWN_BOT:

@@ -73,7 +73,9 @@ class GrantRequest(ClientBody):
         description="The client's own user agent: robots.txt is read for its product token. Default: Comity's.",
         examples=["AcmeBot/2.0 (+https://acme.example/bot)"],
     )
-    reports: Reports = Field(default_factory=list, description="As for `/report/`; noted before the URLs are answered.")
+    reports: Reports = Field(
+        default_factory=list, description="As for `/report/`; recorded before the URLs are answered."
+    )
 
 
 class ReportRequest(ClientBody):

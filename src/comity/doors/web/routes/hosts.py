@@ -178,7 +178,7 @@ def evidence(
     responses=error_responses(404, 409, 413, 415),
 )
 def reset(services: Services, host: HostName, body: ResetRequest) -> ResetView:
-    """Make a host ready to be crawled from the start. The limits that the site set stay in force."""
+    """Make a host ready to be crawled from the start. Limits set by the site stay in force."""
     state = services.state
     found = reset_host(
         state.database, state.clock, canonical_name(services, host), reason=body.reason, frontier=state.frontier

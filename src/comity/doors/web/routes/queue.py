@@ -111,7 +111,7 @@ PolicyId = Annotated[UUID, Path(description="The id of a policy.", examples=[_ID
 JobId = Annotated[UUID, Path(description="The id of a job.", examples=[_ID_EXAMPLE])]
 ResultId = Annotated[UUID, Path(description="The id of a result, or of its job.", examples=[_ID_EXAMPLE])]
 LateId = Annotated[UUID, Path(description="The id of a late submission.", examples=[_ID_EXAMPLE])]
-Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.", max_length=5000)]
+Cursor = Annotated[str | None, Query(description="`next_cursor` of the previous page.", max_length=5000)]
 Sort = Annotated[
     str, Query(description="A column; - in front of it reverses the order.", max_length=40, examples=["-created_at"])
 ]

@@ -164,12 +164,12 @@ START: Final = Form(
         ),
         Field(
             "max_pages",
-            "Pages at most",
+            "Maximum pages",
             "number",
             help="0 for no limit. Default: 1,000 per host.",
             attributes={"min": 0},
         ),
-        Field("max_minutes", "Minutes at most", "number", help="0 for no limit.", attributes={"min": 0, "step": "any"}),
+        Field("max_minutes", "Maximum minutes", "number", help="0 for no limit.", attributes={"min": 0, "step": "any"}),
         Field("max_depth", "Depth", "number", help="Links from a seed. Default: 50.", attributes={"min": 0}),
         Field(
             "delay_s",

@@ -432,7 +432,7 @@ def _request_plot(group: list[HostRequest]) -> Markup:
     margin = span * 0.01
     lanes = [plots.Lane("Closed", closed), plots.Lane("Requests", sent)]
     if pauses:
-        lanes.append(plots.Lane("Pauses asked for", pauses))
+        lanes.append(plots.Lane("Requested pauses", pauses))
     early = sum(each.is_early for each in group)
     note = f"{components.plural(len(group), 'request')}, " + (f"{early} too early" if early else "none too early")
     return plots.timeline(components.when(start), start - margin, start + span + margin, lanes, note=note)
@@ -440,7 +440,7 @@ def _request_plot(group: list[HostRequest]) -> Markup:
 
 COOLDOWN: Final = Form(
     (
-        Field("hours", "Leave it alone for", "select", choices=_HOURS, required=True),
+        Field("hours", "Do not crawl for", "select", choices=_HOURS, required=True),
         Field("reason", "Reason", help="Stored with the host.", attributes={"maxlength": 300}),
     ),
     {"hours": "24"},

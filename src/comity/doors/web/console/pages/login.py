@@ -49,7 +49,7 @@ async def log_in(request: Request, services: Services, caller: CurrentCaller, en
         return refused
     unsent = Unsent.of_text(entered.get("unsent"))
     if unsent is not None:
-        response: Response = ask_to_send(request, unsent, "Your session had ended, so nothing was changed yet.")
+        response: Response = ask_to_send(request, unsent, "Your session has ended, so nothing has been changed yet.")
     else:
         response = redirect(request, _inside(entered.get("next")))
     response.headers.append("Set-Cookie", cookies.headers["set-cookie"])

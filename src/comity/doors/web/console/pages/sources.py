@@ -332,7 +332,7 @@ async def bulk(request: Request, services: Services, entered: PostedForm) -> Res
     word = {"run": "queued", "pause": "paused", "resume": "resumed", "delete": "deleted"}[action]
     notice = f"{plural(len(done) - len(failed), 'source')} {word}."
     if failed:
-        notice += f" {plural(len(failed), 'source')} could not be: {failed[0].reason}."
+        notice += f" {plural(len(failed), 'source')} could not be {word}: {failed[0].reason}."
     offer = None
     if action == "pause":
         paused = (("id", str(item.id)) for item in done if item.is_done)
