@@ -192,7 +192,7 @@ class State:
             connections=self._connections(),
             max_redirects=settings.max_redirects,
             max_errors_in_a_row=settings.max_domain_errors,
-            per_host_budget=settings.enable_per_domain_budget and not is_audit,  # an audit has one of its own
+            per_host_budget=settings.enable_per_domain_budget and not is_audit,  # an audit has its own
             pages_per_host=settings.pages_per_host,
             smart=settings.enable_smart_scheduling,
             claims=settings.enable_claim_protocol,

@@ -562,7 +562,7 @@ class Settings(BaseModel):
     @field_validator("admin_prefix")
     @classmethod
     def _is_a_path(cls, value: str) -> str:
-        """A path of its own: not one that the other routes of the server have."""
+        """Its own path: not one that the other routes of the server have."""
         value = "/" + value.strip("/")
         if not _ADMIN_PREFIX.fullmatch(value):
             raise ValueError("must be a path such as /admin, of letters, digits, dashes and underscores")

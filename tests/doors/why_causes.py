@@ -166,7 +166,7 @@ CAUSES: dict[str, Cause] = {
     ),
     # Sitemaps, images, robots.txt.
     "sitemap_only": Cause("a page that only a sitemap names", "fetched", r"^It was fetched at"),
-    "sitemap": Cause("a sitemap", "sitemap_read", r"^It is a sitemap: it was read at .* names 5 entries"),
+    "sitemap": Cause("a sitemap", "sitemap_read", r"^It is a sitemap: it was read at .* lists 5 entries"),
     "sitemap_robots": Cause(
         "a sitemap that robots.txt forbids", "sitemap_refused", r"^It is a sitemap that was not.*robots"
     ),

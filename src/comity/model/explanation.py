@@ -35,7 +35,7 @@ class HostFacts:
     unrecorded: int = 0
     """How many URLs were seen and not queued without a record."""
     is_paused: bool = False
-    """Whether a crawl with limits of its own, or one that was stopped, left the host to a person."""
+    """Whether a crawl with its own limits, or one that was stopped, left the host to a person."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,7 @@ NO_HEADERS = Headers()
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """Limits of one request; each ends it with a failure of its own kind."""
+    """Limits of one request; each ends it with its own failure kind."""
 
     max_body_bytes: int = 10_000_000  # after decompression
     max_wire_bytes: int = 10_000_000  # as received

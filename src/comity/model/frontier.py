@@ -37,7 +37,7 @@ class UnqueuedCode(StrEnum):
     SITEMAP_LIMIT = "sitemap_limit"
     REDIRECT_TARGET = "redirect_target"
     LEFT_OUT = "left_out"
-    """By a pattern; such URLs have a table of their own."""
+    """By a pattern; such URLs have their own table."""
 
 
 @made_often

@@ -62,7 +62,7 @@ class PageRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KeptDetails:
-    """What is kept of each page in columns of their own, where it was asked for."""
+    """Which details of each page are kept in separate columns, if any."""
 
     links: bool = False
     """Every link with its text, its place and what became of it."""

@@ -159,7 +159,7 @@ class BudgetReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a run may spend at most. A page counts when it is fetched; visits without one have a limit of their own."""
+    """What a run may spend at most. A page counts when it is fetched; visits without one have their own limit."""
 
     pages_per_run: int = 0
     pages_per_host: int = 0

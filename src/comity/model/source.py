@@ -18,7 +18,7 @@ AUTO_PAUSED = "auto-paused after failures"
 
 
 ORG_TYPES: Final = ("un", "igo", "mdb", "ingo", "ngo", "academic", "government", "foundation", "company", "other")
-"""Kinds of organisations; un, ingo, ngo and academic have base frequencies of their own."""
+"""Kinds of organisations; un, ingo, ngo and academic have their own base frequencies."""
 
 
 class SourceStatus(StrEnum):

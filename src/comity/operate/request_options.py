@@ -151,7 +151,7 @@ class RequestOptions:
 
     @property
     def hosts(self) -> Collection[str]:
-        """The hosts with options of their own."""
+        """The hosts that have their own options."""
         return self._parts.keys()
 
     @property

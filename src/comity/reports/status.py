@@ -81,7 +81,7 @@ class DueLine:
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """A run that began lately."""
+    """A run that started lately."""
 
     run_id: str
     status: str

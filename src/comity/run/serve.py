@@ -1,6 +1,6 @@
 """`comity serve`: a crawl worker beside the web server, in one process; and the demonstration, loaded with one click.
 
-The worker runs on a thread with an event loop of its own, so that a page of the console does not wait for the crawl.
+The worker runs on a thread with its own event loop, so that a page of the console does not wait for the crawl.
 """
 
 from __future__ import annotations

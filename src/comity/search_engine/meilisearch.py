@@ -223,14 +223,14 @@ def _hit_page(plan: SearchPlan, asked: _Asked, answer: Mapping[str, Any]) -> Hit
 
 
 def _words(plan: SearchPlan) -> str:
-    """The terms as Meilisearch reads them; its last word goes on by itself, so what is unwanted comes first."""
+    """The terms as Meilisearch reads them; its last word is a prefix, so unwanted words come first."""
     return " ".join(
         [f"-{_quoted(term)}" for term in plan.terms.unwanted] + [_quoted(term) for term in plan.terms.wanted]
     )
 
 
 def _quoted(term: Term) -> str:
-    """Only the first form of a word: a posting has all of its own."""
+    """Only the first form of a word: a posting has all of them."""
     words = " ".join(term.runs[0])
     return words if term.is_prefix or len(term.runs[0]) == 1 else f'"{words}"'
 

@@ -100,7 +100,7 @@ class DueSources:
         return self._stopping.is_set()
 
     async def serve(self, on_trouble: Callable[[str], None] = lambda _sentence: None) -> None:
-        """Look every few minutes until stopped; a pass goes on while more is due than one look takes up."""
+        """Look every few minutes until stopped; a pass continues while more is due than one look takes up."""
         while not self.is_stopping:
             try:
                 await self.run_due(None)

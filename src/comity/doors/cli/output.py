@@ -257,7 +257,7 @@ def lay_out(columns: Sequence[TextColumn], rows: Sequence[_PlainRow], room: int 
     """The lines of a table; without a room, each row is one line.
 
     Nothing is cut off, and no line is wider than the room. Tried in this order: as it is; with long texts folded in
-    their columns; with the first column on a line of its own; as blocks of names and values.
+    their columns; with the first column on its own line; as blocks of names and values.
     """
     widths = [width_of(column.title) for column in columns]
     for cells, _below in rows:
@@ -300,7 +300,7 @@ def _as_table(
     lines = [_aligned(heads, columns, widths), [Cell("─" * _total(widths), "dim")]]
     for cells, below in rows:
         if width_of(cells[0].text) > widths[0] and widths[0] >= _SHORTEST_FIRST:
-            # A name that is too long for its column has a line of its own.
+            # A name that is too long for its column has its own line.
             lines += _own_line(cells[0], room)
             lines += _spread([Cell(""), *cells[1:]], columns, widths)
         else:

@@ -174,7 +174,7 @@ class CrawlRunner:
 
 
 class ThreadRunner(CrawlRunner):
-    """A crawl on a thread with an event loop of its own; the reader's thread waits for pages."""
+    """A crawl on a thread with its own event loop; the reader's thread waits for pages."""
 
     def __init__(self, crawl: CrawlTask) -> None:
         self._crawl = crawl

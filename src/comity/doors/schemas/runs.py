@@ -286,6 +286,6 @@ class RunDetailView(RunView):
 
 
 class RunStarted(Schema):
-    """A run that was started; it goes on in the background."""
+    """A run that was started; it continues in the background."""
 
     run_id: UUID

@@ -262,7 +262,7 @@ class Access:
         session_name: str | None = None,
         role: Role | None = None,
     ) -> Caller:
-        """A caller whose forms are tied to a cookie of their own."""
+        """A caller whose forms are tied to their own cookie."""
         known = head.cookie(self.settings.form_cookie_name)
         secret = known or secrets.token_urlsafe(32)
         return Caller(session, session_name, role=role, form_secret=secret, has_new_secret=known is None)

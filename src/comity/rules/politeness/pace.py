@@ -21,7 +21,7 @@ Adaptive delay: a host that responds more slowly than usual gets fewer requests.
 
 From a steady state one outlier of any size lifts `recent` to 1.4 · baseline, inside the tolerance of 1.5, so it takes
 at least two slow responses in a row. Requests that overlap say the same thing about the host at the same moment: of
-those that began before a slow response was counted, no other slow one counts; the same holds for quick ones.
+those that started before a slow response was counted, no other slow one counts; the same holds for quick ones.
 Otherwise one stall would count once for each request in flight. A host that stays slow becomes its own new baseline
 after some hundred responses that count.
 The delay drops to 0, "none of its own", when it is back at the floor.
@@ -375,7 +375,7 @@ def _refused(state: GateState, number: int, retry_after_s: float | None, now: fl
     is_new = number > block.mark
     step = min(block.step + 1, STEP_MOST) if is_new else block.step
     until = block.until
-    # "Retry-After: 0" with a refusal is no leave to go on at once.
+    # "Retry-After: 0" with a refusal is no leave to continue at once.
     if retry_after_s is not None and retry_after_s > 0.0:
         until = max(until, now + min(retry_after_s, RETRY_AFTER_CEILING_S))
     elif is_new:

@@ -121,7 +121,7 @@ def print_statement(statement: CrawlStatement | CrawlingMerge | StreamStatement 
 
 
 def _printed_clauses(statement: CrawlStatement) -> Iterator[str]:
-    yield f"CRAWL ({statement.query}\n)"  # on a line of its own: the query may end in a comment
+    yield f"CRAWL ({statement.query}\n)"  # on its own line: the query may end in a comment
     yield f"INTO {print_name(statement.target)}"
     if statement.extract is not None:
         yield f"EXTRACT ({statement.extract}\n)"

@@ -42,7 +42,7 @@ _VALUES_PER_PAGE: Final = 3
 _DIGITS: Final = b"0123456789"
 _WORD: Final = re.compile(rb"[0-9A-Za-z_-]{6,}")
 # What forms and scripts change on every view: base64 between quotes, and words of ten and more with digits. Each
-# begins where no such word goes on, so that a long run is read once.
+# begins where no such word continues, so that a long run is read once.
 _TOKEN: Final = re.compile(
     rb"(?<=[\"'])(?=[a-z+/=_-]*[0-9A-Z])[0-9A-Za-z+/=_-]{24,}(?=[\"'])"
     rb"|(?<![0-9A-Za-z_-])(?=[A-Za-z_-]*[0-9])[0-9A-Za-z_-]{10,}"

@@ -1,6 +1,6 @@
 """Fills a table while a statement crawls: parts enter, rows and a summary leave.
 
-The crawl runs on a thread of its own; the rows are written on the caller's, whose connection it is.
+The crawl runs on its own thread; the rows are written on the caller's, whose connection it is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""/api/politeness: crawlers with URLs of their own ask when they may request each, and report what came of it."""
+"""/api/politeness: crawlers with their own URLs ask when they may request each, and report what came of it."""
 
 from __future__ import annotations
 

@@ -257,7 +257,7 @@ def new_key(request: Request, services: Services, bot_id: queue.BotName) -> Resp
 
 
 def _key_page(request: Request, bot: BotRecord, key: str, done: str) -> HTMLResponse:
-    """The answer to the form itself, not a page of its own: a key has no address."""
+    """The answer to the form itself, not its own page: a key has no address."""
     return queue.render_queue(
         request,
         "queue/secret.html",

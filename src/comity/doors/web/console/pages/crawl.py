@@ -116,7 +116,7 @@ RUNS: Final = Table(
         Column("end_reason", "End reason", in_page=False),
         Column("id", "Id", in_page=False),
     ],
-    # Runs of sources are many, and have a log of their own.
+    # Runs of sources are many, and have their own log.
     [choice("door", "Command", DOORS, default="crawl"), choice("status", "Status", STATUSES)],
     default_sort="-started_at",
     key=lambda row: place_after(row.started_at, row.id),

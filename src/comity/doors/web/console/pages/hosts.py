@@ -61,7 +61,7 @@ TONES: Final = {
 _REQUESTS_SHOWN: Final = 100
 _FIRST_CSV_ROWS: Final = 50
 _CSV_ROWS: Final = 1_000
-_GAP_S: Final = 60.0  # between two requests: longer ones begin a plot of their own
+_GAP_S: Final = 60.0  # between two requests: longer ones begin their own plot
 _MOST_PLOTS: Final = 3
 _HOURS: Final = (("1", "1 hour"), ("24", "1 day"), ("168", "7 days"), ("336", "14 days"), ("720", "30 days"))
 

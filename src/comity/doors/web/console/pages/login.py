@@ -23,7 +23,7 @@ Next = Annotated[str, Query(alias="next", max_length=2000)]
 
 @login_router.get("/login")
 async def show_login(request: Request, services: Services, caller: CurrentCaller, wanted: Next = "") -> Response:
-    """Ask for a name and a password; a browser that is logged in, or needs no login, goes on."""
+    """Ask for a name and a password; a browser that is logged in, or needs no login, continues."""
     if caller.session is not None or not await services.access.has_login():
         return redirect(request, _inside(wanted))
     user = "admin" if services.access.settings.password_hash is not None else ""
@@ -32,7 +32,7 @@ async def show_login(request: Request, services: Services, caller: CurrentCaller
 
 @login_router.post("/login")
 async def log_in(request: Request, services: Services, caller: CurrentCaller, entered: PostedForm) -> Response:
-    """Log in, and go on to the page that was asked for, or to the form that came without a session."""
+    """Log in, and continue to the page that was asked for, or to the form that came without a session."""
     user, password = entered.get("user"), await _password(request)
     if not user or not password or len(user) > 64 or len(password) > _LONGEST:
         missing = {name: "Enter it." for name, value in (("user", user), ("password", password)) if not value}
