@@ -174,7 +174,7 @@ class Settings(BaseModel):
     )
     subdomains: bool = _set(
         False,
-        "Whether to follow links to subdomains of the hosts of a crawl; each subdomain is a host of its own.",
+        "Whether to follow links to subdomains of the hosts of a crawl; each subdomain is a separate host.",
         "SUBDOMAINS",
     )
     site_hosts: tuple[str, ...] = _set(
@@ -287,7 +287,7 @@ class Settings(BaseModel):
     keep_links: bool = _set(False, "Whether to store the links of each page, and what became of each.", "KEEP_LINKS")
     keep_headers: bool = _set(False, "Whether to store headers, redirects, times and sizes of answers.", "KEEP_HEADERS")
     keep_noindex: bool = _set(False, "Whether an audit stores the bodies of pages that say noindex.", "KEEP_NOINDEX")
-    audits: str = _set("comity-data/audits", "The folder for audits, each in a folder of its own.", "AUDITS")
+    audits: str = _set("comity-data/audits", "The folder for audits; each has its own subfolder.", "AUDITS")
 
     # Leases.
     lease_minutes: float = _set(

@@ -250,8 +250,8 @@ def test_a_host_that_is_left_to_a_person_says_so_and_workers_may_go_on(visit: Op
     add_seeds(state.database, state.clock, [read_seed("https://shelf.example/")])
     pause_hosts(state.database, ["shelf.example"], uuid4())
     page = visit("/hosts/shelf.example", of=own_console)
-    expect(page.get_by_role("main")).to_contain_text("Workers leave this host alone")
-    page.get_by_role("button", name="Let workers go on").click()
+    expect(page.get_by_role("main")).to_contain_text("Workers do not crawl this host")
+    page.get_by_role("button", name="Let workers continue").click()
     expect(page.get_by_text("Workers may crawl this host again.")).to_be_visible()
     assert state.leases().has_candidate()
 

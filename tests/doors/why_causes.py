@@ -202,7 +202,7 @@ CAUSES: dict[str, Cause] = {
     "queued": Cause("a queued URL", "queued", r"^It is queued, 1 step from a seed"),
     "queued_again": Cause("queued again by a reset", "queued", r"^It is queued, .* visits it once more"),
     "not_due": Cause("a host that is not due", "not_due", r"^Its host is not due before"),
-    "paused": Cause("a host whose crawl was stopped", "paused", r"^Workers leave its host alone: a crawl of it had"),
+    "paused": Cause("a host whose crawl was stopped", "paused", r"^Workers do not crawl its host: a crawl of it had"),
     "not_seeded": Cause("a host that is not seeded", "not_seeded", r"^Its host was only requested by a redirect"),
     "unknown_host": Cause("a host that is not known", "unknown_host", r"^Its host nowhere.example is unknown"),
     "pending": Cause("a host that was never crawled", "waits_for_first_crawl", r"^Its host was seeded at .* waits"),

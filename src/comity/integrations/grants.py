@@ -35,7 +35,7 @@ class ServerSilent(Exception):
 
 
 class NoGrantInTime(Exception):
-    """No grant came in time: the host is in use, blocked, or its robots.txt is being read."""
+    """No grant was given in time: the host is in use, blocked, or its robots.txt is being read."""
 
 
 class ServerRefused(Exception):

@@ -25,7 +25,7 @@ class GrantDenied(httpx.TransportError):
 
 
 class GrantTimeout(httpx.TimeoutException):
-    """No grant came in time."""
+    """No grant was given in time."""
 
 
 class _Reporting:

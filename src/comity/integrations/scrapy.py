@@ -28,7 +28,7 @@ MOST_RETURNS: Final = 100
 
 
 class ComityMiddleware:
-    """Holds each request until its grant's window, and reports what came of it."""
+    """Holds each request until its grant's window, and reports the result."""
 
     def __init__(self, crawler: Any) -> None:
         settings, self._stats = crawler.settings, crawler.stats

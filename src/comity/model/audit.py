@@ -113,7 +113,7 @@ class AuditedPage:
 
     @property
     def is_page(self) -> bool:
-        """Whether an HTML page came."""
+        """Whether an HTML page was received."""
         return self.facts is not None and self.status is not None and 200 <= self.status < 300
 
     def header(self, name: str) -> str | None:

@@ -120,7 +120,7 @@ class NoteKind(StrEnum):
     """What a note in the ledger is about."""
 
     ROBOTS = "robots"
-    """The robots.txt of an origin came into force."""
+    """The robots.txt of an origin took effect."""
     GAP = "gap"
     """A process ended without giving its lease back: requests of its last moments may be missing."""
     UNREPORTED = "unreported"

@@ -25,7 +25,7 @@ class Extraction:
 class PageRecord(NamedTuple):
     """One visit's page, or the reason why there is none; `run_id`, `url_key` and `crawl_time` name the visit.
 
-    `coded` is the body as it came off the wire, where it came compressed: it is what waits on disk for its part.
+    `coded` is the body as it was received, if it was compressed: it is what waits on disk for its part.
     `headers` and `address` are for archives, and None unless requested. `columns` are what expressions and a user's
     extractor made of the page. `depth` and `data` are in no store: they are for consumers of pages in this process.
     """

@@ -117,7 +117,7 @@ class SourcePace:
 
 @dataclass(frozen=True, slots=True)
 class SourceRun:
-    """What a run came to. An answer of 304 is a run that succeeded and changed nothing."""
+    """The result of a run. An answer of 304 is a run that succeeded and changed nothing."""
 
     succeeded: bool
     inserted: int = 0

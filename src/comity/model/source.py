@@ -1,4 +1,4 @@
-"""Sources: pages re-read on a schedule for job postings, what one reading of them found, and what came of it."""
+"""Sources: pages re-read on a schedule for job postings, what one run found, and how it ended."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class TrapTerms:
     counter_from: int = 10_000
     """Pages of one pattern that nothing but this pattern leads to, after which likeness counts as sameness."""
     leafing_from: int = 1000
-    """The same where a query leafs through a list or a calendar: these continue by themselves."""
+    """The same where a query pages through a list or a calendar: these continue by themselves."""
     most_per_pattern: int = 1_000_000
     remembered: int = 8192
     """How many URLs, contents and folders each are remembered for one host."""

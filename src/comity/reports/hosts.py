@@ -171,7 +171,7 @@ def line_of(row: Any) -> HostLine:
 
 @dataclass(frozen=True, slots=True)
 class RobotsEntry:
-    """The robots.txt of one origin; `access` is what reading it came to."""
+    """The robots.txt of one origin; `access` is the result of reading it."""
 
     host: str
     origin: str

@@ -205,5 +205,5 @@ class ServedWorker:
         loop = asyncio.get_running_loop()
         with self._lock:
             self._finish = lambda: loop.call_soon_threadsafe(finish)
-            if self._stopping.is_set() or self._is_demo_wanted or self._pauses:  # the interruption came before
+            if self._stopping.is_set() or self._is_demo_wanted or self._pauses:  # the interruption was earlier
                 loop.call_soon(finish)

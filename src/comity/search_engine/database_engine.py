@@ -35,7 +35,7 @@ class DatabaseSearch:
         self.name = "postgresql" if database.is_shared else "sqlite"
 
     def ensure(self) -> None:
-        """Nothing: the tables came with the schema."""
+        """Nothing: the tables are part of the schema."""
 
     def put(self, documents: Sequence[SearchDocument]) -> None:
         """Take documents in one transaction."""

@@ -165,7 +165,7 @@ class DueSources:
                 self._note(work, source_id, self._result(task, source_id))
 
     def _result(self, task: asyncio.Task[Result], source_id: UUID) -> Result:
-        """What a run came to. One that cannot even be written must not end all others, nor be asked for at every look.
+        """The result of a run. One that cannot even be written must not end all others, nor be asked for at every look.
 
         A row or a policy that a hand wrote against the rules of its table is such a case.
         """

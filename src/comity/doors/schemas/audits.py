@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class WarnedView(Schema):
-    """A budget that came near its end, or something that went wrong on the way."""
+    """A budget that is nearly spent, or something that went wrong on the way."""
 
     code: str
     sentence: str

@@ -131,7 +131,7 @@ class CrawlJobDetails(CrawlJobView):
 
 
 class LateSubmissionView(Schema):
-    """A submission that came after the lock had run out. It changed nothing."""
+    """A submission that arrived after the lock had run out. It changed nothing."""
 
     id: UUID
     job_id: UUID

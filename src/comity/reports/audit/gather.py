@@ -1,4 +1,4 @@
-"""The folder of an audit: what came of it, in tables that can be read without the state.
+"""The folder of an audit: its results, in tables that can be read without the state.
 
 `pages/` has the pages as every crawl stores them. From them, and from what the state knows of the audit, come the files
 of `tables/`, which `stored` reads: pages and links in a stable order, robots.txt files, sitemaps, listed URLs and

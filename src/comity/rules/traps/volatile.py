@@ -78,7 +78,7 @@ class _Signature(NamedTuple):
 
 
 class _View:
-    """A page that came; its links are taken apart when first asked for."""
+    """A page that was received; its links are taken apart when first asked for."""
 
     __slots__ = ("_reads", "_unread", "body", "own", "read")
 
@@ -160,7 +160,7 @@ class VolatileParameters:
             self.note_link([(name, value) for name, value, _written in read.parameters])
 
     def fetched(self, target: str, body: bytes, links: Sequence[str]) -> None:
-        """Learn from a page that came."""
+        """Learn from a page that was received."""
         read = read_parameters(target)
         if read is None:
             return

@@ -74,7 +74,7 @@ def is_decided_later(facts: UrlFacts, at: datetime) -> bool:
 
 
 def added(job: CrawlJobFacts) -> Step:
-    """How the URL came into the crawl service."""
+    """How the URL was added to the crawl service."""
     return Step(job.since, "discovered", "added as a job of bots" if job.is_enabled is None else "added as a policy")
 
 

@@ -432,6 +432,6 @@ def host_decision(facts: UrlFacts) -> Decision | None:
         text = f"Its host is not due before {minute(host.next_crawl_after)}."
         return Decision("not_due", text, action(Action.RESET_HOST, host.name) + " makes it due now.")
     if host.is_paused:
-        text = "Workers leave its host alone: a crawl of it had limits of its own, or was stopped."
+        text = "Workers do not crawl its host: a crawl of it had its own limits, or was stopped."
         return Decision("paused", text, action(Action.CRAWL, host.name) + " continues with it.")
     return None

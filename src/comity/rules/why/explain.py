@@ -85,7 +85,7 @@ def _folded(folded: UrlFacts, parameters: str) -> Decision:
 def chain_of(facts: UrlFacts) -> tuple[Step, ...]:
     """Every step, oldest first; what is true now has no time and comes last."""
     past: list[tuple[datetime, int, Step]] = []
-    # Of the same moment, discovery comes first, then what was decided, then what came of it. A sighting has the time of
+    # Of the same moment, discovery comes first, then what was decided, then the result. A sighting has the time of
     # the last one: a URL that was decided about before then had been seen before, too.
     decided_at = [*(decided.at for decided in facts.decisions), *(visit.at for visit in facts.visits)]
     past += [(min([seen.at, *decided_at]), 0, _sighting(seen)) for seen in facts.sightings]

@@ -199,7 +199,7 @@ class SharedCrawl:
             captures_stderr=True,
         )
         self._parts[asyncio.create_task(part.child.wait())] = part
-        if self._ending is not None:  # it came while the process was being started
+        if self._ending is not None:  # it arrived while the process was being started
             part.child.send({"stop": str(self._ending.reason or EndReason.STOPPED)})
 
     def _most_hosts(self) -> int:

@@ -37,7 +37,7 @@ class Filling(NamedTuple):
 
 
 def fill(plan: StatementPlan, filling: Filling) -> StatementSummary:
-    """Run a statement to its end; Ctrl-C ends it early, keeps what came and raises `KeyboardInterrupt`."""
+    """Run a statement to its end; Ctrl-C ends it early, keeps what arrived and raises `KeyboardInterrupt`."""
     run, table = StatementRun(plan), filling.table
     with _alone(run), ctrl_c_noted() as ctrl_c:
         run.start()

@@ -45,7 +45,7 @@ class _Written:
 
 
 def deliver(stored: StoredAudit, results: Results, *, is_whole: bool = True) -> None:
-    """Write everything that was asked for; exits with 1 if no page came, or if a finding is too severe."""
+    """Write everything that was asked for; exits with 1 if no page was fetched, or if a finding is too severe."""
     from comity.reports.audit.build import report_of
     from comity.run.audit.audit import advice_for, read_nothing
 

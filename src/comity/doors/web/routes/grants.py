@@ -1,4 +1,4 @@
-"""/api/politeness: crawlers with their own URLs ask when they may request each, and report what came of it."""
+"""/api/politeness: crawlers with their own URLs ask when they may request each, and report the result."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ClientBody(LenientBody):
 
 
 class ReportBody(LenientBody):
-    """What came of one request. Without a status, it failed."""
+    """The result of one request. Without a status, it failed."""
 
     grant_id: GrantId
     status: Annotated[Whole, Field(ge=100, le=599)] | None = Field(

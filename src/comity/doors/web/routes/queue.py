@@ -471,7 +471,7 @@ def list_late(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> LateSubmissionList:
-    """List submissions that came after their lock had run out, the newest first. They changed nothing."""
+    """List submissions that arrived after their lock had run out, the newest first. They changed nothing."""
     database = services.state.database
     page = LATE.page(database, sort=sort, limit=limit, cursor=cursor, bot_id=bot_id or None, job_id=job_id)
     found = LateSubmissionView.list_of(page.items)

@@ -277,7 +277,7 @@ def new_secret(services: Services, webhook_id: WebhookId) -> NewWebhook:
     responses=error_responses(404, 409, 429),
 )
 async def send_test(services: Services, webhook_id: WebhookId) -> WebhookDeliveryView:
-    """Call a webhook now with the event `test`, also a disabled one, and show what came of it. It is not repeated."""
+    """Call a webhook now with the event `test`, also a disabled one, and show the result. It is not repeated."""
     state = services.state
     async with services.trial():
         delivery_id = await asyncio.to_thread(add_test_delivery, state.database, state.clock, webhook_id)

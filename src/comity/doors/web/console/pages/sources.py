@@ -527,7 +527,7 @@ async def simulate(request: Request, services: Services, source_id: SourceId) ->
 
 @dataclass(slots=True)
 class _Trial:
-    """What a test fetch or a simulated run came to."""
+    """The result of a test fetch or a simulated run."""
 
     head: HeadRead | None = None
     simulation: Simulation | None = None

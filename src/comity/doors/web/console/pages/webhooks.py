@@ -228,7 +228,7 @@ def _of_receivers(receivers: dict[UUID, str]) -> Table:
 def show_delivery(
     request: Request, services: Services, caller: CurrentCaller, delivery_id: queue.RowId
 ) -> HTMLResponse:
-    """Show one delivery: what is sent, and what came of it."""
+    """Show one delivery: what is sent, and the result."""
     database = services.state.database
     delivery = get_delivery(database, delivery_id)
     return queue.render_queue(
@@ -329,7 +329,7 @@ def disable(request: Request, services: Services, webhook_id: queue.RowId) -> Re
 
 @router.post("/{webhook_id}/test")
 async def send_test(request: Request, services: Services, webhook_id: queue.RowId) -> Response:
-    """Call a webhook now with the event `test`, and show what came of it."""
+    """Call a webhook now with the event `test`, and show the result."""
     state = services.state
     async with services.trial():
         delivery_id = await asyncio.to_thread(add_test_delivery, state.database, state.clock, webhook_id)
