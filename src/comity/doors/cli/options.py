@@ -64,6 +64,7 @@ JsonOption = Annotated[
         rich_help_panel=EVERYWHERE,
     ),
 ]
+LimitOption = Annotated[int, typer.Option("--limit", metavar="N", help="Show at most N.")]
 OptionGroup = Mapping[str, Any]
 
 

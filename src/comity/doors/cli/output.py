@@ -82,17 +82,17 @@ def json_line(value: Any) -> str:
 
 def write_line(*parts: str | Cell) -> None:
     """Write one line for people, wrapped where it is too long for the window."""
-    _write([[_cell(part) for part in parts]])
+    write_lines([[_cell(part) for part in parts]])
 
 
 def write_as_is(text: str) -> None:
     """Write text that may be copied, such as a command, on one line, however long it is."""
-    _write([[_cell(text)]], wraps=False)
+    write_lines([[_cell(text)]], wraps=False)
 
 
 def write_table(columns: Sequence[TextColumn], rows: Sequence[TextRow]) -> None:
     """Write a table: a head, a rule, and a line for each row with its remark below it."""
-    _write(table_lines(columns, rows))
+    write_lines(table_lines(columns, rows))
 
 
 def table_lines(columns: Sequence[TextColumn], rows: Sequence[TextRow]) -> list[list[Cell]]:
@@ -101,15 +101,10 @@ def table_lines(columns: Sequence[TextColumn], rows: Sequence[TextRow]) -> list[
     return lay_out(columns, plain, line_width())
 
 
-def write_lines(lines: Iterable[Sequence[Cell]]) -> None:
-    """Write lines as they are."""
-    _write(lines)
-
-
 def write_pairs(pairs: Sequence[tuple[str, str | Cell]]) -> None:
     """Write names and values below each other, the values in one column."""
     width = max((len(name) for name, _ in pairs), default=0)
-    _write(_pair_lines([(name, _cell(value)) for name, value in pairs], width, line_width(), indent="  "))
+    write_lines(_pair_lines([(name, _cell(value)) for name, value in pairs], width, line_width(), indent="  "))
 
 
 def line_width() -> int | None:
@@ -147,7 +142,8 @@ def _cell(value: str | Cell) -> Cell:
     return Cell(visible(value)) if isinstance(value, str) else Cell(visible(value.text), value.style)
 
 
-def _write(lines: Iterable[Sequence[Cell]], *, wraps: bool = True) -> None:
+def write_lines(lines: Iterable[Sequence[Cell]], *, wraps: bool = True) -> None:
+    """Write lines, in colour on a terminal; lines that are too long for it are wrapped, unless `wraps` is false."""
     width = line_width() if wraps else None
     if width is not None:
         lines = [piece for line in lines for piece in wrapped(line, width)]

@@ -12,6 +12,7 @@ from comity.doors.cli.crawl.options import AllowNetworkOption
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import (
     JsonOption,
+    LimitOption,
     StateOption,
     check_number,
     name_options_in_errors,
@@ -34,7 +35,7 @@ from comity.doors.cli.output import (
     write_pairs,
     write_table,
 )
-from comity.doors.cli.queue import read_id
+from comity.doors.cli.queue import EnabledOption, read_id
 from comity.doors.cli.queue import webhooks as app
 from comity.doors.cli.queue.rendering import MOST_LISTED, note_more, write_exact, write_rows
 from comity.model.errors import BadInput, ComityError
@@ -172,9 +173,7 @@ def new_secret(
 @command(app, "list", examples=("comity queue webhooks list", "comity queue webhooks list --disabled --json"))
 def list_all(
     context: typer.Context,
-    enabled: Annotated[
-        bool | None, typer.Option("--enabled/--disabled", help="Only enabled ones, or only disabled ones.")
-    ] = None,
+    enabled: EnabledOption = None,
     as_csv: CsvOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,
@@ -295,7 +294,7 @@ def deliveries(
         ),
     ] = None,
     event: Annotated[str | None, typer.Option("--event", metavar="EVENT", help="Only those of this event.")] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Show at most N.")] = 50,
+    limit: LimitOption = 50,
     as_csv: CsvOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,
