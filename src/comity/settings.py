@@ -18,6 +18,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from comity import __version__
 from comity.model.errors import BadInput, Remedy, RemedyCode
+from comity.model.page import FILES_WRITTEN
 from comity.model.run import HOST_PAGES, HTML_TYPES
 from comity.rules.canonical import web_address
 from comity.rules.content_type import is_pattern
@@ -90,7 +91,7 @@ class Settings(BaseModel):
     )
     pages: str = _set(
         "comity-data/pages",
-        "Where to store pages: a folder (Parquet parts), or a .duckdb, .jsonl[.gz], .csv[.gz] or .warc[.gz] file.",
+        f"Where to store pages: a folder (Parquet parts), or a {FILES_WRITTEN} file.",
         "PAGES",
     )
 

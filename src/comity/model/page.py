@@ -12,6 +12,10 @@ from uuid import UUID
 from comity.model.expression import ExtractedValues
 from comity.model.named_tuple import made_often
 
+# The endings of files of pages, in sentences for people; `store.target.Format` has the kinds.
+FILES_WRITTEN: Final = ".duckdb, .jsonl[.gz], .csv[.gz] or .warc[.gz]"
+FILES_READ: Final = ".parquet, .duckdb, .jsonl or .csv"
+
 
 @dataclass(frozen=True, slots=True)
 class Extraction:

@@ -34,6 +34,7 @@ from comity.doors.cli.output import (
     write_table,
 )
 from comity.model.errors import BadInput, NotFound
+from comity.model.page import FILES_READ, FILES_WRITTEN
 from comity.model.wording import counted
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ _PagesOption = Annotated[
     typer.Option(
         "--pages",
         metavar="FOLDER|FILE",
-        help="Where the pages are: a folder of Parquet parts, or a .parquet, .duckdb, .jsonl or .csv file. "
+        help=f"Where the pages are: a folder of Parquet parts, or a {FILES_READ} file. "
         "Default: COMITY_PAGES, or comity-data/pages.",
     ),
 ]
@@ -219,7 +220,7 @@ def export(
         str,
         typer.Argument(
             metavar="TARGET",
-            help="A new folder (Parquet parts), or a file: .parquet, .duckdb, .jsonl[.gz], .csv[.gz] or .warc[.gz].",
+            help=f"A new folder (Parquet parts), or a file: .parquet, {FILES_WRITTEN}.",
         ),
     ],
     pages: _PagesOption = None,
