@@ -53,7 +53,7 @@ def _flag(default: bool, text: str, variable: str) -> Any:
 
 
 def _environment() -> dict[str, str]:
-    """What the environment sets, by the first name of each setting; names may be written in any case."""
+    """What the environment sets, by the first name of each setting; the case of names does not matter."""
     environment = {name.lower(): value for name, value in os.environ.items()}
     found = {}
     for first, names in _names_of_variables():
@@ -514,7 +514,7 @@ class Settings(BaseModel):
     @field_validator("accept_types", "reject_types")
     @classmethod
     def _are_media_types(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        """What can never match is a slip, and a slip here loses pages."""
+        """Refuse a pattern that can never match: it is a mistake, and this one would lose pages."""
         for pattern in value:
             if not is_pattern(pattern):
                 raise ValueError(f"{pattern!r} is not a media type such as text/html, text/* or */*")
@@ -523,31 +523,31 @@ class Settings(BaseModel):
     @field_validator("extract")
     @classmethod
     def _are_columns(cls, value: str) -> str:
-        """Read a file of them, and bring them into one notation, because child processes read them again."""
+        """Read expressions, or a file of them, into one notation that child processes can read again."""
         return print_columns(columns_in(value.strip())) if value.strip() else ""
 
     @field_validator("pages", mode="before")
     @classmethod
     def _as_written(cls, value: Any) -> Any:
-        """A path is taken as its text, whose ending chooses the kind of store."""
+        """A path is kept as text, because its ending chooses the kind of store."""
         return str(value) if isinstance(value, PurePath) else value
 
     @field_validator("metrics")
     @classmethod
     def _can_be_listened_on(cls, value: str | None) -> str | None:
-        """An address and a port; nothing at all turns it off."""
+        """An address and a port; an empty value turns it off."""
         return str(read_address(value)) if value else None
 
     @field_validator("log_format", "log_level", mode="before")
     @classmethod
     def _in_small_letters(cls, value: Any) -> Any:
-        """Others write levels in capitals."""
+        """Accept levels in capitals, as other programs write them."""
         return value.lower() if isinstance(value, str) else value
 
     @field_validator("admin_password_hash")
     @classmethod
     def _is_a_password_hash(cls, value: str | None) -> str | None:
-        """A password in the place of its hash would never fit, and stand in the open; it is not repeated here."""
+        """Refuse a password instead of its hash: it could never match. It is not repeated in the message."""
         if value is not None and not _PASSWORD_HASH.fullmatch(value):
             raise ValueError("must be an Argon2id hash ($argon2id$…)")
         return value
@@ -574,7 +574,7 @@ class Settings(BaseModel):
     @field_validator("contact", "meili_key")
     @classmethod
     def _can_be_sent(cls, value: str | None) -> str | None:
-        """The contact and the key travel in headers."""
+        """The contact and the key are sent in headers."""
         if value is not None and not (value.isascii() and value.isprintable()):
             raise ValueError("must be plain ASCII on one line")
         return value or None
