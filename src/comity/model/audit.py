@@ -254,7 +254,7 @@ class Severity(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Higher is worse."""
+        """The rank of a severity; higher is worse."""
         return {"notice": 1, "warning": 2, "error": 3}[self.value]
 
 

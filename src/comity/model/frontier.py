@@ -10,7 +10,7 @@ from comity.model.sitemap import PageHints
 
 
 class FoundBy(IntEnum):
-    """What named a URL first; the numbers are stored and must not change."""
+    """How a URL was found first; the numbers are stored and must not change."""
 
     UNKNOWN = 0
     SEED = 1

@@ -59,7 +59,7 @@ class EndReason(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """What it means, in words that fit after "Ended:"."""
+        """A sentence that fits after "Ended:"."""
         return SENTENCES[self]
 
 
@@ -180,12 +180,12 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class WithinBudget:
-    """Go on."""
+    """Continue."""
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetWarning:
-    """Go on, but a limit is near; add `reason` to `Spent.warned` so that the warning is not repeated."""
+    """Continue, but a limit is near; add `reason` to `Spent.warned` so that the warning is not repeated."""
 
     reason: BudgetReason
     sentence: str
@@ -200,12 +200,12 @@ class Exhausted:
 
     @property
     def detail(self) -> str:
-        """The sentence in words that fit after "Ended:"."""
+        """A sentence that fits after "Ended:"."""
         return self.sentence.removeprefix("Stopped: ").removesuffix(".")
 
 
 class HostLoad(NamedTuple):
-    """What an open host still has to do, and how fast it may."""
+    """How much an open host still has to do, and how fast it may be requested."""
 
     host: str
     queued: int  # URLs in memory

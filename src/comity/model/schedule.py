@@ -31,7 +31,7 @@ class RevisitState:
 
 @dataclass(frozen=True, slots=True)
 class RevisitLimits:
-    """How close together and how far apart visits to one source may be."""
+    """The shortest and the longest interval between visits to a source."""
 
     shortest_days: float = 0.5
     longest_days: float = 30.0

@@ -31,7 +31,7 @@ class SourceStatus(StrEnum):
 
 
 class SourceBlock(StrEnum):
-    """What blocked a source, where that was not an operator."""
+    """What blocked a source, unless an operator did."""
 
     TAKEN_DOWN = "taken_down"
     """Removing the takedown makes it active again."""
@@ -245,7 +245,7 @@ class SourceSkipped:
 
 @dataclass(frozen=True, slots=True)
 class HeadRead:
-    """What a site says about a page without sending it."""
+    """The answer to a HEAD request."""
 
     url: str
     final_url: str

@@ -1,4 +1,4 @@
-"""Nouns of trap resistance: why a link is not followed, and where the bounds lie."""
+"""Nouns of trap resistance: why a link is not followed, and the limits."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -43,7 +43,7 @@ class TrapRefusal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TrapTerms:
-    """The limits. A large honest site stays far from all of them."""
+    """The limits. An ordinary site, even a large one, stays far below all of them."""
 
     longest_target: int = 2000
     """Characters of path and query."""

@@ -44,7 +44,7 @@ class HostLine:
 
 @dataclass(frozen=True, slots=True)
 class HostInFull:
-    """Everything the state knows of one host, in the order in which a person would ask."""
+    """Everything the state knows of one host, the most important first."""
 
     columns: dict[str, Any]
     queued: int
@@ -151,7 +151,7 @@ def status_counts(database: Database, clock: Clock) -> list[StatusLine]:
 
 
 def line_of(row: Any) -> HostLine:
-    """Read a row; the yield is that of the counters as they stand."""
+    """Read a row; the yield is computed from its current counters."""
     return HostLine(
         host=row.domain,
         status=row.status,

@@ -107,7 +107,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """All of it, at one moment."""
+    """The whole status at one moment."""
 
     at: datetime
     figures: Figures

@@ -302,7 +302,7 @@ class QueueGlanceView(Schema):
 
 
 class QueueStatsView(Schema):
-    """The crawl service at a glance."""
+    """A summary of the crawl service."""
 
     counted_at: Instant
     jobs: dict[str, int] = Field(description="Jobs by status.")

@@ -47,7 +47,7 @@ class SqlCrawlOptions:
 
 
 class OptionRule(NamedTuple):
-    """What an option takes. `field` is the one that it sets where that has another name, `scale` its unit there."""
+    """What an option takes. `field` is the setting, if its name differs; `scale` converts to its unit."""
 
     read: Callable[[OptionValue], Any]
     takes: str
@@ -84,7 +84,7 @@ def read_options(options: Iterable[tuple[str, OptionValue]]) -> SqlCrawlOptions:
 
 
 def _remedy(name: str) -> str:
-    """What to write instead of an option that there is not."""
+    """What to write instead of an option that does not exist."""
     if name in _INSTEAD:
         return _INSTEAD[name]
     begun = next((option for option in OPTIONS if option.startswith(name)), None)

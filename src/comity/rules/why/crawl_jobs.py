@@ -12,7 +12,7 @@ _NOTHING = "Nothing is needed: "
 
 
 def crawl_job_decision(facts: UrlFacts, job: CrawlJobFacts) -> Decision:
-    """Name where the URL is in the crawl service."""
+    """Where the URL is in the crawl service."""
     return _open(facts, job) if job.is_open else _ended(facts, job)
 
 

@@ -1,4 +1,4 @@
-"""What decided last about a URL: one ladder, from what holds now for all URLs to what was seen of this one."""
+"""The last decision about a URL: one ladder, from what applies to all URLs now to what was seen of this one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SAME_PAGE: Final = frozenset({"permuted_query", "volatile_parameter"})
 
 
 def decide(facts: UrlFacts) -> Decision:
-    """Name what decided last, with what would change it."""
+    """The last decision, with what would change it."""
     if facts.takedown is not None:
         remedy = action(Action.LIFT_TAKEDOWN, facts.takedown) + " lifts the takedown."
         return Decision("taken_down", f"It is taken down by the entry {facts.takedown}.", remedy)
@@ -83,7 +83,7 @@ def last_event(facts: UrlFacts) -> VisitFacts | DecisionFacts | None:
 
 
 def _behind_cooldown(facts: UrlFacts, own: Decision) -> Decision:
-    """Put the cooldown or block of a whole host in front of what became of one of its URLs."""
+    """Put the cooldown or block of a host before the decision about one of its URLs."""
     left_alone = cooldown(facts)
     if left_alone is None:
         return own
@@ -140,7 +140,7 @@ def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
 
 
 def _postponed(text: str, decided: DecisionFacts, facts: UrlFacts) -> Decision:
-    """Why a URL waits: another process has its host, or its requests do not get as far as the host."""
+    """Why a URL waits: another process holds its host, or its requests do not reach the host."""
     code = str(decided.content.get("code", "host_busy"))
     if code in ("proxy_failure", "credentials_missing"):
         return Decision(code, text, filled(CODES[code][1], host=facts.host_name))
@@ -235,7 +235,7 @@ def _next(facts: UrlFacts, queue: QueueFacts, *, failed: bool) -> Decision:
 
 
 def _unqueued(facts: UrlFacts) -> Decision:
-    """It is in no queue: what else is known of it."""
+    """It is not queued: what else is known of it."""
     if facts.sitemap is not None and facts.sitemap.state != "planned" and not facts.sitemap.is_guess:
         return _sitemap(facts)
     if facts.image is not None and facts.image.asked_at is not None:
@@ -321,7 +321,7 @@ def _image(facts: UrlFacts) -> Decision:
 
 
 def source_decision(facts: UrlFacts, source: SourceFacts) -> Decision:
-    """Name what decided last about a source."""
+    """The last decision about a source."""
     url, said = source.careers_url, source.message or "no reason is recorded"
     which = "It is a source" if facts.url == url else f"It belongs to the source {url}"
     if source.status == "deleted":

@@ -111,7 +111,7 @@ def _without_repeats(steps: Iterable[Step]) -> list[Step]:
 
 
 def _discovery(facts: UrlFacts) -> list[Step]:
-    """What named it first."""
+    """How it was found first."""
     steps = []
     source, queue = facts.source, facts.queue
     if source is not None:

@@ -107,7 +107,7 @@ _WORDS: Final[dict[str, tuple[Words, Words]]] = {
 
 
 def never_found(facts: UrlFacts) -> Decision:
-    """No crawl has named it."""
+    """No crawl has found it."""
     host = facts.host
     assert host is not None, "an unknown host was answered before"
     begin = action(Action.CRAWL, facts.url) + " starts there."
@@ -330,12 +330,12 @@ def minute(at: datetime | None) -> str:
 
 
 def second(at: datetime) -> str:
-    """A time for people that is near, to the second."""
+    """A time in the near future for people, to the second."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def named_by(found_by: FoundBy, found_at: str | None) -> str:
-    """What named a URL: a page, a sitemap, a seed, a redirect or a source."""
+    """How a URL was found: on a page, in a sitemap, as a seed, by a redirect or by a source."""
     if found_by is FoundBy.SEED:
         return "a seed"
     if found_by is FoundBy.UNKNOWN:

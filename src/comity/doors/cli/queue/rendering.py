@@ -314,7 +314,7 @@ def write_bulk(report: ActionReport, one: str, many: str) -> None:
 
 
 def write_stats(stats: QueueStats) -> None:
-    """The crawl service at a glance."""
+    """A summary of the crawl service."""
     write_line(Cell("Jobs", "bold"))
     write_pairs([(status, coloured(f"{number:,}", status)) for status, number in stats.jobs.items()])
     oldest = "-" if stats.oldest_pending_seconds is None else duration(stats.oldest_pending_seconds)
