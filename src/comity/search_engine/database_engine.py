@@ -53,7 +53,7 @@ class DatabaseSearch:
             statements.clear(connection)
 
     def query(self, query: SearchQuery, now: datetime) -> SearchPage:
-        """Answer out of one moment of the database."""
+        """Answer from one snapshot of the database."""
         plan = plan_of(query)
         after = read_cursor(query.cursor, plan.sort) if query.cursor is not None else None
         with self._database.read() as connection:

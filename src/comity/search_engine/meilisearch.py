@@ -106,7 +106,7 @@ class MeiliSearch:
         self._link.settle(self._link.ask("DELETE", f"{self._path}/documents"))
 
     def query(self, query: SearchQuery, now: datetime) -> SearchPage:
-        """Ask the index; one that is not there yet holds nothing."""
+        """Query the index; one that does not exist yet is empty."""
         plan = plan_of(query)
         after = read_cursor(query.cursor, plan.sort) if query.cursor is not None else None
         asked = _Asked(query.limit, query.offset, after, query.facets)

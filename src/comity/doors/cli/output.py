@@ -76,7 +76,7 @@ def write_json(value: Any) -> None:
 
 
 def json_line(value: Any) -> str:
-    """The same on one line, for a stream of documents."""
+    """Write one JSON document on one line, for a stream of documents."""
     return json.dumps(value, default=_as_json, ensure_ascii=not _encoding(sys.stdout).startswith("utf"))
 
 
@@ -198,7 +198,7 @@ class Cell(NamedTuple):
 
 
 class TextColumn(NamedTuple):
-    """The head of a column."""
+    """The header of a column."""
 
     title: str
     is_number: bool = False
@@ -275,7 +275,7 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _shrunk(columns: Sequence[TextColumn], widths: Sequence[int], room: int, *, first: int) -> list[int] | None:
-    """Widths that fit, the widest texts giving way first; None if none of them may be so narrow."""
+    """Widths that fit: the widest texts are narrowed first; None if a column would become too narrow."""
     found = [min(width, room) for width in widths]
     least = [
         width if column.is_number else min(width, first if index == 0 else _SHORTEST_OTHER)
@@ -385,7 +385,7 @@ def _spread(cells: Sequence[Cell], columns: Sequence[TextColumn], widths: Sequen
 
 
 def _aligned(cells: Sequence[Cell], columns: Sequence[TextColumn], widths: Sequence[int]) -> Line:
-    """One line of cells; nothing is left blank at its end."""
+    """One line of cells, without blanks at its end."""
     line: Line = []
     for index, (cell, column, width) in enumerate(zip(cells, columns, widths, strict=True)):
         filler = " " * (width - width_of(cell.text))

@@ -190,7 +190,7 @@ class _ShownProgress:
         self._bar(progress.pages)
 
     def clear(self) -> None:
-        """Take the bar away; the next statement gets its own."""
+        """Remove the bar; the next statement gets its own."""
         self._bars.clear()
         self._bar, self._has_noted = None, False
 

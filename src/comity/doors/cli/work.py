@@ -197,7 +197,7 @@ def _run(invocation: Invocation, limits: WorkLimits, *, json_lines: bool) -> int
 
 
 def _check(invocation: Invocation) -> None:
-    """Refuse impossible settings before anything is created."""
+    """Refuse settings that cannot work, before anything is created."""
     from comity.run.work.worker import check_worker_settings
     from comity.store.target import read_target
 

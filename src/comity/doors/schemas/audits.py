@@ -1,4 +1,4 @@
-"""Response schemas of audits: what one found, the list of them, and what changed between two."""
+"""Response schemas of audits: the findings of one, the list of them, and what changed between two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an audit hands over: a summary or a document on stdout, a page, tables, and an exit code."""
+"""The results of an audit: a summary or a document on stdout, a page, tables, and an exit code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STYLES: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOT
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What the user wants of an audit."""
+    """The results that the user requested."""
 
     report: Path | None = None
     tables: Path | None = None

@@ -194,7 +194,7 @@ def run_crawl(
     refresh: bool = False,
     output: CrawlOutput = NO_LINES,
 ) -> None:
-    """Crawl, print the summary, and exit with the code that it deserves."""
+    """Crawl, print the summary, and exit with the matching code."""
     from comity.run.crawl.sites import crawl_sites
 
     if processes > 1 and ":memory:" in invocation.settings.where:

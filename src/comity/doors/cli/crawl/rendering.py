@@ -168,7 +168,7 @@ _LEFT_OUT: Final = {
 
 
 class VisitLines:
-    """A line on stderr for each visit, beside the progress: stdout is for the summary. The first line is a head."""
+    """A line on stderr for each visit, beside the progress: stdout is for the summary. The first line is a header."""
 
     def __init__(self) -> None:
         self._has_head = False

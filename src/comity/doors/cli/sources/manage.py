@@ -202,7 +202,7 @@ def _add_list(invocation: Invocation, file: str, terms: ImportTerms) -> None:
 
 
 def _content(file: str) -> bytes:
-    """The bytes of a file; of one that is too large, as many as say so."""
+    """The bytes of a file; of one that is too large, only enough to refuse it."""
     from comity.model.source_import import MOST_FILE_BYTES
 
     try:
