@@ -1,8 +1,8 @@
 """`Bot.run`: pull jobs, hand each to a function when its window opens, submit what it returns.
 
-Threads run the function, as many as `workers`. Two duties run beside them: pulling while there is room, and keeping the locks
-of all jobs in hand. A job whose window was missed is returned, never started late: another client may have the slot
-after it. On SIGTERM or Ctrl-C, jobs that have not started are returned at once, and those that have are finished.
+`workers` threads run the function. Two duties run beside them: pulling while there is room, and keeping the locks of
+all jobs in hand. A job whose window was missed is returned, never started late: another client may have the slot after
+it. On SIGTERM or Ctrl-C, jobs that have not started are returned at once, and those that have are finished.
 """
 
 from __future__ import annotations

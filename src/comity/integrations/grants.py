@@ -192,7 +192,7 @@ class Grants:
     """Requests grants for any number of threads, tasks or callbacks, and exchanges with the server in one thread.
 
     Of each host, one URL is asked for at a time, and the next when its grant has ended. URLs of all hosts, reports and
-    releases go together. While the server is away nothing is granted; reports are kept, and it is asked again, less and
+    releases go together. While the server is away nothing is granted; reports are kept, and it is tried again, less and
     less often.
     """
 

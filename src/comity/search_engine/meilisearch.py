@@ -1,7 +1,7 @@
 """Search by a Meilisearch server, through its documented HTTP API.
 
 It gets the words folded as every engine does, so that the same queries find the same; its own ranking and its
-forgiveness of slips in typing come on top.
+tolerance of typing errors are added.
 """
 
 from __future__ import annotations
