@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 app = group(
     """The crawl service: URLs that are crawled again and again by bots.
 
-    A policy names a URL and how often to crawl it. When it is due, it becomes a job. Bots pull jobs over HTTP from
+    A policy is a URL and how often to crawl it. When it is due, it becomes a job. Bots pull jobs over HTTP from
     comity web, crawl the pages and submit results: prices, stock, anything. See docs/bots.md.
     """
 )

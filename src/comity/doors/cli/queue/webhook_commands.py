@@ -247,7 +247,7 @@ _add_command(
     _disable,
     "is disabled",
 )
-_add_command("delete", "Delete a webhook with its deliveries, and show what it was.", _delete, "was deleted")
+_add_command("delete", "Delete a webhook with its deliveries, and show it.", _delete, "was deleted")
 
 
 @command(app, "test", examples=("comity queue webhooks test ID",))

@@ -120,7 +120,7 @@ async def grant_requests(
 async def report_requests(
     services: Services, caller: CurrentCaller, body: Annotated[ReportRequest, Depends(body_of(ReportRequest))]
 ) -> Response:
-    """Report what came of requests. This ends their grants; reporting again changes nothing."""
+    """Report the results of requests. This ends their grants; reporting again changes nothing."""
     with counting(services):
         _check_client(caller, body)
         granted = await services.granter.report(body.client_id, [report.value() for report in body.reports])
@@ -141,7 +141,7 @@ async def release_grants(
 
 
 def _check_client(caller: Caller, body: ClientBody) -> None:
-    """Refuse a body that speaks for another client than its key."""
+    """Refuse a body whose client id does not belong to its key."""
     bot = caller.bot
     if bot is not None and body.client_id != bot and not body.client_id.startswith(f"{bot}/"):
         message = f"the API key belongs to {bot}: client_id must be {bot}, or {bot} followed by a slash and a name"

@@ -377,7 +377,7 @@ def list_jobs(
 
 @glance_router.get("", operation_id="get_queue", response_model=QueueGlanceView)
 def glance(services: Services) -> QueueGlanceView:
-    """Show the queue at a glance: jobs by status, policies, and what was finished in the last 24 hours."""
+    """Show a summary of the queue: jobs by status, policies, and what was finished in the last 24 hours."""
     found = asdict(queue_at_a_glance(services))
     hours = FinishedHourView.list_of(finished_hours(services))
     return QueueGlanceView.model_validate(found | {"hours": hours})
@@ -520,7 +520,7 @@ def show_result(services: Services, result_id: ResultId) -> Response:
     responses=_HTML | error_responses(404),
 )
 def result_html(services: Services, result_id: ResultId) -> Response:
-    """Download the page of a result, as plain text: a page of a stranger is never shown by this server."""
+    """Download the page of a result, as plain text: this server never renders a page from another site."""
     database = services.state.database
     found = find_result(database, result_id)
     return _download(raw_html_of(database, found.id), found.id)

@@ -239,7 +239,7 @@ def edit(services: Services, webhook_id: WebhookId, body: WebhookChanges) -> Web
     "/{webhook_id}", operation_id="delete_webhook", response_model=WebhookView, responses=error_responses(404)
 )
 def delete(services: Services, webhook_id: WebhookId) -> WebhookView:
-    """Delete a webhook with its deliveries. The answer is what it was."""
+    """Delete a webhook with its deliveries. The answer is the deleted webhook."""
     return WebhookView.model_validate(delete_webhook(services.state.database, webhook_id))
 
 
