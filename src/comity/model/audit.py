@@ -113,7 +113,7 @@ class AuditedPage:
 
     @property
     def is_page(self) -> bool:
-        """Whether an HTML page came."""
+        """Whether an HTML page was received."""
         return self.facts is not None and self.status is not None and 200 <= self.status < 300
 
     def header(self, name: str) -> str | None:
@@ -254,7 +254,7 @@ class Severity(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Higher is worse."""
+        """The rank of a severity; higher is worse."""
         return {"notice": 1, "warning": 2, "error": 3}[self.value]
 
 

@@ -1,4 +1,4 @@
-"""A bot: an outside worker that pulls jobs and submits results with an API key of its own."""
+"""A bot: an outside worker that pulls jobs and submits results with its own API key."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class ConsoleSession:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """One request that changed something, or was to."""
+    """One request that changed something, or tried to."""
 
     user: str | None
     """None: no login is configured, and the request came from this machine."""
@@ -60,7 +60,7 @@ class Activity:
 
 @dataclass(frozen=True, slots=True)
 class RecordedActivity(Activity):
-    """The same as it is stored."""
+    """A record as it is stored."""
 
     number: int
     at: datetime

@@ -1,4 +1,4 @@
-"""Grants: permission for single requests of crawlers that have URLs of their own, and what these report of them."""
+"""Grants: permission for single requests of crawlers that have their own URLs, and what these report of them."""
 
 from __future__ import annotations
 

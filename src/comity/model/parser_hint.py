@@ -71,7 +71,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """A CSS selector and the attribute that is wanted of what it selects; no attribute means the text."""
+    """A CSS selector and the attribute to read; no attribute means the text."""
 
     css: str
     attribute: str | None = None

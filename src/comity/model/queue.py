@@ -59,7 +59,7 @@ class SkipReason(StrEnum):
 
 
 class PullLimit(StrEnum):
-    """Why a bot gets no jobs, however many wait: a limit of its own, or its quarantine."""
+    """Why a bot gets no jobs, however many wait: its own limit, or its quarantine."""
 
     IN_HAND = "max_jobs_in_hand"
     PER_MINUTE = "max_jobs_per_minute"

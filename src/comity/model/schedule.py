@@ -31,7 +31,7 @@ class RevisitState:
 
 @dataclass(frozen=True, slots=True)
 class RevisitLimits:
-    """How close together and how far apart visits to one source may be."""
+    """The shortest and the longest interval between visits to a source."""
 
     shortest_days: float = 0.5
     longest_days: float = 30.0
@@ -117,7 +117,7 @@ class SourcePace:
 
 @dataclass(frozen=True, slots=True)
 class SourceRun:
-    """What a run came to. An answer of 304 is a run that succeeded and changed nothing."""
+    """The result of a run. An answer of 304 is a run that succeeded and changed nothing."""
 
     succeeded: bool
     inserted: int = 0

@@ -59,7 +59,7 @@ class SearchQuery:
     full_text: bool = False  # with the whole description of each hit
 
     def __post_init__(self) -> None:
-        """Refuse what has no bound, in words."""
+        """Refuse a query without bounds."""
         if not 1 <= self.limit <= MOST_HITS:
             raise BadInput("limit", f"from 1 to {MOST_HITS}, not {self.limit}")
         if not 0 <= self.offset <= MOST_SKIPPED:
@@ -153,7 +153,7 @@ class FacetCount:
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    """A part of the result, and how large the whole of it is."""
+    """A page of the result, and the size of the whole result."""
 
     hits: tuple[SearchHit, ...]
     total: int

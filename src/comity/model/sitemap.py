@@ -10,7 +10,7 @@ from comity.model.named_tuple import made_often
 
 
 class SitemapKind(StrEnum):
-    """What a body turned out to be."""
+    """The kind of a body."""
 
     URLSET = "urlset"
     INDEX = "index"

@@ -37,7 +37,7 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True)
 class WebhookDelivery:
-    """One call of a webhook: what is sent, and what came of the last attempt."""
+    """One call of a webhook: what is sent, and the result of the last attempt."""
 
     id: UUID
     webhook_id: UUID

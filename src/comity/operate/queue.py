@@ -79,7 +79,7 @@ def edit_policy(database: Database, clock: Clock, policy_id: UUID, *, collapse: 
     """Change some columns of a policy. Jobs that exist keep what they were made with."""
     values = check_policy(collapse, **changes)
     if not values:
-        raise BadInput("nothing to change: name at least one setting of the policy")
+        raise BadInput("nothing to change: give at least one setting of the policy")
     with database.write() as connection:
         known = _known(connection, policy_id)
         if values.get("url", known.url) != known.url:
@@ -487,5 +487,5 @@ def _page_address(text: str, collapse: bool) -> WebAddress:
 def _bounded(ids: Sequence[UUID]) -> list[UUID]:
     found = list(dict.fromkeys(ids))
     if not 1 <= len(found) <= MOST_BULK:
-        raise BadInput("ids", f"name 1 to {MOST_BULK:,} items")
+        raise BadInput("ids", f"send 1 to {MOST_BULK:,} items")
     return found

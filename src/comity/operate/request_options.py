@@ -1,7 +1,7 @@
 """Read the options for requests, references to secrets and login files, and give each host its identity.
 
 This is the only place that reads a secret. It is read once, when a crawl or a session is put together, and stays in
-memory. Errors name the option and the reference, and never a value.
+memory. Errors contain the option and the reference, but never a value.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class RequestOptions:
 
     @property
     def hosts(self) -> Collection[str]:
-        """The hosts with options of their own."""
+        """The hosts that have their own options."""
         return self._parts.keys()
 
     @property

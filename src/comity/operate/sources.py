@@ -147,7 +147,7 @@ def edit_source(database: Database, clock: Clock, source_id: UUID, **changes: An
     the last run, and a new time window applies to the run that is already planned.
     """
     if not changes:
-        raise BadInput("nothing to change: name at least one column, such as crawl_frequency_days")
+        raise BadInput("nothing to change: give at least one column, such as crawl_frequency_days")
     values = check_columns(**changes)
     for name in ("careers_url", "source_type", "schedule", "importance"):
         if name in values and values[name] is None:

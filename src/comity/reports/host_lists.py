@@ -118,7 +118,7 @@ class HostMove:
 
 @dataclass(frozen=True, slots=True)
 class HostOverview:
-    """What a person wants to know about a host first."""
+    """The most important facts about a host."""
 
     columns: dict[str, Any]
     policy: HostPolicy | None

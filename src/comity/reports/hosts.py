@@ -44,7 +44,7 @@ class HostLine:
 
 @dataclass(frozen=True, slots=True)
 class HostInFull:
-    """Everything the state knows of one host, in the order in which a person would ask."""
+    """Everything the state knows of one host, the most important first."""
 
     columns: dict[str, Any]
     queued: int
@@ -151,7 +151,7 @@ def status_counts(database: Database, clock: Clock) -> list[StatusLine]:
 
 
 def line_of(row: Any) -> HostLine:
-    """Read a row; the yield is that of the counters as they stand."""
+    """Read a row; the yield is computed from its current counters."""
     return HostLine(
         host=row.domain,
         status=row.status,
@@ -171,7 +171,7 @@ def line_of(row: Any) -> HostLine:
 
 @dataclass(frozen=True, slots=True)
 class RobotsEntry:
-    """The robots.txt of one origin; `access` is what reading it came to."""
+    """The robots.txt of one origin; `access` is the result of reading it."""
 
     host: str
     origin: str

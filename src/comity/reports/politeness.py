@@ -283,7 +283,7 @@ def _format_seconds(seconds: float) -> str:
 
 
 class _Counted:
-    """Counts what passes."""
+    """Counts the lines that pass through."""
 
     def __init__(self, lines: Iterator[LedgerLine]) -> None:
         self._lines = lines
@@ -335,7 +335,7 @@ def _lines(connection: Connection, host_id: UUID) -> Iterator[LedgerLine]:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """The ends of a host's chains at an earlier moment."""
+    """The heads of a host's chains at an earlier moment."""
 
     host_id: UUID
     host: str

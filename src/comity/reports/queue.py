@@ -188,7 +188,7 @@ class JobThroughput:
 
 @dataclass(frozen=True, slots=True)
 class QueueStats:
-    """The crawl service at a glance."""
+    """A summary of the crawl service."""
 
     counted_at: datetime
     jobs: dict[str, int]
@@ -211,7 +211,7 @@ class FinishedHour:
 
 @dataclass(frozen=True, slots=True)
 class QueueGlance:
-    """The queue as a page shows it. A count above `COUNTED` means: more than that."""
+    """The queue as the console shows it. A count above `COUNTED` means: more than that."""
 
     jobs: dict[str, int]
     policies: dict[str, int]

@@ -81,7 +81,7 @@ class DueLine:
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """A run that began lately."""
+    """A run that started lately."""
 
     run_id: str
     status: str
@@ -107,7 +107,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """All of it, at one moment."""
+    """The whole status at one moment."""
 
     at: datetime
     figures: Figures

@@ -216,7 +216,7 @@ class _Lookup:
         return SightingFacts(at, UnqueuedCode.LEFT_OUT, found_by, row.domain, found_at, why.reason)
 
     def _address_of(self, host_id: UUID, found_by: FoundBy, key: int) -> str | None:
-        """The page or sitemap that named a URL."""
+        """The page or sitemap in which a URL was found."""
         if not key:
             return None
         if found_by is FoundBy.SITEMAP:

@@ -329,7 +329,7 @@ def _origin_as_written(written: str) -> str | None:
 
 
 def resolve_location(location: str, base: str, *, collapse: bool = False) -> WebAddress | None:
-    """Resolve a Location header as it came off the wire, one character per byte.
+    """Resolve a Location header as it was received, one character per byte.
 
     Servers write addresses there in UTF-8; other bytes are escaped one by one, as they were sent.
     """

@@ -282,7 +282,7 @@ def origin_of_scope(text: str) -> str:
 
 
 def origins_of_seeds(seeds: Iterable[Seed]) -> tuple[str, ...]:
-    """The origins of seeds, to which options without a host of their own go. A guessed scheme is https."""
+    """The origins of seeds, which receive the options that give no host. A guessed scheme is https."""
     found: dict[str, None] = {}
     for seed in seeds:
         address = web_address(seed.url) if seed.url is not None else address_of_host(seed.host.authority)

@@ -62,7 +62,7 @@ class ChildProcess:
         descriptors: Collection[int] = (),
         captures_stderr: bool = False,
     ) -> None:
-        """Start the process in a session of its own: the terminal's Ctrl-C is for the parent alone.
+        """Start the process in its own session: the terminal's Ctrl-C is for the parent alone.
 
         `descriptors` are open files that the job refers to.
         """

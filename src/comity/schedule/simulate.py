@@ -147,7 +147,7 @@ def _at_budget(schedule: Schedule, contest: Contest) -> SimulatedSchedule:
 
 
 def _next_stretch(wanted: float, too_fast: float, too_slow: float) -> float:
-    """What the last run suggests, or the middle where that was tried already."""
+    """What the last run suggests, or the middle if that was tried already."""
     if too_fast < wanted < too_slow:
         return wanted
     if too_fast > 0.0 and too_slow < inf:
@@ -214,7 +214,7 @@ def _mean_of_tenth(values: Sequence[float]) -> float:
 
 
 class Schedule(StrEnum):
-    """The contenders."""
+    """The schedules that are compared."""
 
     FIXED = "fixed"
     RULES = "rules"
@@ -224,7 +224,7 @@ class Schedule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """What every contender gets."""
+    """What every schedule is given."""
 
     world: World
     visits_per_day: float
@@ -336,7 +336,7 @@ def _run_adaptive(contest: Contest, stretch: float, chance: Random) -> _Visits:
 
 
 class Process(StrEnum):
-    """How the changes of a source lie in time."""
+    """How the changes of a source are distributed over time."""
 
     POISSON = "poisson"
     BURSTY = "bursty"
@@ -376,7 +376,7 @@ class World:
 
 
 def _seeded(seed: int, *words: str) -> Random:
-    """Chance that is the same every time; for play, not for secrets."""
+    """Reproducible chance; not for secrets."""
     return Random(":".join((str(seed), *words)))  # noqa: S311  # a simulation
 
 

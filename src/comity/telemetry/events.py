@@ -8,7 +8,7 @@ from typing import Final
 
 
 class Level(IntEnum):
-    """How much an event matters; the numbers are those of the standard library."""
+    """The level of an event; the numbers are those of the standard library."""
 
     DEBUG = 10
     INFO = 20

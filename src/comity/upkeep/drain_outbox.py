@@ -182,12 +182,12 @@ class OutboxDrain:
         return Drained(postponed=len(rows), error=str(error))
 
     def _now(self) -> datetime | None:
-        """The server's clock rules where several machines share a state."""
+        """The time now; with a shared state, by the server's clock."""
         return self._database.now(self._clock)
 
 
 def _current(connection: Connection, posting_ids: Collection[UUID]) -> dict[UUID, SearchDocument]:
-    """What may be served of some postings."""
+    """The postings among these that may be served."""
     found = search_outbox.documents(connection, posting_ids)
     takedowns = Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
     return {each: document for each, document in found.items() if not is_taken_down(document, takedowns)}

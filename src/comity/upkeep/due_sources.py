@@ -54,13 +54,13 @@ class PassReport:
 
     @property
     def queued(self) -> int:
-        """How many sources were taken up."""
+        """How many sources were started."""
         return len(self.reports) + len(self.skipped)
 
 
 @dataclass(slots=True)
 class _Pass:
-    """A pass that is under way."""
+    """A pass in progress."""
 
     most: int | None
     pending: dict[UUID, str] = field(default_factory=dict)  # with their hosts, in the order of their turns
@@ -100,7 +100,7 @@ class DueSources:
         return self._stopping.is_set()
 
     async def serve(self, on_trouble: Callable[[str], None] = lambda _sentence: None) -> None:
-        """Look every few minutes until stopped; a pass goes on while more is due than one look takes up."""
+        """Look every few minutes until stopped; a pass continues while more is due than one look takes up."""
         while not self.is_stopping:
             try:
                 await self.run_due(None)
@@ -165,9 +165,9 @@ class DueSources:
                 self._note(work, source_id, self._result(task, source_id))
 
     def _result(self, task: asyncio.Task[Result], source_id: UUID) -> Result:
-        """What a run came to. One that cannot even be written must not end all others, nor be asked for at every look.
+        """The result of a run. One that cannot even be written must not end all others, nor be asked for at every look.
 
-        A row or a policy that a hand wrote against the rules of its table is such a case.
+        A row or a policy that was written by hand, against the rules of its table, is such a case.
         """
         try:
             return task.result()

@@ -98,11 +98,11 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=_MARKUP,
     help=reflow(
-        """Comity is a polite crawler with a memory.
+        """Comity is a polite crawler that remembers its state.
 
-        It visits each host only as often as the host accepts, and continues where it stopped. Seeds name the hosts to
-        visit; the state remembers everything about them, in one file or in a PostgreSQL database that many machines
-        share.
+        It visits each host only as often as the host accepts, and continues where it stopped. Seeds list the hosts to
+        visit. The state stores everything known about them, in one file or in a PostgreSQL database that many
+        machines share.
         """
     ),
     epilog=f"{render_examples(_FIRST_STEPS, 'First steps')}\n\n[dim]{_EXIT_CODES}[/]",

@@ -121,9 +121,7 @@ class CrawlRun:
 
     def _check_not_started(self) -> None:
         if self._is_started:
-            raise RuntimeError(
-                "this crawl was already iterated; comity.crawl() makes another that continues from there"
-            )
+            raise RuntimeError("this crawl was already iterated; call comity.crawl() again to continue from there")
 
     def _pages(self) -> Iterator[Page]:
         self._check_not_started()
@@ -176,7 +174,7 @@ class CrawlRunner:
 
 
 class ThreadRunner(CrawlRunner):
-    """A crawl on a thread with an event loop of its own; the reader's thread waits for pages."""
+    """A crawl on a thread with its own event loop; the reader's thread waits for pages."""
 
     def __init__(self, crawl: CrawlTask) -> None:
         self._crawl = crawl

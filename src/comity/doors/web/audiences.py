@@ -1,6 +1,6 @@
 """Audiences: who each router serves and what its requests may carry. Closed by default.
 
-Every route stands on a `Router`, which declares its audience, body limit and content types. `RouteTable` refuses to be
+Every route belongs to a `Router`, which declares its audience, body limit and content types. `RouteTable` refuses to be
 built over a route without a declaration, so such an application does not start; and the middleware forwards only
 requests that the table knows, so a route that is added later is not reachable either.
 """

@@ -49,9 +49,9 @@ def plots(report: AuditReport) -> Html:
     """
     drawn = [
         _plot("Answers", "URLs by status", report.statuses, _status_tone),
-        _plot("Depth", "pages by links from the start", report.depths, _plain),
-        _plot("Response time", "answers by time until the last byte", report.times, _plain),
-        _plot("Size", "pages by size of the HTML, uncompressed", report.sizes, _plain),
+        _plot("Depth", "pages by distance from the start", report.depths, _plain),
+        _plot("Response time", "responses by time to last byte", report.times, _plain),
+        _plot("Size", "pages by uncompressed size of the HTML", report.sizes, _plain),
     ]
     return element("div", *[each for each in drawn if each is not None], class_="plots")
 

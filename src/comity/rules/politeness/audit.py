@@ -95,7 +95,7 @@ def _gap(before: LedgerLine, line: LedgerLine) -> Iterator[Violation]:
 
 
 def asked_until(line: LedgerLine) -> float | None:
-    """The end of the pause that the answer itself asked for (RFC 9110 §10.2.3); "0" is no leave to go on at once."""
+    """The end of the pause that the answer itself asked for (RFC 9110 §10.2.3); "0" is no leave to continue at once."""
     if line.status not in (429, 503) or line.retry_after_s is None or line.retry_after_s <= 0.0:
         return None
     return line.ended_at + min(line.retry_after_s, RETRY_AFTER_CEILING_S)

@@ -129,7 +129,7 @@ def _whole_lines(body: bytes, max_bytes: int) -> bytes:
 
 
 def _decoded(body: bytes) -> bytes:
-    """Drop a byte order mark, whole or begun; bridge UTF-16 (RFC 9309 §2.2.2 permits bridging)."""
+    """Drop a byte order mark, whole or started; bridge UTF-16 (RFC 9309 §2.2.2 permits bridging)."""
     if body[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return body.decode("utf-16", "replace").encode("utf-8", "replace")
     for length in (3, 2, 1):

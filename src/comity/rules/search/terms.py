@@ -42,7 +42,7 @@ _SPELLED_OUT: Final[dict[int, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One thing to look for, in each of its spellings; the last word of each may go on if it is a prefix."""
+    """One thing to look for, in each of its spellings; the last word of each may continue if it is a prefix."""
 
     runs: tuple[Run, ...]
     is_prefix: bool = False

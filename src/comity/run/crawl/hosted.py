@@ -1,4 +1,4 @@
-"""Crawls that a server runs: started by an operator, a few at once, each in child processes of its own.
+"""Crawls that a server runs: started by an operator, a few at once, each in its own child processes.
 
 A run is recorded before anything else happens, so its page exists at once and later says how the run ended. Stopping is
 clean, as everywhere: requests in flight finish, and the same seeds continue exactly there. When the server stops, its

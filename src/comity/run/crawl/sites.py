@@ -59,7 +59,7 @@ class Sites:
 def with_page_limit(settings: Settings, max_pages: int | None, hosts: Collection[str]) -> Settings:
     """Apply an explicit page limit: it replaces the limit per host if it is "no limit", or if there is one host.
 
-    Several hosts share a limit in fair parts, and a host with a policy of its own keeps that limit.
+    Several hosts share a limit in fair parts, and a host with its own policy keeps that limit.
     """
     if max_pages is None or (max_pages and len(hosts) > 1):
         return settings

@@ -105,7 +105,7 @@ class _Plan(NamedTuple):
 
 
 class _Bot(NamedTuple):
-    """A bot with limits of its own, on whose behalf a client asks."""
+    """The bot on whose behalf a client requests grants, with its limits."""
 
     bot_id: str
     may: Allowance

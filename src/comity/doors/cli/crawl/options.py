@@ -15,6 +15,7 @@ import typer
 
 from comity.doors.cli.options import OptionGroup, option, switch
 from comity.model.errors import BadInput
+from comity.model.page import FILES_WRITTEN
 
 if TYPE_CHECKING:
     from comity.doors.cli.options import Invocation
@@ -34,7 +35,7 @@ IntoOption = Annotated[
     option(
         "--into",
         "TARGET",
-        "Where to store pages: a folder (Parquet parts), or a .duckdb, .jsonl[.gz], .csv[.gz] or .warc[.gz] file.",
+        f"Where to store pages: a folder (Parquet parts), or a {FILES_WRITTEN} file.",
     ),
 ]
 IncludeOption = Annotated[
@@ -72,7 +73,7 @@ RespectNofollowOption = Annotated[
 FollowCanonicalOption = Annotated[
     bool | None,
     switch(
-        "--follow-canonical/--no-follow-canonical", "Visit the canonical URL that a page names. Default yes.", LINKS
+        "--follow-canonical/--no-follow-canonical", "Visit the canonical URL that a page declares. Default yes.", LINKS
     ),
 ]
 SitemapsOption = Annotated[bool | None, switch("--sitemaps/--no-sitemaps", "Read sitemaps. Default yes.", LINKS)]

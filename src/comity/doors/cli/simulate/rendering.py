@@ -159,7 +159,7 @@ class Axis:
     ticks: tuple[float, ...] | None = None
 
     def share(self, value: float) -> float:
-        """Where a value lies, from 0 at the low end to 1 at the high end; in the middle of a range of nothing."""
+        """The position of a value, from 0 at the low end to 1 at the high end; in the middle of a range of nothing."""
         if self.high <= self.low:
             return 0.5
         if self.is_logarithmic:
@@ -258,7 +258,7 @@ class Panel:
         self._draw_axes(title)
 
     def place(self, x: float, y: float) -> tuple[float, float]:
-        """Where a pair of values lies on the sheet; values beyond the axes are moved to their end."""
+        """The position of a pair of values on the sheet; values beyond the axes are moved to their end."""
         across, up = (min(1.0, max(0.0, share)) for share in (self._across.share(x), self._up.share(y)))
         return self._box.left + across * self._box.width, self._box.top + (1 - up) * self._box.height
 

@@ -24,7 +24,7 @@ from comity.model.errors import BadInput
 MOST_FIELDS: Final = 2000  # a bulk action on a page of rows has 200
 OPENED_WITH: Final = "opened_with"
 _CHANGED: Final = (
-    "This was changed after you opened the form. Save again to replace it with what is below, or cancel to see it."
+    "Someone changed this after you opened the form. Save again to replace it with these values, or cancel."
 )
 Body = TypeVar("Body", bound=BaseModel)
 

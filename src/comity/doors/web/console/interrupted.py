@@ -1,6 +1,6 @@
 """Forms that are sent after their session has ended: what was entered is carried through the login, and sent again.
 
-A form of our own page leaves, a page that asks leaves. What was entered stays with the browser, in hidden fields; a
+Our own form page leaves, a page that asks leaves. What was entered stays with the browser, in hidden fields; a
 person sends it again, with a token of the new session. So a page of another site gains nothing: its forms are refused.
 """
 

@@ -40,7 +40,7 @@ class _Entry:
     value: Any = None
     counted_at: float | None = None
     begun_at: float = 0.0
-    """When counting it began: what was changed later is not in it."""
+    """When counting it started: what was changed later is not in it."""
     took_s: float = 0.0
     counting: Future[None] | None = None
     count: Callable[[], Any] | None = None

@@ -85,7 +85,7 @@ class _Channel:
     """The fragment as the lines of an event, made once for all viewers; empty if the view failed."""
     version: int = 0
     begun_at: float = -math.inf
-    """When the rendering of the fragment began: what was changed later is not in it."""
+    """When the rendering of the fragment started: what was changed later is not in it."""
     rendered_at: float = -math.inf
     is_rendering: bool = False
     task: asyncio.Task[None] | None = None

@@ -283,7 +283,7 @@ def render_fragment(request: Request, template: str, *, status: int = 200, **con
 def redirect(
     request: Request, path: str, *, notice: str = "", kind: str = "good", offer: Offer | None = None
 ) -> RedirectResponse:
-    """Answer a form: the browser goes on to a page of the console (`/sources`), which shows the notice once.
+    """Answer a form: the browser continues to a page of the console (`/sources`), which shows the notice once.
 
     `offer` is a button beside the notice that takes back what was done.
     """

@@ -227,7 +227,7 @@ class Table:
     ) -> TablePage:
         """The rows of one page. Pass one row more than `query.limit` if there is one: it tells that a page follows.
 
-        A report that pages by cursors of its own passes `cursor` instead: the place of the next page, "" at the end.
+        A report that pages by its own cursors passes `cursor` instead: the place of the next page, "" at the end.
         `path` is where the table stands if not on this page's own path; `more` is added to its URLs (`tab=jobs`).
         """
         has_more = len(rows) > query.limit

@@ -332,7 +332,7 @@ async def bulk(request: Request, services: Services, entered: PostedForm) -> Res
     word = {"run": "queued", "pause": "paused", "resume": "resumed", "delete": "deleted"}[action]
     notice = f"{plural(len(done) - len(failed), 'source')} {word}."
     if failed:
-        notice += f" {plural(len(failed), 'source')} could not be: {failed[0].reason}."
+        notice += f" {plural(len(failed), 'source')} could not be {word}: {failed[0].reason}."
     offer = None
     if action == "pause":
         paused = (("id", str(item.id)) for item in done if item.is_done)
@@ -527,7 +527,7 @@ async def simulate(request: Request, services: Services, source_id: SourceId) ->
 
 @dataclass(slots=True)
 class _Trial:
-    """What a test fetch or a simulated run came to."""
+    """The result of a test fetch or a simulated run."""
 
     head: HeadRead | None = None
     simulation: Simulation | None = None
