@@ -45,6 +45,8 @@ class CrawlStatement:
     """Where the options are in the script, for messages."""
     extract_place: TextPosition | None = field(default=None, compare=False, repr=False)
     """Where the text of EXTRACT begins."""
+    query_place: TextPosition | None = field(default=None, compare=False, repr=False)
+    where_place: TextPosition | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,6 +118,8 @@ _INSTEAD: Final = {
     "follow_links": "to follow links, name them by a selector: follow := 'a', max_depth := 2",
     "url_pattern": "choose rows by WHERE url LIKE '…'",
     "skip_cached": "CRAWL (SELECT …) INTO table requests only what the table lacks",
+    "sitemap": "to crawl what a sitemap lists, write crawl(sitemap('…'))",
+    "filter_pattern": "did you mean filter?",
     "conditional": "CRAWL (SELECT …) INTO table WITH (update_stale true) requests pages conditionally",
 }
 _OWN: Final = ("comity_page", "comity_linked", "comity_sitemap")

@@ -206,7 +206,9 @@ OPTIONS: Final[dict[str, OptionRule]] = {
     "max_retries": _bounded(0, 100, "how often a failed request is repeated"),
     "max_retry_backoff_seconds": _bounded(1, _DAY_S, "the longest wait before a retry"),
     "batch_size": _bounded(1, 100_000, "the fewest rows to write to the table at once; about once a second"),
-    "update_stale": _boolean("request pages again that changed according to their sitemap, or that are a day old"),
+    "update_stale": _boolean(
+        "request pages again that changed according to their sitemap; those of which it says nothing, after a day"
+    ),
     "sitemap_cache_hours": OptionRule(
         _number(0, 24 * 365),
         "a number of hours from 0 to 8,760",

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from comity.assemble import State
 from comity.frontier.store import Validators
+from comity.model.evidence import EvidenceType
 from comity.model.frontier import FrontierEntry, HostHome
 from comity.model.outcome import Fetched, NotModified, Outcome
 from comity.model.run import EndReason
@@ -51,7 +52,8 @@ from comity.walk.visit_list import (
 DOOR: Final = "sql"
 _LISTED: Final = 1000
 _WARNED_MOST: Final = 5
-_ALLOW: Final = "; to crawl a private network, name it in allow_networks (--allow-network on the command line)"
+_ALLOWED_BY: Final = "--allow-network"
+_ALLOW: Final = "; in Python: allow_networks"
 
 _PART_BYTES: Final = 64 * 1024 * 1024  # of bodies
 # Loading a part takes a few milliseconds, however few pages it has; but what has arrived since the last one is loaded
@@ -130,7 +132,7 @@ class StatementSummary:
         """Sentences about hosts that could not be crawled: an empty table would not explain itself."""
         found = []
         for host, why in list(self.unreachable.items())[:_WARNED_MOST]:
-            found.append(f"{host} was not crawled: {why}{_ALLOW if why.startswith(EndReason.ADDRESS_REFUSED) else ''}")
+            found.append(f"{host} was not crawled: {why}{_ALLOW if _ALLOWED_BY in why else ''}")
         if (more := len(self.unreachable) - _WARNED_MOST) > 0:
             found.append(f"{more:,} more hosts were not crawled; their rows have the reasons")
         if not found and self.brought_nothing:
@@ -373,11 +375,16 @@ class StatementRun(VisitListThread):
 
 
 def _refused(state: State, visits: VisitList) -> Iterator[list[RefusedRow]]:
-    """The URLs of a list that were not requested, each with its reason."""
+    """The URLs of a list that were not requested, each with its reason.
+
+    Without those that https did not reach and that http did: the query named no scheme, and the page has its row.
+    """
     after = 0
     while rows := not_asked(state.database, visits, after, _LISTED):
         after = rows[-1].place
-        yield [RefusedRow(row.url, surt_key(row.url), f"{row.code}: {_reason(row.content)}") for row in rows]
+        refused = (row for row in rows if row.code != EvidenceType.NO_HTTPS)
+        if found := [RefusedRow(row.url, surt_key(row.url), f"{row.code}: {_reason(row.content)}") for row in refused]:
+            yield found
 
 
 def _unreachable(
