@@ -34,7 +34,9 @@ def test_an_empty_state_offers_the_demonstration_and_one_click_fills_it(
             expect(page.get_by_role("heading", name="The demonstration is being crawled")).to_be_visible()
             hosts = page.locator(".tile", has_text="Hosts").locator(".tile-value")
             expect(hosts).to_have_text("3", timeout=120_000)  # without a reload, and so is the end:
-            expect(page.get_by_role("heading", name="The demonstration has been crawled")).to_be_visible(timeout=120_000)
+            expect(page.get_by_role("heading", name="The demonstration has been crawled")).to_be_visible(
+                timeout=120_000
+            )
             check_page(page)
             page.get_by_role("main").get_by_role("link", name="Hosts").first.click()
             expect(page.locator("#table-hosts tbody tr")).to_have_count(3)

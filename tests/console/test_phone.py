@@ -26,6 +26,14 @@ def test_a_phone_shows_why(visit: OpenPage, path: str, reason: str) -> None:
 
 def test_the_order_in_force_can_be_seen_on_a_phone(visit: OpenPage) -> None:
     page = visit("/hosts", phone=True)
-    for path in ("/hosts", "/crawl_jobs", "/crawl_results", "/sources", "/crawl_policies", "/crawl/runs", "/crawl/logs"):
+    for path in (
+        "/hosts",
+        "/crawl_jobs",
+        "/crawl_results",
+        "/sources",
+        "/crawl_policies",
+        "/crawl/runs",
+        "/crawl/logs",
+    ):
         page.goto(page.url.partition("/admin")[0] + f"/admin{path}")
         expect(page.locator("th[aria-sort]")).to_be_visible()

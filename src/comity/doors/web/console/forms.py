@@ -202,7 +202,10 @@ def _plain(error: ErrorDetails, field_info: FieldInfo | None) -> str:
         example = (field_info.examples if field_info else None) or [""]
         return "Not in the expected format" + (f", such as {example[0]}." if example[0] else ".")
     if kind in _PLAIN:
-        bounds = {name: int(value) if isinstance(value, float) and value.is_integer() else value for name, value in context.items()}
+        bounds = {
+            name: int(value) if isinstance(value, float) and value.is_integer() else value
+            for name, value in context.items()
+        }
         return _PLAIN[kind].format(**bounds)
     return sentence(str(error["msg"]).removeprefix("Value error, "))
 

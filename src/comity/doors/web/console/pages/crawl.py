@@ -349,7 +349,9 @@ async def start(request: Request, services: Services, entered: PostedForm) -> Re
     except (FormInvalid, BadInput) as error:
         return _start_page(request, START.refused(entered, error, at="seeds"), status=422)
     except ApiError as error:
-        return _start_page(request, START.refused(entered, FormInvalid({"": sentence(str(error))})), status=error.status)
+        return _start_page(
+            request, START.refused(entered, FormInvalid({"": sentence(str(error))})), status=error.status
+        )
     return redirect(request, f"/crawl/runs/{run_id}", notice="Started.")
 
 
