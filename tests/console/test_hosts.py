@@ -275,6 +275,7 @@ def test_limits_cooldown_and_reset_of_a_host(visit: OpenPage, own_console: Serve
     page.get_by_label("Reason").fill("they asked")
     page.get_by_role("button", name="Cool down").click()
     expect(page.get_by_text("No worker takes it before")).to_be_visible()
+    expect(page.locator(".notice time")).to_have_attribute("title", re.compile("UTC$"))  # shown in the viewer's zone
     page.get_by_role("link", name="Reset").click()
     page.get_by_role("button", name="Reset").click()
     expect(page.get_by_text("Reset: it is pending now")).to_be_visible()

@@ -88,11 +88,17 @@ class DueSources:
         self._terms = terms or DueTerms()
         self._on_result = on_result
         self._stopping = asyncio.Event()
+        self._looking = asyncio.Event()
         self._broken: set[UUID] = set()
 
     def stop(self) -> None:
         """Start no more runs; those in progress may finish."""
         self._stopping.set()
+        self._looking.set()
+
+    def look(self) -> None:
+        """Look now, or as soon as the present pass has ended: something became due."""
+        self._looking.set()
 
     @property
     def is_stopping(self) -> bool:
@@ -102,11 +108,12 @@ class DueSources:
     async def serve(self, on_trouble: Callable[[str], None] = lambda _sentence: None) -> None:
         """Look every few minutes until stopped; a pass continues while more is due than one look takes up."""
         while not self.is_stopping:
+            self._looking.clear()
             try:
                 await self.run_due(None)
             except StateUnavailable as error:  # the next look may find it again
                 on_trouble(str(error))
-            await pause(self._stopping, self._terms.every_s)
+            await pause(self._looking, self._terms.every_s)
 
     async def run_due(self, most: int | None) -> PassReport:
         """Run what is due now: all sources, or a limited number of them."""

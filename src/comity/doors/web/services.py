@@ -80,6 +80,8 @@ class WebServices:
     scheduler: asyncio.Task[None] | None
     notify_search: Callable[[], object]
     """Have the search index updated now; may be called from any thread."""
+    look_for_due: Callable[[], object]
+    """Have sources that have become due run soon, if the scheduler runs here; may be called from any thread."""
     queue: QueueServices
     granter: Granter
     webhooks: WebhookSender
@@ -165,6 +167,7 @@ async def open_services(
             state.search(),
             service.scheduler,
             service.notify_search,
+            service.look_for_due,
             QueueServices(state.puller(reader, makes_jobs=schedules), state.submitter(), state.locks()),
             granter,
             state.webhook_sender(),

@@ -181,6 +181,8 @@ _PLAIN: Final = {
     "string_too_long": "Must have at most {max_length:,} characters.",
     "string_too_short": "Must have at least {min_length:,} characters.",
     "string_type": "This field is required.",
+    "too_long": "At most {max_length:,} lines.",
+    "too_short": "This field is required.",
 }
 
 
@@ -200,13 +202,18 @@ def _plain(error: ErrorDetails, field_info: FieldInfo | None) -> str:
         example = (field_info.examples if field_info else None) or [""]
         return "Not in the expected format" + (f", such as {example[0]}." if example[0] else ".")
     if kind in _PLAIN:
-        return _PLAIN[kind].format(**context)
+        bounds = {
+            name: int(value) if isinstance(value, float) and value.is_integer() else value
+            for name, value in context.items()
+        }
+        return _PLAIN[kind].format(**bounds)
     return sentence(str(error["msg"]).removeprefix("Value error, "))
 
 
 def sentence(text: str) -> str:
-    """A text with a capital letter, unless it begins with a URL or the name of a host."""
-    return text if "." in text.partition(" ")[0] else text[:1].upper() + text[1:]
+    """A text with a capital letter, unless it begins with a URL or the name of a host, and with a full stop."""
+    begun = text if "." in text.partition(" ")[0] else text[:1].upper() + text[1:]
+    return begun if begun.endswith((".", "?", "!", "…")) else f"{begun}."
 
 
 def _digest(values: Mapping[str, str]) -> str:

@@ -344,6 +344,11 @@ class TablePage:
         return self.href(offset=offset) if self.has_more and offset <= MOST_SKIPPED else ""
 
     @property
+    def is_cut(self) -> bool:
+        """Whether more rows follow, but too far for the database to count through."""
+        return self.cursor is None and not self.table.pages_by_key and self.has_more and not self.next_href
+
+    @property
     def previous_href(self) -> str:
         """The URL of the page before; empty if this is the first."""
         query = self.query

@@ -236,6 +236,21 @@
     field.dispatchEvent(new Event("change", { bubbles: true }));
   });
 
+  // What is shown after a request that failed is from before it, and looks as if it were the answer.
+  const unanswered = document.querySelector("[data-unanswered]");
+
+  function tellUnanswered(reason) {
+    unanswered.querySelector("span").textContent = `${reason} What is shown is from before.`;
+    unanswered.hidden = false;
+  }
+
+  document.addEventListener("htmx:sendError", () => tellUnanswered("The server does not answer."));
+  document.addEventListener("htmx:responseError", (event) => {
+    const status = event.detail.xhr.status;
+    tellUnanswered(status === 429 ? "Too many requests at once: try again in a moment." : `The server answered with an error (${status}).`);
+  });
+  document.addEventListener("htmx:beforeSwap", (event) => { if (event.detail.shouldSwap) unanswered.hidden = true; });
+
   // --- Questions ---------------------------------------------------------------------------------------------------
 
   const question = document.createElement("dialog");

@@ -42,7 +42,7 @@ def _seen(row: BotRecord) -> object:
 
 def _failures(row: BotRecord) -> object:
     ended = row.jobs_done + row.jobs_failed
-    share = f" ({row.jobs_failed / ended:.1%})" if ended else ""
+    share = f" ({row.jobs_failed / ended * 100:.1f} %)" if ended else ""
     return f"{row.jobs_failed:,}{share}"
 
 
