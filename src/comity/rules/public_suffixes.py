@@ -7,7 +7,6 @@ of a crawl needs it: the package encodes each of its 10,000 rules one by one, wh
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Final
 
 import ada_url
@@ -61,7 +60,8 @@ class PublicSuffixes:
 @cache
 def public_suffixes() -> PublicSuffixes:
     """The list, read on first use."""
-    lines = Path(PSLFILE).read_text("utf-8").lower().split("\n")
+    with open(PSLFILE, encoding="utf-8") as file:  # rules import no pathlib
+        lines = file.read().lower().split("\n")
     rules = [line.partition(" ")[0].rstrip() for line in lines if line and not line.startswith(_COMMENT)]
     in_other_scripts = [rule for rule in rules if not rule.isascii()]
     return PublicSuffixes(frozenset(rules) - {""} | frozenset(map(_as_requested, in_other_scripts)))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fastapi import Request, Response
 
 from comity.doors.web.console.page import PageRouter, redirect
 from comity.doors.web.routes.console import worker_of
 from comity.doors.web.services import Services, WebServices
+from comity.model.dataclass import dataclass
 
 router = PageRouter("/admin/demonstration")
 
