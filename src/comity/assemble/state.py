@@ -6,7 +6,7 @@ import os
 import random
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -31,6 +31,7 @@ from comity.clock import Clock, SystemClock
 from comity.database.connection import Database, open_database
 from comity.database.schema import ensure_current
 from comity.leases.leases import Leases, LeaseTerms
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, Remedy, RemedyCode
 from comity.model.fetch import Fetcher
 from comity.model.gate import Door

@@ -7,10 +7,11 @@ from the visit. Findings are made from these nouns alone, so the same rules judg
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
+from comity.model.dataclass import dataclass
 from comity.model.page import Hop, PageLink
 
 

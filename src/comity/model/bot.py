@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 from comity.model.queue import OWN_BOT
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
+
+from comity.model.dataclass import dataclass
 
 ADMIN_NAME: Final = "admin"
 """The user whose password is a setting; always an operator."""

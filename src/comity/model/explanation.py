@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from comity.model.dataclass import dataclass
 from comity.model.frontier import FoundBy
 from comity.model.wording import Words
 

@@ -7,10 +7,11 @@ expected result, not an exception.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Final, Literal, NamedTuple, Protocol
 
+from comity.model.dataclass import dataclass
 from comity.model.named_tuple import made_often
 
 _Pairs = tuple[tuple[str, str], ...]

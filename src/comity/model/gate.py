@@ -7,12 +7,12 @@ taken, and saved to it again; everything else lives as long as the lease. Times 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from comity.model.dataclass import dataclass
 from comity.model.named_tuple import made_often
 
 SLOT_TIMEOUT_MESSAGE: Final = "Timeout waiting for host concurrency slot"

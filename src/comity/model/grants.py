@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.queue import Slot
 
 MOST_URLS: Final = 100

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.gate import DelayInForce
 from comity.model.named_tuple import made_often
 

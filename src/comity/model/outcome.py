@@ -7,10 +7,10 @@ are carried by its outcome.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.evidence import Evidence
 from comity.model.fetch import NO_HEADERS, Cookie, Headers
 from comity.model.frontier import FrontierEntry, QueuedUrl

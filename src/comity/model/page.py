@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.expression import ExtractedValues
 from comity.model.named_tuple import made_often
 

@@ -5,9 +5,9 @@ Three kinds: CSS selectors for pages, paths for JSON answers, or just the name o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from comity.model.dataclass import dataclass
 from comity.model.expression import Expression
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.gate import DoorProfile
 
 RETRY_BACKOFF_MINUTES: Final = 5

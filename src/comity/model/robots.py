@@ -3,9 +3,9 @@
 These values are stored as evidence, so each carries the words and line numbers that led to it.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from comity.model.dataclass import dataclass
 from comity.model.fetch import FailureKind
 
 

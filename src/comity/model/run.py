@@ -7,11 +7,11 @@ for people. The reason of one host's part of a run uses the same codes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from comity.model.dataclass import dataclass
 from comity.model.fetch import ContentTypeRules
 
 

@@ -6,9 +6,11 @@ The adaptive schedule knows a belief about a source's changes, its claim on the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
+
+from comity.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,13 @@ that the renderer escapes each piece and trusts no markup.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 
 MOST_HITS: Final = 100

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.evidence import Evidence
 from comity.model.job import JobFound, ListingKind, SourceType
 from comity.model.ledger import LedgerRow

@@ -1,8 +1,9 @@
 """Nouns of trap resistance: why a link is not followed, and the limits."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
+
+from comity.model.dataclass import dataclass
 
 
 class TrapCode(StrEnum):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
+
+from comity.model.dataclass import dataclass
 
 TEST_EVENT: Final = "test"
 """The event of a test delivery; no webhook needs to want it."""

@@ -21,11 +21,11 @@ import tempfile
 import time
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
 from typing import Final, Protocol
 
+from comity.model.dataclass import dataclass
 from comity.offload.child import (
     DONE,
     FRAME,

@@ -6,7 +6,7 @@ All input is checked before anything is written, and refused in one line. A bulk
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
@@ -19,6 +19,7 @@ from comity.clock import Clock
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.database.queue import operator, reservations
+from comity.model.dataclass import dataclass
 from comity.model.errors import AlreadyThere, BadInput, NotFound, Remedy, RemedyCode
 from comity.model.queue import JobStatus
 from comity.model.source_import import ImportResult, ParsedSourceList, SourceRow

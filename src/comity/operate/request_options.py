@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 from comity.model.fetch import LOGGED_OUT_STATUSES, Cookie, DigestLogin, FormLogin, LoginCheck, Proxy, RequestIdentity
 from comity.model.host import HostPolicy

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import Connection
 
 from comity.database import backfill as backfill_rows
+from comity.model.dataclass import dataclass
 from comity.model.host import HostStatus
 
 NAMES_KEPT: Final = 100

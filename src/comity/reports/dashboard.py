@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
 from pathlib import Path
@@ -19,6 +18,7 @@ from comity.database import history, status_queries
 from comity.database import outbox as search_outbox
 from comity.database.connection import Database
 from comity.database.sources import rows as sources_table
+from comity.model.dataclass import dataclass
 from comity.reports.status import Figures, Status, status_of
 
 HOURS: Final = 24

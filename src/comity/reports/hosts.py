@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -15,6 +15,7 @@ from comity.database.connection import Database
 from comity.database.frontier import rows as frontier_table
 from comity.database.leases import leasing
 from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
+from comity.model.dataclass import dataclass
 from comity.model.errors import NotFound, Remedy, RemedyCode
 from comity.model.host import HostStatus
 from comity.reports.status import ErrorLine, errors_by_kind

@@ -8,7 +8,7 @@ costs time.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 from uuid import UUID
@@ -23,6 +23,7 @@ from comity.database.queue import policies
 from comity.database.queue.policies import UrlJob
 from comity.database.sources import rows as sources_table
 from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
+from comity.model.dataclass import dataclass
 from comity.model.explanation import (
     CrawlJobFacts,
     DecisionFacts,

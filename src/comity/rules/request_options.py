@@ -16,12 +16,12 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from xxhash import xxh3_64_intdigest
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadAddress, BadInput
 from comity.model.fetch import Proxy
 from comity.model.host import Seed

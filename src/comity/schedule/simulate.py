@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from math import exp, inf, log, sqrt
 from random import Random
 from statistics import fmean
 from typing import Final
 
+from comity.model.dataclass import dataclass
 from comity.model.schedule import RevisitLimits, SourcePace, SourceRun
 from comity.rules.next_run import base_days, frequency_after, jitter_factor
 from comity.rules.revisit import Tank, fill, hopeful_rate, observe, prior_belief

@@ -11,13 +11,13 @@ import json
 import ssl
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from threading import Event
 from typing import Any, Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, SearchRefused, SearchUnavailable
 from comity.model.search import (
     MOST_FACET_VALUES,

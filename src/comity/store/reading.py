@@ -15,7 +15,6 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from time import monotonic
@@ -23,6 +22,7 @@ from typing import Any, BinaryIO, Final
 
 import duckdb
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, ComityError, NotFound, Remedy, RemedyCode
 from comity.model.expression import VARCHAR, StoredColumn, TypeName, type_called
 from comity.model.page import FILES_READ

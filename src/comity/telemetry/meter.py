@@ -13,10 +13,10 @@ import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from comity import __version__
+from comity.model.dataclass import dataclass
 from comity.telemetry.metrics import BY_NAME, CPU, MEMORY, METRICS, Joins, Metric, MetricKind, Origin
 
 if TYPE_CHECKING:

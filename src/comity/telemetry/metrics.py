@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from comity.model.dataclass import dataclass
 from comity.model.grants import Permission, ReportResult
 from comity.model.queue import BotError, JobStatus, SkipReason
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -22,6 +21,7 @@ from comity.database import outbox as search_outbox
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.database.sources import postings as postings_table
+from comity.model.dataclass import dataclass
 from comity.model.errors import SearchRefused, SearchUnavailable, StateUnavailable
 from comity.model.search import SearchDocument
 from comity.rules.takedown import Takedowns

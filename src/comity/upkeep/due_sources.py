@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Protocol
 from uuid import UUID
 
 from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.sources import rows as sources_table
+from comity.model.dataclass import dataclass
 from comity.model.errors import ComityError, HostBusy, StateUnavailable
 from comity.model.source import NotRun, SourceReport, SourceSkipped
 from comity.rules.canonical import resolve_link

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -22,6 +21,7 @@ from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.queue import webhooks
 from comity.database.types import from_seconds
+from comity.model.dataclass import dataclass
 from comity.model.errors import StateUnavailable
 from comity.model.fetch import FailureKind, Fetcher, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.webhook import DeliveryStatus, DueDelivery

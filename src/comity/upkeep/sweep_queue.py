@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
 from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.queue import jobs
+from comity.model.dataclass import dataclass
 from comity.model.errors import StateUnavailable
 from comity.rules.queue.job_timing import aged_priority
 from comity.telemetry.loops import pause

@@ -11,12 +11,12 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, get_args
 
 import typer
 
 from comity.doors.cli.output import note
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:

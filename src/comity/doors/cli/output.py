@@ -15,7 +15,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, is_dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from types import TracebackType
@@ -25,6 +25,7 @@ from unicodedata import combining, east_asian_width
 import typer
 
 from comity.doors.schemas import iso_time
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 from comity.rules.csv_rows import CsvValue, csv_line
 

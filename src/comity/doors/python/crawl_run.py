@@ -10,7 +10,6 @@ import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
@@ -21,6 +20,7 @@ from typing import Final, Self
 from comity.assemble import State, open_state
 from comity.doors.python.page import Page, pages_of
 from comity.doors.python.user_code import Sink, UserExtractor, sink_maker, wrap_extractor
+from comity.model.dataclass import dataclass
 from comity.model.errors import ComityError
 from comity.model.host import Seed
 from comity.reports.idle import IdleHost

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
 from comity.extract.fetched_page import ParsedPage, with_content
+from comity.model.dataclass import dataclass
 from comity.model.expression import ColumnType, ExtractedValues, TypeName
 from comity.model.page import PageRecord
 from comity.store.formats.body_text import as_text

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from ipaddress import IPv6Address, ip_address
 from typing import TYPE_CHECKING, Final, Protocol, assert_never
@@ -23,6 +22,7 @@ from comity.doors.web.errors import ApiError
 from comity.doors.web.logins import LoginThrottle, is_token
 from comity.doors.web.negotiation import FORM
 from comity.model.console import ConsoleSession, Role
+from comity.model.dataclass import dataclass
 
 if TYPE_CHECKING:
     from comity.operate.console_sessions import ConsoleSessions

@@ -8,7 +8,6 @@ requests that the table knows, so a route that is added later is not reachable e
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from re import Pattern
@@ -20,6 +19,7 @@ from starlette.routing import BaseRoute, Match, compile_path
 from starlette.types import Scope
 
 from comity.doors.web.errors import ApiError
+from comity.model.dataclass import dataclass
 
 SMALL_BODY_BYTES: Final = 16_384
 LARGE_BODY_BYTES: Final = 262_144  # a thousand seeds, or a long parser hint

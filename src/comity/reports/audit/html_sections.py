@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 from urllib.parse import urlsplit
 
 from comity.model.audit import AgentAccess, AgentRule, AuditedRobots, AuditReport, Bar, SectionCount, SitemapFile
+from comity.model.dataclass import dataclass
 from comity.model.wording import counted
 from comity.reports.audit.build import BLOCKED, NO_ANSWER
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
+from comity.model.dataclass import dataclass
 from comity.model.ledger import Breach, LedgerLine, PolicyEntry, RobotsNote, Violation, found
 from comity.rules.ledger_chain import content_digest
 from comity.rules.politeness.backoff import RETRY_AFTER_CEILING_S

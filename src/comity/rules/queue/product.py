@@ -8,12 +8,13 @@ another place only where its own place names none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
 
+from comity.model.dataclass import dataclass
 from comity.rules.expressions.values import parse_price
 
 LONGEST_TITLE: Final = 500

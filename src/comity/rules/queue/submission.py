@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, auto
 from typing import Any, Final
@@ -12,6 +11,7 @@ from uuid import UUID
 
 from xxhash import xxh3_128
 
+from comity.model.dataclass import dataclass
 from comity.model.queue import BotError, JobStatus, Submission
 
 _encode: Final = json.JSONEncoder(separators=(",", ":"), sort_keys=True, ensure_ascii=False, default=str).encode

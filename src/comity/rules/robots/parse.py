@@ -9,9 +9,10 @@ once and produces at most one record.
 """
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
+
+from comity.model.dataclass import dataclass
 
 # RFC 9309 §2.5: parse at least 500 KiB; what lies behind the limit is not read.
 MAX_BYTES: Final = 512 * 1024

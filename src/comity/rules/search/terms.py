@@ -7,12 +7,12 @@ is both u and ue, and scripts without blanks between words are split into charac
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.search import FILTERS, SearchDocument, SearchQuery, SearchSort
 from comity.rules.jobs.words import plain
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 from comity.model.statement import OptionValue
 from comity.rules.suggestions import nearest

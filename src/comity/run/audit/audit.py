@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -21,6 +21,7 @@ from uuid import UUID
 
 from comity.assemble import State
 from comity.model.audit import AuditInfo, ListedUrl, Warned
+from comity.model.dataclass import dataclass
 from comity.model.errors import ComityError
 from comity.model.gate import SLOT_TIMEOUT_MESSAGE, Door
 from comity.model.run import BudgetReason, EndReason

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Final
 
 from comity.model.audit import AuditInfo
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, ComityError, NotFound
 from comity.reports.audit.build import report_of
 from comity.reports.audit.html import is_current, write_html

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID, uuid4
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, HostBusy
 from comity.model.run import EndReason
 from comity.operate.hosts import seeded_hosts_of_site

@@ -7,12 +7,13 @@ threads and event loop.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from comity.assemble import cookie_folder, read_request_options
 from comity.clock import SystemClock
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 from comity.operate.hosts import request_refresh, seeded_hosts_of_site
 from comity.operate.runs import pause_hosts

@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID, uuid4
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import StateUnavailable
 from comity.model.run import Budget, BudgetReason, BudgetWarning, EndReason, Exhausted, HostLoad, Spent
 from comity.reports.runs import is_stop_requested

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from comity.model.dataclass import dataclass
 from comity.model.frontier import UnqueuedCode
 from comity.model.gate import DelaySource, WaitReason
 from comity.model.outcome import (

@@ -7,7 +7,7 @@ same statement starts again from the beginning.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from comity.assemble import State
 from comity.frontier.store import Validators
+from comity.model.dataclass import dataclass
 from comity.model.evidence import EvidenceType
 from comity.model.frontier import FrontierEntry, HostHome
 from comity.model.outcome import Fetched, NotModified, Outcome

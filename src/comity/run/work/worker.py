@@ -7,7 +7,7 @@ import random
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from functools import partial
 from math import inf
 from time import monotonic
@@ -16,6 +16,7 @@ from uuid import UUID
 
 from comity.assemble import REREAD_EVERY_S, open_state, read_request_options
 from comity.clock import SystemClock
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, StateUnavailable
 from comity.model.run import EndReason
 from comity.model.wording import counted

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 from comity.model.page import FILES_WRITTEN
 from comity.store.images import IMAGES_FOLDER

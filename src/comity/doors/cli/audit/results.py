@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,6 +12,7 @@ import typer
 from comity.doors.cli.crawl.rendering import render_bytes
 from comity.doors.cli.output import Cell, TextColumn, TextRow, note, write_json, write_line, write_pairs, write_table
 from comity.model.audit import Severity
+from comity.model.dataclass import dataclass
 from comity.model.errors import ComityError
 from comity.model.run import EndReason
 from comity.model.wording import counted

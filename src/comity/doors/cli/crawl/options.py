@@ -6,7 +6,7 @@ Options about how pages are requested are also those of a host's policy.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from comity.doors.cli.options import OptionGroup, option, switch
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 from comity.model.page import FILES_WRITTEN
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from html import escape
 from math import ceil, floor, isfinite, log10
 from typing import Any, Final, Literal
 
 from comity.doors.cli.output import Cell, TextColumn, TextRow, write_line, write_table
+from comity.model.dataclass import dataclass
 from comity.schedule.simulate import AIM_DELAY_GAIN, Comparison, Schedule, SimulatedSchedule
 
 NAMES: Final = {

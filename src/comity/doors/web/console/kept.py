@@ -15,10 +15,11 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, TypeVar, cast
 
 from comity.doors.web.errors import LOG
+from comity.model.dataclass import dataclass
 
 Value = TypeVar("Value")
 _QUICK_S: Final = 0.1

@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlencode
 
@@ -25,6 +25,7 @@ import anyio.to_thread
 from markupsafe import Markup
 
 from comity.doors.web.errors import LOG
+from comity.model.dataclass import dataclass
 
 if TYPE_CHECKING:
     from comity.doors.web.services import WebServices

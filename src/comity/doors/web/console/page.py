@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
@@ -24,6 +23,7 @@ from comity.doors.web.audiences import LARGE_BODY_BYTES, Audience, Router
 from comity.doors.web.console import assets, components
 from comity.doors.web.negotiation import FORM, VARY
 from comity.doors.web.notices import Offer, notice_of, set_notice
+from comity.model.dataclass import dataclass
 
 if TYPE_CHECKING:
     from comity.doors.web.services import WebServices

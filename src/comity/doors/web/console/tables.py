@@ -7,7 +7,7 @@ table does not have is ignored, with a notice: it is never an error.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
@@ -21,6 +21,7 @@ from markupsafe import Markup, escape
 
 from comity.doors.schemas import iso_time
 from comity.doors.web.console import components
+from comity.model.dataclass import dataclass
 from comity.rules.csv_rows import CsvValue, csv_line
 
 DEFAULT_LIMIT: Final = 50

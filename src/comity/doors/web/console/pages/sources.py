@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -37,6 +36,7 @@ from comity.doors.web.requests import PolicyChanges, SourceChanges, SourceId, So
 from comity.doors.web.routes.crawl import queue_run
 from comity.doors.web.routes.sources import act_on_many
 from comity.doors.web.services import Services, WebServices
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, ComityError, NotFound
 from comity.model.job import SourceType
 from comity.model.robots import RobotsUnreachable
