@@ -173,11 +173,14 @@ def _visits(connection: Any, host_id: UUID, host: str, now: Any, hostile: str) -
                 "crawled_at": at,
             }
         )
-        kind = "blocked_by_robots" if number % 3 else "robots_allowed"
-        content = {"matched_rule": f"Disallow: /private{hostile}", "line": 3, "crawl_delay": 2}
+        is_allowed = number % 3 == 0
+        decided = address if hostile or is_allowed else f"https://{host}/private/{number}"
+        allowed = {"reason": "no rule matches", "crawl_delay": 2}
+        denied = {"matched_rule": f"Disallow: /private{hostile}", "line": 3, "crawl_delay": 2}
         decisions.append(
-            {"domain_id": host_id, "url": address, "url_key": url_key(address), "type": kind, "content": content}
-            | {"created_at": at}
+            {"domain_id": host_id, "url": decided, "url_key": url_key(decided), "created_at": at}
+            | {"type": "robots_allowed" if is_allowed else "blocked_by_robots"}
+            | {"content": allowed if is_allowed else denied}
         )
         state = (0, 1, 1, 2)[number % 4]
         urls.append({"domain_id": host_id, "url": address, "url_key": url_key(address), "state": state, "depth": 2})
@@ -218,4 +221,6 @@ def seed_pages(state: State) -> None:
         )
     )
     records.append(nothing(91, f"http_404{XSS}", url=f"https://{HOSTILE}/gone", final_url=None))
-    store_all(Path(state.settings.pages), records)
+    newest = state.clock.now().timestamp()
+    stored = [each._replace(crawl_time=newest - 60 * (100 - each.url_key)) for each in records]
+    store_all(Path(state.settings.pages), stored)

@@ -8,7 +8,7 @@ import pytest
 
 from comity.doors.web.console import components
 from comity.doors.web.console.forms import Field, Form, FormInvalid, FormValues
-from comity.doors.web.requests import SourceRequest
+from comity.doors.web.requests import CrawlRequest, SourceRequest
 from comity.model.errors import BadInput
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -131,6 +131,7 @@ def test_a_form_that_cannot_be_used_says_where() -> None:
         ("country", "Kenya", "Must have at most 2 characters."),
         ("country", "K1", "Not in the expected format"),
         ("importance", "much", "Not a number."),
+        ("importance", "5000", "Must be at most 1,000."),
     ],
 )
 def test_an_error_of_a_field_is_a_sentence_for_people(name: str, value: str, sentence: str) -> None:
@@ -138,6 +139,12 @@ def test_an_error_of_a_field_is_a_sentence_for_people(name: str, value: str, sen
     with pytest.raises(FormInvalid) as caught:
         entered.parse(SourceRequest)
     assert caught.value.errors[name].startswith(sentence)
+
+
+def test_an_empty_list_is_a_field_that_is_required() -> None:
+    with pytest.raises(FormInvalid) as caught:
+        FormValues([("seeds", " \n")]).parse(CrawlRequest, lists=["seeds"])
+    assert caught.value.errors == {"seeds": "This field is required."}
 
 
 def test_a_url_is_shown_as_its_host_above_its_path() -> None:
@@ -164,7 +171,7 @@ def test_a_form_over_values_that_have_changed_is_refused_once() -> None:
     with pytest.raises(FormInvalid) as caught:
         now.require_same(entered)
     again = FORM.refused(entered, caught.value)
-    assert (again.value("org_name"), again.error()[:16]) == ("C", "This was changed")
+    assert (again.value("org_name"), again.error()[:20]) == ("C", "Someone changed this")
     now.require_same(FormValues([("org_name", "C"), ("opened_with", again.opened_with)]))
     kept = FORM.refused(entered, BadInput("org_name", "it is too long"))
     assert kept.opened_with == opened.opened_with
@@ -174,7 +181,7 @@ def test_a_form_over_values_that_have_changed_is_refused_once() -> None:
 
 def test_an_error_of_the_state_stands_at_its_field() -> None:
     entered = FormValues([("careers_url", "https://x.example")])
-    assert FORM.refused(entered, BadInput("careers_url", "it exists")).error("careers_url") == "It exists"
-    assert FORM.refused(entered, BadInput("it exists")).error() == "It exists"
+    assert FORM.refused(entered, BadInput("careers_url", "it exists")).error("careers_url") == "It exists."
+    assert FORM.refused(entered, BadInput("it exists")).error() == "It exists."
     named = FORM.refused(entered, BadInput("careers_url", "https://x.example already exists"))
-    assert named.error("careers_url") == "https://x.example already exists"
+    assert named.error("careers_url") == "https://x.example already exists."

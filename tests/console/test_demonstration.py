@@ -30,10 +30,15 @@ def test_an_empty_state_offers_the_demonstration_and_one_click_fills_it(
                 page.reload()
             check_page(page)
             button.click()
-            expect(page.get_by_text("The demonstration is being crawled; it takes")).to_be_visible()
+            expect(page.get_by_text("The crawl of the demonstration has started")).to_be_visible()
+            expect(page.get_by_role("heading", name="The demonstration is being crawled")).to_be_visible()
             hosts = page.locator(".tile", has_text="Hosts").locator(".tile-value")
-            expect(hosts).to_have_text("3", timeout=120_000)  # without a reload
-            page.goto(f"{origin}/admin/hosts")
+            expect(hosts).to_have_text("3", timeout=120_000)  # without a reload, and so is the end:
+            expect(page.get_by_role("heading", name="The demonstration has been crawled")).to_be_visible(
+                timeout=120_000
+            )
+            check_page(page)
+            page.get_by_role("main").get_by_role("link", name="Hosts").first.click()
             expect(page.locator("#table-hosts tbody tr")).to_have_count(3)
             page.locator("#table-hosts tbody a.row-link").first.click()
             expect(page.locator("g.state.is-current")).to_have_count(1)

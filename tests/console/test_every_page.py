@@ -143,6 +143,43 @@ def test_every_page_can_be_read_without_scripts(audited: Served) -> None:
             assert not re.search(r'<script(?! src="/admin/assets/)|\son[a-z]+="| style="', answer.text), path
 
 
+def test_every_answer_has_a_strict_policy(audited: Served) -> None:
+    """Pages, JSON, CSV, reports, downloads, live figures, assets and errors: none may run or load what is not ours."""
+    audit = next(each for each in page_paths(audited.state) if re.match(r"/audits/(?!compare)", each))
+    others = (
+        f"{audit}/report",
+        "/live?view=dashboard",
+        "/metrics",
+        "/nowhere",
+        "/crawl_jobs/nothing",
+        "/hosts/x.example",
+    )
+    kinds = set()
+    with audited.client() as client:
+        sheet = client.get("/admin", headers=BROWSER).text.partition('rel="stylesheet" href="')[2].partition('"')[0]
+        prefixed = [f"/admin{path if path != '/' else ''}" for path in (*page_paths(audited.state), *others)]
+        for path in [*prefixed, sheet, "/", "/docs", "/openapi.json", "/healthz", "/search", "/nowhere"]:
+            joint = "&" if "?" in path else "?"
+            for address, accept in (
+                (path, "text/html"),
+                (path, "application/json"),
+                (f"{path}{joint}format=csv", "text/html"),
+            ):
+                with client.stream("GET", address, headers={"Accept": accept}) as answer:
+                    policy = answer.headers["content-security-policy"]
+                    kinds.add((answer.status_code // 100, answer.headers.get("content-type", "").partition(";")[0]))
+                    assert re.match(r"(sandbox [a-z -]+; )?default-src 'none'; ", policy), (address, policy)
+                    assert not re.search(r"unsafe|\*|https?:", policy), (address, policy)
+                    assert "base-uri 'none'" in policy, address
+                    assert answer.headers["x-content-type-options"] == "nosniff", address
+                    assert answer.headers["x-frame-options"] == "DENY", address
+                    if answer.headers.get("content-type", "").startswith("text/csv"):
+                        assert answer.headers["content-disposition"].startswith("attachment"), address
+    types = {"text/html", "application/json", "text/csv", "text/event-stream", "text/css", "text/plain"}
+    assert {2: types} == {2: types & {kind for status, kind in kinds if status == 2}}
+    assert {"text/html", "application/json"} <= {kind for status, kind in kinds if status == 4}
+
+
 def test_a_viewer_sees_every_page_without_anything_that_writes(guarded: Served) -> None:
     with guarded.client(headers=BROWSER) as client:
         log_in(client, "vera")

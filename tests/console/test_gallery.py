@@ -61,6 +61,24 @@ def test_sorting_keeps_the_focus(visit: OpenPage) -> None:
     expect(link).to_be_focused()
 
 
+def test_a_filter_that_fails_says_so_until_one_succeeds(visit: OpenPage) -> None:
+    page = visit("/sources")
+    rows = page.locator("#table-sources tbody tr")
+    before = rows.count()
+    for answer, told in (
+        (lambda route: route.abort(), "The server does not answer. What is shown is from before."),
+        (lambda route: route.fulfill(status=503, body=""), "The server answered with an error (503)."),
+    ):
+        page.route("**/sources?*", answer)
+        page.get_by_role("searchbox").fill("soil" if "503" in told else "lakeside")
+        expect(page.get_by_role("status").filter(has_text=told)).to_be_visible()
+        expect(rows).to_have_count(before)
+        page.unroute("**/sources?*")
+    page.get_by_role("searchbox").fill("clean")
+    expect(rows).to_have_count(1)
+    expect(page.locator("[data-unanswered]")).to_be_hidden()
+
+
 def test_a_filter_leaves_what_was_entered_beside_the_table(visit: OpenPage) -> None:
     page = visit("/components")
     page.get_by_label("Address").fill("https://example.org/entered")

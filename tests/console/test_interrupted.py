@@ -72,7 +72,7 @@ def test_a_form_whose_session_ended_is_sent_after_the_login(visit: OpenPage, kep
     assert list_sources(kept.state.database)[1] == 0
     assert faults(page) == []
     page.get_by_role("button", name="Send").click()
-    expect(page.get_by_text("Added: paused until it is approved.")).to_be_visible()
+    expect(page.get_by_text("Added: paused until it is resumed.")).to_be_visible()
     (source,), _ = list_sources(kept.state.database)
     assert (source.org_name, source.careers_url) == ("Médecins <b>du</b> Littoral", "https://example.org/careers")
     assert json.loads(source.parser_hint or "") == json.loads(HINT)
@@ -91,7 +91,7 @@ def test_a_form_that_is_older_than_the_session_is_sent_after_a_question(visit: O
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.get_by_text("the page is older than your session")).to_be_visible()
     page.get_by_role("button", name="Send").click()
-    expect(page.get_by_text("Added: paused until it is approved.")).to_be_visible()
+    expect(page.get_by_text("Added: paused until it is resumed.")).to_be_visible()
 
 
 def test_a_check_while_typing_does_not_leave_the_form(visit: OpenPage, kept: Served) -> None:

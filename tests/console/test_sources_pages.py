@@ -20,7 +20,7 @@ from comity.reports.sources import list_runs, list_sources
 from comity.rules.seed_list import read_seed
 from tests.console.conftest import OpenPage
 from tests.console.looks import check_page
-from tests.doors.web.served import Served, until
+from tests.doors.web.served import Served, served, until
 from tests.walk.site import Answer, Site, Web
 from tests.walk.sourcing import jobs, listing
 
@@ -78,6 +78,24 @@ def test_add_a_source_and_next_run_is_now_logs_appear_jobs_are_upserted_and_sear
     expect(page.get_by_role("link", name=openings[0].title)).to_be_visible()
     page.goto(f"{own_console.url}/admin/crawl/logs")
     expect(page.locator("#table-logs tbody tr")).to_have_count(1)
+
+
+def test_a_source_that_is_added_runs_at_once_where_the_scheduler_runs(
+    visit: OpenPage, sqlite_url: str, web: Web
+) -> None:
+    """The scheduler looks every five minutes; a person does not wait for that."""
+    site, other = web.site({"/careers": listing(jobs(3))}), web.site({"/careers": listing(jobs(2))})
+    with served(sqlite_url, schedules=True, env="dev") as running:
+        page = visit("/sources", of=running)
+        _add(page, site)
+        expect(page.locator(".live").get_by_text("ok", exact=True)).to_be_visible(timeout=60_000)
+        expect(page.locator(".live")).to_contain_text("3 postings new or changed")
+        # So does one that is resumed.
+        with running.client() as client:
+            added = client.post("/admin/sources", json={"careers_url": other.url("/careers"), "approved": False}).json()
+        page.goto(f"{running.url}/admin/sources/{added['id']}")
+        page.get_by_role("button", name="Resume").click()
+        expect(page.locator(".live").get_by_text("ok", exact=True)).to_be_visible(timeout=60_000)
 
 
 def _all() -> Any:
@@ -289,6 +307,12 @@ def test_the_table_of_sources_filters_sorts_and_exports_by_its_url(visit: OpenPa
     text = downloading.value.path().read_text()
     assert len(text.splitlines()) == 2
     assert "Institute for Soil Studies" in text
+    # What is paused or blocked has no next run, and comes last in either direction.
+    for order in ("next_run_at", "-next_run_at"):
+        page.goto(f"{console.url}/admin/sources?sort={order}")
+        shown = rows.locator("td[data-label='Next run']").all_inner_texts()
+        assert shown[-3:] == ["–"] * 3, order
+        assert "–" not in shown[:-3], order
     page.goto(f"{console.url}/admin/sources?status=nonsense&colour=red")
     expect(page.get_by_text("Ignored in the address: status, colour.")).to_be_visible()
 

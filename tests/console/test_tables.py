@@ -120,7 +120,8 @@ def test_one_row_more_says_that_a_page_follows() -> None:
     last = TABLE.listing(TABLE.query_of([("offset", "50"), ("status", "active")]), rows[:20], total=70)
     assert (last.next_href, last.previous_href, last.span) == ("", "?status=active", "51–70 of 70")
     deepest = TABLE.listing(TABLE.query_of([("offset", str(MOST_SKIPPED))]), rows)
-    assert deepest.next_href == ""
+    assert (deepest.next_href, deepest.is_cut) == ("", True)
+    assert not any(each.is_cut for each in (first, last))
 
 
 def test_pages_by_key_go_both_ways() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import NamedTuple
+
+from comity.model.dataclass import dataclass
 
 OptionValue = str | int | Decimal | bool | None | tuple["OptionValue", ...]
 

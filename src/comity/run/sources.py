@@ -6,11 +6,11 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from comity.assemble import open_state
+from comity.model.dataclass import dataclass
 from comity.run.runtime import event_loop_runner
 from comity.run.signals import INTERRUPTED, stop_on_signals
 from comity.upkeep.due_sources import STOP_WITHIN_S
@@ -48,6 +48,8 @@ class SourceService:
     """Keeps search up to date."""
     notify_search: Callable[[], object]
     """Update search soon, because postings changed; may be called from any thread."""
+    look_for_due: Callable[[], object]
+    """Run soon what has become due, if the scheduler runs here; may be called from any thread."""
     _due: DueSources
 
     @property
@@ -83,7 +85,8 @@ async def source_service(state: State, observer: SourceObserver, *, schedules: b
         updating = keep("search update", update)
         try:
             notify_search = partial(loop.call_soon_threadsafe, has_news.set)
-            yield SourceService(runner, pool, scheduler, updating, notify_search, due)
+            look_for_due = partial(loop.call_soon_threadsafe, due.look)
+            yield SourceService(runner, pool, scheduler, updating, notify_search, look_for_due, due)
         finally:
             stopping.set()
             due.stop()

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Protocol
 from uuid import UUID
 
 from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.sources import rows as sources_table
+from comity.model.dataclass import dataclass
 from comity.model.errors import ComityError, HostBusy, StateUnavailable
 from comity.model.source import NotRun, SourceReport, SourceSkipped
 from comity.rules.canonical import resolve_link
@@ -54,13 +55,13 @@ class PassReport:
 
     @property
     def queued(self) -> int:
-        """How many sources were taken up."""
+        """How many sources were started."""
         return len(self.reports) + len(self.skipped)
 
 
 @dataclass(slots=True)
 class _Pass:
-    """A pass that is under way."""
+    """A pass in progress."""
 
     most: int | None
     pending: dict[UUID, str] = field(default_factory=dict)  # with their hosts, in the order of their turns
@@ -88,11 +89,17 @@ class DueSources:
         self._terms = terms or DueTerms()
         self._on_result = on_result
         self._stopping = asyncio.Event()
+        self._looking = asyncio.Event()
         self._broken: set[UUID] = set()
 
     def stop(self) -> None:
         """Start no more runs; those in progress may finish."""
         self._stopping.set()
+        self._looking.set()
+
+    def look(self) -> None:
+        """Look now, or as soon as the present pass has ended: something became due."""
+        self._looking.set()
 
     @property
     def is_stopping(self) -> bool:
@@ -100,13 +107,14 @@ class DueSources:
         return self._stopping.is_set()
 
     async def serve(self, on_trouble: Callable[[str], None] = lambda _sentence: None) -> None:
-        """Look every few minutes until stopped; a pass goes on while more is due than one look takes up."""
+        """Look every few minutes until stopped; a pass continues while more is due than one look takes up."""
         while not self.is_stopping:
+            self._looking.clear()
             try:
                 await self.run_due(None)
             except StateUnavailable as error:  # the next look may find it again
                 on_trouble(str(error))
-            await pause(self._stopping, self._terms.every_s)
+            await pause(self._looking, self._terms.every_s)
 
     async def run_due(self, most: int | None) -> PassReport:
         """Run what is due now: all sources, or a limited number of them."""
@@ -165,9 +173,9 @@ class DueSources:
                 self._note(work, source_id, self._result(task, source_id))
 
     def _result(self, task: asyncio.Task[Result], source_id: UUID) -> Result:
-        """What a run came to. One that cannot even be written must not end all others, nor be asked for at every look.
+        """The result of a run. One that cannot even be written must not end all others, nor be asked for at every look.
 
-        A row or a policy that a hand wrote against the rules of its table is such a case.
+        A row or a policy that was written by hand, against the rules of its table, is such a case.
         """
         try:
             return task.result()

@@ -163,10 +163,14 @@ def listed(
     offset: int = 0,
     **wanted: str | None,
 ) -> Sequence[Row[Any]]:
-    """Sources that are not deleted (unless that is asked for), the next to run first."""
+    """Sources that are not deleted (unless that is asked for), the next to run first.
+
+    One that is paused or blocked has no next run, whatever its row says, and comes last in that order.
+    """
     column = SORTS[sort]
     order = column.desc().nulls_last() if descending else column.asc().nulls_first()
-    statement = select(sources).where(_matching(**wanted)).order_by(order, sources.c.careers_url)
+    runs = [sources.c.status != SourceStatus.ACTIVE] if sort == "next_run_at" else []
+    statement = select(sources).where(_matching(**wanted)).order_by(*runs, order, sources.c.careers_url)
     return connection.execute(statement.limit(limit).offset(offset)).all()
 
 

@@ -205,7 +205,7 @@ class _ShownProgress:
         self._bar(progress.pages)
 
     def clear(self) -> None:
-        """Take the bar away; the next statement gets its own."""
+        """Remove the bar; the next statement gets its own."""
         self._bars.clear()
         self._bar, self._has_noted = None, False
 
@@ -412,7 +412,7 @@ def _answer(connection: SqlConnection, text: str, place: str = "", *, stops: boo
     except KeyboardInterrupt:
         if stops:
             raise
-        note("Stopped. The pages that arrived are in the table; run the same statement again to go on.")
+        note("Stopped. The pages that arrived are in the table; run the same statement again to continue.")
     except ComityError as problem:
         if stops:
             raise

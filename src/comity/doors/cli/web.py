@@ -146,7 +146,7 @@ def note_missing_login(settings: Settings, host: str, state: State) -> None:
     terms = access_settings(settings, is_dev=is_dev(settings, host))
     if not terms.has_login and not has_users(state.database):
         note(
-            "no login is configured: only this machine can use the admin API"
+            "no login is configured: only this machine can use the console and the admin API"
             if terms.is_dev
-            else "no login is configured: the admin API is closed; see comity users add"
+            else "no login is configured: the console and the admin API are closed; see comity users add"
         )

@@ -1,7 +1,7 @@
 """A DuckDB connection that understands CRAWL statements; every other statement goes to DuckDB as it was written.
 
 A statement's pages come as Parquet parts beside the database, and are upserted into its table while it crawls: a
-statement that is killed loses nothing that came, and goes on when it is issued again.
+statement that is killed loses no rows that arrived, and continues when it is issued again.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def print_statement(statement: CrawlStatement | CrawlingMerge | StreamStatement 
 
 
 def _printed_clauses(statement: CrawlStatement) -> Iterator[str]:
-    yield f"CRAWL ({statement.query}\n)"  # on a line of its own: the query may end in a comment
+    yield f"CRAWL ({statement.query}\n)"  # on its own line: the query may end in a comment
     yield f"INTO {print_name(statement.target)}"
     if statement.extract is not None:
         yield f"EXTRACT ({statement.extract}\n)"
@@ -204,7 +204,7 @@ class _Reader:
         self._at = 0
 
     def skip_query(self) -> None:
-        """Go on behind `CRAWL (query)`."""
+        """Continue after `CRAWL (query)`."""
         self._take_word("CRAWL")
         if self.next_is_word("SITES", "CONCURRENTLY"):
             self._at += 1
@@ -303,7 +303,7 @@ class _Reader:
         return source[1:-1].strip() if start.is_symbol("(") else f"FROM {source}"
 
     def _merged(self) -> tuple[QualifiedName | None, str]:
-        """The target and the source; what is wrong with them, DuckDB says better."""
+        """The target and the source; DuckDB reports what is wrong with them."""
         before, self._at = self._at, 0
         try:
             while not self._take("INTO").is_word("INTO"):
@@ -394,7 +394,7 @@ class _Reader:
         return position(self._text, self._text.rindex(enclosed, 0, self._pieces[self._at - 1].start))
 
     def closing_of(self, opening: Token) -> Token:
-        """Go on behind the bracket that closes one; every other is closed before it."""
+        """Continue after the bracket that closes one; every other is closed before it."""
         open_brackets = [opening]
         while (token := self._peek()) is not None:
             self._at += 1

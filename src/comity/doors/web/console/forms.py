@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from hashlib import sha256
 from typing import Annotated, Any, Final, TypeVar
@@ -19,12 +19,13 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from comity.doors.web.errors import ApiError
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 
 MOST_FIELDS: Final = 2000  # a bulk action on a page of rows has 200
 OPENED_WITH: Final = "opened_with"
 _CHANGED: Final = (
-    "This was changed after you opened the form. Save again to replace it with what is below, or cancel to see it."
+    "Someone changed this after you opened the form. Save again to replace it with these values, or cancel."
 )
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -181,6 +182,8 @@ _PLAIN: Final = {
     "string_too_long": "Must have at most {max_length:,} characters.",
     "string_too_short": "Must have at least {min_length:,} characters.",
     "string_type": "This field is required.",
+    "too_long": "At most {max_length:,} lines.",
+    "too_short": "This field is required.",
 }
 
 
@@ -200,13 +203,18 @@ def _plain(error: ErrorDetails, field_info: FieldInfo | None) -> str:
         example = (field_info.examples if field_info else None) or [""]
         return "Not in the expected format" + (f", such as {example[0]}." if example[0] else ".")
     if kind in _PLAIN:
-        return _PLAIN[kind].format(**context)
+        bounds = {
+            name: int(value) if isinstance(value, float) and value.is_integer() else value
+            for name, value in context.items()
+        }
+        return _PLAIN[kind].format(**bounds)
     return sentence(str(error["msg"]).removeprefix("Value error, "))
 
 
 def sentence(text: str) -> str:
-    """A text with a capital letter, unless it begins with a URL or the name of a host."""
-    return text if "." in text.partition(" ")[0] else text[:1].upper() + text[1:]
+    """A text with a capital letter, unless it begins with a URL or the name of a host, and with a full stop."""
+    begun = text if "." in text.partition(" ")[0] else text[:1].upper() + text[1:]
+    return begun if begun.endswith((".", "?", "!", "…")) else f"{begun}."
 
 
 def _digest(values: Mapping[str, str]) -> str:

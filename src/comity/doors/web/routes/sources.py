@@ -136,6 +136,7 @@ def add(services: Services, body: SourceRequest) -> SavedSourceView:
     """Add a source. Its first run is due now."""
     state = services.state
     source = add_source(state.database, state.clock, body.careers_url, approved=body.approved, **body.columns())
+    services.look_for_due()
     return _saved(services, source)
 
 
@@ -169,6 +170,7 @@ async def import_list(
     report = await asyncio.to_thread(act)
     if report.refused and not (skip_bad or dry_run):
         raise refused_list(report.refused, len(report.rows))
+    services.look_for_due()
     return SourceImportView.model_validate(report)
 
 
@@ -197,6 +199,7 @@ async def act_on_many(services: WebServices, action: str, ids: list[UUID]) -> li
         done = await asyncio.to_thread(act_on_sources, state.database, state.clock, action, ids)
         if action == "delete":
             services.notify_search()
+        services.look_for_due()
         return done
     queued: list[SourceActionResult] = []
     for source_id in dict.fromkeys(ids):
@@ -259,7 +262,9 @@ def pause(services: Services, source_id: SourceId) -> SourceView:
 )
 def resume(services: Services, source_id: SourceId) -> SourceView:
     """Resume a source. It is due now, and its failure count is reset."""
-    return SourceView.model_validate(resume_source(services.state.database, services.state.clock, source_id))
+    source = resume_source(services.state.database, services.state.clock, source_id)
+    services.look_for_due()
+    return SourceView.model_validate(source)
 
 
 @router.post(
@@ -267,7 +272,9 @@ def resume(services: Services, source_id: SourceId) -> SourceView:
 )
 def approve(services: Services, source_id: SourceId) -> SourceView:
     """Approve a proposed source. It is due now."""
-    return SourceView.model_validate(approve_source(services.state.database, services.state.clock, source_id))
+    source = approve_source(services.state.database, services.state.clock, source_id)
+    services.look_for_due()
+    return SourceView.model_validate(source)
 
 
 @router.post(

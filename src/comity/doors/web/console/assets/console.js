@@ -178,7 +178,7 @@
     stream.addEventListener("ended", () => {
       leave();
       if (!hasUnsent()) { reload(); return; }
-      old.querySelector("span").textContent = "Your session has ended. What you entered is kept when you send it.";
+      old.querySelector("span").textContent = "Your session has ended. Your entries are kept when you send the form.";
       old.hidden = false;
     });
     stream.addEventListener("error", () => {
@@ -235,6 +235,21 @@
     if (!field || !sent || field.value === (sent[field.name] ?? "")) return;
     field.dispatchEvent(new Event("change", { bubbles: true }));
   });
+
+  // What is shown after a request that failed is from before it, and looks as if it were the answer.
+  const unanswered = document.querySelector("[data-unanswered]");
+
+  function tellUnanswered(reason) {
+    unanswered.querySelector("span").textContent = `${reason} What is shown is from before.`;
+    unanswered.hidden = false;
+  }
+
+  document.addEventListener("htmx:sendError", () => tellUnanswered("The server does not answer."));
+  document.addEventListener("htmx:responseError", (event) => {
+    const status = event.detail.xhr.status;
+    tellUnanswered(status === 429 ? "Too many requests at once: try again in a moment." : `The server answered with an error (${status}).`);
+  });
+  document.addEventListener("htmx:beforeSwap", (event) => { if (event.detail.shouldSwap) unanswered.hidden = true; });
 
   // --- Questions ---------------------------------------------------------------------------------------------------
 

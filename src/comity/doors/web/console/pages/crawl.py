@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from comity.doors.web.console import plots
 from comity.doors.web.console.components import NOTHING, badge, duration, number, plural, shortened, size, words
-from comity.doors.web.console.forms import Field, Form, FormInvalid, PostedForm
+from comity.doors.web.console.forms import Field, Form, FormInvalid, PostedForm, sentence
 from comity.doors.web.console.live import view
 from comity.doors.web.console.page import FOR_OPERATORS, PageRouter, fragment, redirect, render, url
 from comity.doors.web.console.pages.sources import run_badge
@@ -79,7 +79,7 @@ LOGS: Final = Table(
             is_number=True,
             is_minor=True,
         ),
-        Column("message", "Message", lambda row: shortened(row.message, 60), is_minor=True, is_wide=True),
+        Column("message", "Message", lambda row: shortened(row.message, 60), is_wide=True),
         Column("next_run_at", "Next run", in_page=False),
         Column("careers_url", "Careers page", in_page=False),
         Column("skipped", "Skipped", in_page=False),
@@ -112,11 +112,11 @@ RUNS: Final = Table(
         _counted("pages_crawled", "Pages"),
         Column("pages_failed", "Errors", is_number=True, is_minor=True),
         Column("bytes_received", "Size", lambda row: size(row.bytes_received), is_number=True, is_minor=True),
-        Column("ending", "Ended", lambda row: shortened(row.ending, 80), is_minor=True, is_wide=True),
+        Column("ending", "Ended", lambda row: shortened(row.ending, 80), is_wide=True),
         Column("end_reason", "End reason", in_page=False),
         Column("id", "Id", in_page=False),
     ],
-    # Runs of sources are many, and have a log of their own.
+    # Runs of sources are many, and have their own log.
     [choice("door", "Command", DOORS, default="crawl"), choice("status", "Status", STATUSES)],
     default_sort="-started_at",
     key=lambda row: place_after(row.started_at, row.id),
@@ -164,12 +164,12 @@ START: Final = Form(
         ),
         Field(
             "max_pages",
-            "Pages at most",
+            "Maximum pages",
             "number",
             help="0 for no limit. Default: 1,000 per host.",
             attributes={"min": 0},
         ),
-        Field("max_minutes", "Minutes at most", "number", help="0 for no limit.", attributes={"min": 0, "step": "any"}),
+        Field("max_minutes", "Maximum minutes", "number", help="0 for no limit.", attributes={"min": 0, "step": "any"}),
         Field("max_depth", "Depth", "number", help="Links from a seed. Default: 50.", attributes={"min": 0}),
         Field(
             "delay_s",
@@ -252,7 +252,7 @@ def logs(request: Request, services: Services) -> Response:
         "crawl/logs.html",
         title="Log" if source is None else f"Log of {source.org_name or source.careers_url}",
         section="crawl",
-        trail=[("Crawl", "/crawl")],
+        trail=[("Log", "/crawl/logs")] if source is not None else (),
         tabs_of=_tabs("/crawl/logs"),
         listing=LOGS.listing(query, rows),
     )
@@ -299,7 +299,6 @@ def runs(request: Request, services: Services) -> Response:
         "crawl/runs.html",
         title="Crawls",
         section="crawl",
-        trail=[("Crawl", "/crawl")],
         tabs_of=_tabs("/crawl/runs"),
         listing=RUNS.listing(query, rows),
     )
@@ -350,7 +349,9 @@ async def start(request: Request, services: Services, entered: PostedForm) -> Re
     except (FormInvalid, BadInput) as error:
         return _start_page(request, START.refused(entered, error, at="seeds"), status=422)
     except ApiError as error:
-        return _start_page(request, START.refused(entered, FormInvalid({"": str(error)})), status=error.status)
+        return _start_page(
+            request, START.refused(entered, FormInvalid({"": sentence(str(error))})), status=error.status
+        )
     return redirect(request, f"/crawl/runs/{run_id}", notice="Started.")
 
 

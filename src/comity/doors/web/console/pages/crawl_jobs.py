@@ -52,7 +52,7 @@ _QUESTIONS: Final = {
     ),
     JobAction.MARK_PENDING: (
         "Retry {}?",
-        "Some are locked. A bot that loses its lock can no longer submit the job. Any bot can pull it again.",
+        "Some jobs are locked. A bot that loses its lock can no longer submit the job. Any bot can pull it again.",
         "Retry",
     ),
 }
@@ -93,7 +93,7 @@ TABLE: Final = Table(
             is_minor=True,
         ),
         Column("lock", "Lock or wait", _waits, csv=lambda row: row.locked_until or row.not_before, is_number=True),
-        Column("created_at", "Created", sorts=True, is_minor=True),
+        Column("created_at", "Created", sorts=True),
         Column("id", "Id", in_page=False),
         Column("policy_id", "Policy", in_page=False),
         Column("error_msg", "Error", in_page=False),

@@ -50,10 +50,10 @@ def _state(row: CrawlPolicy) -> Markup:
 
 
 def _next_run(row: CrawlPolicy) -> object:
-    """As the list of sources has it: a policy that is paused does not run."""
-    if not row.enabled:
-        return components.NOTHING
+    """A policy that is paused keeps its time, in which the list has its place, for when it is resumed."""
     now = current_services().state.clock.now()
+    if not row.enabled:
+        return Markup('<span class="nothing">{}</span>').format(components.when(row.next_run_at, relative_to=now))
     is_due = row.next_run_at is None or row.next_run_at <= now
     return components.badge("wait", "due now") if is_due else components.when(row.next_run_at, relative_to=now)
 
@@ -135,7 +135,7 @@ FORM: Final = Form(
             "priority",
             "Priority",
             "number",
-            "Higher is handed out first.",
+            "Jobs with a higher priority are handed out first.",
             required=True,
             attributes=_bound("priority"),
         ),
@@ -152,7 +152,7 @@ FORM: Final = Form(
             "retry_backoff_minutes",
             "Minutes before the first retry",
             "number",
-            "Doubled for each further one.",
+            "Doubled after each further failure.",
             required=True,
             attributes=_bound("retry_backoff_minutes"),
         ),

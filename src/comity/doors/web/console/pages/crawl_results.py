@@ -59,7 +59,7 @@ TABLE: Final = Table(
         Column("in_stock", "Stock", lambda row: stock_badge(row.in_stock)),
         Column("bot_id", "Bot", _bot, is_minor=True),
         Column("crawled_at", "Crawled", in_page=False),
-        Column("created_at", "Stored", sorts=True, is_minor=True),
+        Column("created_at", "Stored", sorts=True),
         Column("currency", "Currency", in_page=False),
         Column("id", "Id", in_page=False),
         Column("job_id", "Job", in_page=False),

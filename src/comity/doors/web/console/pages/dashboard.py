@@ -20,7 +20,6 @@ from comity.doors.web.figures import hosts_and_leases
 from comity.doors.web.services import Services, WebServices
 from comity.model.host import HostStatus
 from comity.model.queue import JobStatus
-from comity.operate.demonstration import is_empty
 from comity.reports.dashboard import HOURS, MOST_JOBS, Dashboard, Need, NeedCode, dashboard_of
 
 root_router = PageRouter("", audience=Audience.PUBLIC)
@@ -64,10 +63,14 @@ def root(request: Request) -> RedirectResponse:
 @router.get("")
 def dashboard(request: Request, services: Services) -> Response:
     """Show how everything stands, and how to begin if there is nothing yet."""
-    start = start_of(services) if is_empty(services.state.database) else None
     counting = _known(services, wait_s=_WAIT_S) is None
     return render(
-        request, "dashboard/page.html", title="Dashboard", section="dashboard", start=start, is_counting=counting
+        request,
+        "dashboard/page.html",
+        title="Dashboard",
+        section="dashboard",
+        start=start_of(services),
+        is_counting=counting,
     )
 
 

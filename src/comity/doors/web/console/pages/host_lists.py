@@ -105,7 +105,6 @@ EVIDENCE: Final = Table(
             "Because",
             _content,
             lambda row: json.dumps(row.content, ensure_ascii=False),
-            is_minor=True,
             is_wide=True,
         ),
         Column("confidence", "Confidence", is_minor=True),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -37,6 +36,7 @@ from comity.doors.web.requests import PolicyChanges, SourceChanges, SourceId, So
 from comity.doors.web.routes.crawl import queue_run
 from comity.doors.web.routes.sources import act_on_many
 from comity.doors.web.services import Services, WebServices
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, ComityError, NotFound
 from comity.model.job import SourceType
 from comity.model.robots import RobotsUnreachable
@@ -104,7 +104,7 @@ TABLE: Final = Table(
         Column("source_type", "Type", lambda row: badge("plain", row.source_type), is_minor=True),
         Column("status", "Status", lambda row: badge(STATUS_TONES[row.status], row.status)),
         Column("crawl_frequency_days", "Every", lambda row: _every(row), is_number=True, is_minor=True),
-        Column("next_run_at", "Next run", lambda row: _next(row), sorts=True),
+        Column("next_run_at", "Next run", lambda row: _next(row), lambda row: _next_time(row), sorts=True),
         Column("last_crawled_at", "Last crawl", lambda row: _ago(row.last_crawled_at), sorts=True, is_minor=True),
         Column("last_crawl_status", "Last result", lambda row: _result(row)),
         Column("last_crawl_message", "Message", in_page=False),
@@ -139,6 +139,10 @@ TABLE: Final = Table(
 def _host(row: Source) -> str:
     address = resolve_link(row.careers_url, row.careers_url)
     return address.host if address is not None else row.careers_url
+
+
+def _next_time(row: Source) -> datetime | None:
+    return row.next_run_at if row.status is SourceStatus.ACTIVE else None
 
 
 def _next(row: Source) -> Markup:
@@ -221,7 +225,7 @@ FORM: Final = Form(
 NEW_FORM: Final = Form(
     (
         *FORM.fields,
-        Field("approved", "Run it at once", "check", help="Otherwise it is paused until it is approved."),
+        Field("approved", "Run it at once", "check", help="Otherwise it is paused until you resume it."),
     ),
     {**FORM.values, "approved": "on"},
 )
@@ -242,7 +246,7 @@ IMPORT_FORM: Final = Form(
         Field("format", "Format", "select", choices=[(str(each), str(each)) for each in SourceFormat]),
         Field("update", "Update sources that differ", "check"),
         Field("skip_bad", "Skip rows that cannot be used", "check", help="Otherwise one such row stops the import."),
-        Field("approved", "Run new sources at once", "check", help="Otherwise they are paused until approved."),
+        Field("approved", "Run new sources at once", "check", help="Otherwise they are paused until you resume them."),
     ),
     {"format": str(SourceFormat.CSV), "approved": "on"},
 )
@@ -306,7 +310,8 @@ def add(request: Request, services: Services, entered: PostedForm) -> Response:
         return _form(
             request, NEW_FORM.refused(entered, error, at="careers_url"), "/sources", "Add a source", "Add", status=422
         )
-    said = "Added: due now." if source.status is SourceStatus.ACTIVE else "Added: paused until it is approved."
+    services.look_for_due()
+    said = "Added: due now." if source.status is SourceStatus.ACTIVE else "Added: paused until it is resumed."
     return redirect(request, f"/sources/{source.id}", notice=_with_notes(services, source, said))
 
 
@@ -332,7 +337,7 @@ async def bulk(request: Request, services: Services, entered: PostedForm) -> Res
     word = {"run": "queued", "pause": "paused", "resume": "resumed", "delete": "deleted"}[action]
     notice = f"{plural(len(done) - len(failed), 'source')} {word}."
     if failed:
-        notice += f" {plural(len(failed), 'source')} could not be: {failed[0].reason}."
+        notice += f" {plural(len(failed), 'source')} could not be {word}: {failed[0].reason}."
     offer = None
     if action == "pause":
         paused = (("id", str(item.id)) for item in done if item.is_done)
@@ -372,6 +377,7 @@ def import_list(request: Request, services: Services, entered: PostedForm) -> Re
         report = import_sources(services.state.database, services.state.clock, rows, terms)
     except BadInput as error:
         return _import_page(request, IMPORT_FORM.refused(entered, error), status=422)
+    services.look_for_due()
     return _import_page(request, IMPORT_FORM.filled(dict(entered.pairs)), report)
 
 
@@ -480,6 +486,7 @@ def change_status(request: Request, services: Services, source_id: SourceId, ent
         _ACTIONS[action](services.state.database, services.state.clock, source_id)
     except BadInput as error:  # taken down
         return redirect(request, _back(entered, source_id), notice=str(error), kind="bad")
+    services.look_for_due()
     return redirect(request, _back(entered, source_id), notice=_DONE[action])
 
 
@@ -527,7 +534,7 @@ async def simulate(request: Request, services: Services, source_id: SourceId) ->
 
 @dataclass(slots=True)
 class _Trial:
-    """What a test fetch or a simulated run came to."""
+    """The result of a test fetch or a simulated run."""
 
     head: HeadRead | None = None
     simulation: Simulation | None = None

@@ -81,8 +81,9 @@ def add(request: Request, services: Services, entered: PostedForm) -> Response:
     except (FormInvalid, BadInput) as error:
         return _form(request, FORM.refused(entered, error, at="entries"), 422)
     services.notify_search()
-    names = ", ".join(report.entry for report in reports[:3]) + (" …" if len(reports) > 3 else "")
-    undo = Offer("/takedowns/remove", (("entry", reports[0].entry),)) if len(reports) == 1 else None
+    added = list(dict.fromkeys(report.entry for report in reports))
+    names = ", ".join(added[:3]) + (" …" if len(added) > 3 else "")
+    undo = Offer("/takedowns/remove", (("entry", added[0]),)) if len(added) == 1 else None
     return redirect(request, "/takedowns", notice=f"Taken down: {names}.", offer=undo)
 
 

@@ -8,6 +8,7 @@ from fastapi import Query, Request
 from fastapi.responses import Response
 
 from comity.doors.schemas.decisions import why_view
+from comity.doors.web.console.forms import sentence
 from comity.doors.web.console.page import PageRouter, render
 from comity.doors.web.services import Services
 from comity.model.errors import BadInput
@@ -36,6 +37,7 @@ def why(
         status=422 if problem else 200,
         asked=address,
         found=found,
+        decision=sentence(found.decision) if found is not None else "",
         is_known=found is not None and is_known_host(services.state.database, found.host),
         problem=problem,
     )
