@@ -323,6 +323,7 @@ def test_the_split_into_statements_agrees_with_duckdb(one: str, other: str) -> N
     [
         ("SET crawler_user_agent = 'it''s/1'", CrawlerSetting("crawler_user_agent", "it's/1")),
         ("/* c */ set global Crawler_Timeout_ms to 5", CrawlerSetting("crawler_timeout_ms", 5)),
+        ("SET \"crawler_user_agent\" = 'x/1'", CrawlerSetting("crawler_user_agent", "x/1")),
         ("RESET crawler_default_delay", CrawlerSetting("crawler_default_delay", None, is_reset=True)),
     ],
 )

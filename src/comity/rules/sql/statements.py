@@ -190,7 +190,8 @@ def _reader_of(pieces: Sequence[Token]) -> Callable[[_Reader], Statement] | None
         return _Reader.stop
     if first.is_word("SET", "RESET"):
         named = pieces[2] if second.is_word(*_SCOPES) and len(pieces) > 2 else second
-        if named.kind is TokenKind.WORD and named.text.lower().startswith(_OWN_SETTINGS):
+        is_name = named.kind is TokenKind.WORD or (named.kind is TokenKind.QUOTED_NAME and named.is_closed)
+        if is_name and name_value(named).lower().startswith(_OWN_SETTINGS):
             return _Reader.setting
     return None
 
@@ -345,7 +346,7 @@ class _Reader:
         token = self._take("the name of a setting")
         if token.is_word(*_SCOPES):
             token = self._take("the name of a setting")
-        name = token.text.lower()
+        name = name_value(token).lower()
         value: OptionValue = None
         if not is_reset:
             token = self._take(f"a value: SET {name} = …")
