@@ -57,6 +57,14 @@ def test_every_statement_of_a_script_prints_its_result(comity: CommandLine) -> N
     assert comity("sql", "shop.duckdb", "SELECT 1 AS one; SELECT 2 AS two", "--json").document == [{"two": 2}]
 
 
+def test_a_statement_in_the_place_of_the_file_is_refused(comity: CommandLine) -> None:
+    """It became the name of a new database, and a prompt opened."""
+    answer = comity("sql", "SELECT 1 AS one")
+    assert (answer.code, "name that first, or :memory: for none" in answer.err) == (2, True)
+    assert list(comity.folder.glob("SELECT*")) == []
+    assert comity("sql", ":memory:", "SELECT 1 AS one", "--json").document == [{"one": 1}]
+
+
 def test_values_are_printed_as_sql_says_them(comity: CommandLine) -> None:
     values = (
         "true AS b, [DATE '2026-01-02', NULL] AS l, {'x': 1.50::DECIMAL(5,2), 'y': 'it''s'} AS s, '\\x00'::BLOB AS h"

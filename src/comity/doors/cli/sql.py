@@ -56,6 +56,7 @@ _COLUMNS: Final = (
     "SELECT DISTINCT column_name FROM duckdb_columns() "  # noqa: S608
     f"WHERE NOT internal AND NOT ({_OF_OURS}) ORDER BY column_name LIMIT 1000"
 )
+_STATEMENT: Final = re.compile(r"(?:CRAWL|CRAWLING|STREAM|SELECT|FROM|WITH|CREATE|INSERT|SET|COPY)\s", re.IGNORECASE)
 _KEYWORDS: Final = (
     *("CRAWL (SELECT", "INTO", "EXTRACT (", "WHERE url", "WITH (", "LIMIT", "SELECT", "FROM", "SET"),
     *("CRAWLING MERGE INTO", "STREAM (SELECT", "STOP CRAWL INTO", "crawl(", "crawl_url(", "sitemap(", "read_html("),
@@ -130,6 +131,8 @@ def sql(
 
     if database is not None and database.suffix == ".sql" and read is None:
         raise BadInput(f"{database} looks like a script; run it with --read {database}")
+    if database is not None and _STATEMENT.match(str(database)) and not database.exists():
+        raise BadInput("the statement takes the place of the file; name that first, or :memory: for none")
     text = _script(read)
     networks = (*map(str, settings.allow_networks), *(allow_network or ()))
     with warnings.catch_warnings(), _readable_errors(database):
