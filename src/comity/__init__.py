@@ -32,7 +32,7 @@ _HOMES = {
     "read_pages": "comity.doors.python.read_pages",
     "search": "comity.doors.python.search",
 }
-_MODULES = {"sources": "comity.doors.python.sources", "sql": "comity.doors.sql"}
+_MODULES = {"sources": "comity.sources", "sql": "comity.sql"}
 __all__ = ["__version__", *_HOMES, *_MODULES]
 
 

@@ -1,5 +1,5 @@
-from comity.doors import sql as sql
-from comity.doors.python import sources as sources
+from comity import sources as sources
+from comity import sql as sql
 from comity.doors.python.audit import Audit as Audit
 from comity.doors.python.audit import audit as audit
 from comity.doors.python.audit import read_audit as read_audit

@@ -18,6 +18,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from comity import __version__
 from comity.model.errors import BadInput, Remedy, RemedyCode
+from comity.model.page import FILES_WRITTEN
 from comity.model.run import HOST_PAGES, HTML_TYPES
 from comity.rules.canonical import web_address
 from comity.rules.content_type import is_pattern
@@ -52,7 +53,7 @@ def _flag(default: bool, text: str, variable: str) -> Any:
 
 
 def _environment() -> dict[str, str]:
-    """What the environment sets, by the first name of each setting; names may be written in any case."""
+    """What the environment sets, by the first name of each setting; the case of names does not matter."""
     environment = {name.lower(): value for name, value in os.environ.items()}
     found = {}
     for first, names in _names_of_variables():
@@ -90,7 +91,7 @@ class Settings(BaseModel):
     )
     pages: str = _set(
         "comity-data/pages",
-        "Where to store pages: a folder (Parquet parts), or a .duckdb, .jsonl[.gz], .csv[.gz] or .warc[.gz] file.",
+        f"Where to store pages: a folder (Parquet parts), or a {FILES_WRITTEN} file.",
         "PAGES",
     )
 
@@ -133,7 +134,7 @@ class Settings(BaseModel):
     follow_links: bool = _set(True, "Whether to follow links on pages.", "FOLLOW_LINKS")
     respect_nofollow: bool = _set(True, "Whether to respect rel=nofollow.", "RESPECT_NOFOLLOW")
     follow_canonical: bool = _set(
-        True, "Whether to visit the canonical URL that a page names (rel=canonical).", "FOLLOW_CANONICAL"
+        True, "Whether to visit the canonical URL that a page declares (rel=canonical).", "FOLLOW_CANONICAL"
     )
     sitemaps: bool = _set(True, "Whether to read sitemaps.", "SITEMAPS")
     sitemap_hours: float = _set(24.0, "Hours before sitemaps are read again.", "SITEMAP_HOURS", ge=0, le=8760)
@@ -174,7 +175,7 @@ class Settings(BaseModel):
     )
     subdomains: bool = _set(
         False,
-        "Whether to follow links to subdomains of the hosts of a crawl; each subdomain is a host of its own.",
+        "Whether to follow links to subdomains of the hosts of a crawl; each subdomain is a separate host.",
         "SUBDOMAINS",
     )
     site_hosts: tuple[str, ...] = _set(
@@ -287,7 +288,7 @@ class Settings(BaseModel):
     keep_links: bool = _set(False, "Whether to store the links of each page, and what became of each.", "KEEP_LINKS")
     keep_headers: bool = _set(False, "Whether to store headers, redirects, times and sizes of answers.", "KEEP_HEADERS")
     keep_noindex: bool = _set(False, "Whether an audit stores the bodies of pages that say noindex.", "KEEP_NOINDEX")
-    audits: str = _set("comity-data/audits", "The folder for audits, each in a folder of its own.", "AUDITS")
+    audits: str = _set("comity-data/audits", "The folder for audits; each has its own subfolder.", "AUDITS")
 
     # Leases.
     lease_minutes: float = _set(
@@ -513,7 +514,7 @@ class Settings(BaseModel):
     @field_validator("accept_types", "reject_types")
     @classmethod
     def _are_media_types(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        """What can never match is a slip, and a slip here loses pages."""
+        """Refuse a pattern that can never match: it is a mistake, and this one would lose pages."""
         for pattern in value:
             if not is_pattern(pattern):
                 raise ValueError(f"{pattern!r} is not a media type such as text/html, text/* or */*")
@@ -522,31 +523,31 @@ class Settings(BaseModel):
     @field_validator("extract")
     @classmethod
     def _are_columns(cls, value: str) -> str:
-        """Read a file of them, and bring them into one notation, because child processes read them again."""
+        """Read expressions, or a file of them, into one notation that child processes can read again."""
         return print_columns(columns_in(value.strip())) if value.strip() else ""
 
     @field_validator("pages", mode="before")
     @classmethod
     def _as_written(cls, value: Any) -> Any:
-        """A path is taken as its text, whose ending chooses the kind of store."""
+        """A path is kept as text, because its ending chooses the kind of store."""
         return str(value) if isinstance(value, PurePath) else value
 
     @field_validator("metrics")
     @classmethod
     def _can_be_listened_on(cls, value: str | None) -> str | None:
-        """An address and a port; nothing at all turns it off."""
+        """An address and a port; an empty value turns it off."""
         return str(read_address(value)) if value else None
 
     @field_validator("log_format", "log_level", mode="before")
     @classmethod
     def _in_small_letters(cls, value: Any) -> Any:
-        """Others write levels in capitals."""
+        """Accept levels in capitals, as other programs write them."""
         return value.lower() if isinstance(value, str) else value
 
     @field_validator("admin_password_hash")
     @classmethod
     def _is_a_password_hash(cls, value: str | None) -> str | None:
-        """A password in the place of its hash would never fit, and stand in the open; it is not repeated here."""
+        """Refuse a password instead of its hash: it could never match. It is not repeated in the message."""
         if value is not None and not _PASSWORD_HASH.fullmatch(value):
             raise ValueError("must be an Argon2id hash ($argon2id$…)")
         return value
@@ -562,7 +563,7 @@ class Settings(BaseModel):
     @field_validator("admin_prefix")
     @classmethod
     def _is_a_path(cls, value: str) -> str:
-        """A path of its own: not one that the other routes of the server have."""
+        """Its own path: not one that the other routes of the server have."""
         value = "/" + value.strip("/")
         if not _ADMIN_PREFIX.fullmatch(value):
             raise ValueError("must be a path such as /admin, of letters, digits, dashes and underscores")
@@ -573,7 +574,7 @@ class Settings(BaseModel):
     @field_validator("contact", "meili_key")
     @classmethod
     def _can_be_sent(cls, value: str | None) -> str | None:
-        """The contact and the key travel in headers."""
+        """The contact and the key are sent in headers."""
         if value is not None and not (value.isascii() and value.isprintable()):
             raise ValueError("must be plain ASCII on one line")
         return value or None

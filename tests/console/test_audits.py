@@ -27,7 +27,7 @@ def test_an_audit_is_started_read_compared_and_its_report_is_apart(
         for _round in range(2):
             shown.goto(f"{own_console.url}/admin/audits")
             shown.get_by_role("textbox", name="Site").fill(site.url("/"))
-            shown.get_by_label("Pages at most").fill("5")
+            shown.get_by_label("Maximum pages").fill("5")
             shown.get_by_role("button", name="Start").click()
             expect(shown).to_have_url(re.compile(r"/audits/127\.0\.0\.1"))
             audits.append(shown.url.rpartition("/")[2])

@@ -171,7 +171,7 @@ def test_a_form_over_values_that_have_changed_is_refused_once() -> None:
     with pytest.raises(FormInvalid) as caught:
         now.require_same(entered)
     again = FORM.refused(entered, caught.value)
-    assert (again.value("org_name"), again.error()[:16]) == ("C", "This was changed")
+    assert (again.value("org_name"), again.error()[:20]) == ("C", "Someone changed this")
     now.require_same(FormValues([("org_name", "C"), ("opened_with", again.opened_with)]))
     kept = FORM.refused(entered, BadInput("org_name", "it is too long"))
     assert kept.opened_with == opened.opened_with

@@ -47,7 +47,7 @@ def test_a_crawl_is_started_followed_stopped_and_continued(visit: OpenPage, craw
     check_page(page)
     page.get_by_role("main").get_by_role("link", name="Start a crawl").click()
     page.get_by_label("Where to start").fill(site.url("/"))
-    page.get_by_label("Pages at most").fill("100")
+    page.get_by_label("Maximum pages").fill("100")
     page.get_by_label("Store the main content as text").check()
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_role("status").first).to_contain_text("Started.")

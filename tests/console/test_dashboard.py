@@ -201,12 +201,12 @@ def test_a_viewer_hears_when_figures_are_old(
     monkeypatch.setattr(live, "EVERY_S", 0.05)
     page = visit("/", of=own_console)
     expect(page.locator("[data-live=dashboard]")).to_have_text("well")
-    expect(page.get_by_text("These figures are old")).not_to_be_visible()
+    expect(page.get_by_text("These figures are out of date")).not_to_be_visible()
     shown.clear()
-    expect(page.get_by_text("These figures are old")).to_be_visible()
+    expect(page.get_by_text("These figures are out of date")).to_be_visible()
     check_page(page)
     shown.append("<p>well</p>")
-    expect(page.get_by_text("These figures are old")).not_to_be_visible()
+    expect(page.get_by_text("These figures are out of date")).not_to_be_visible()
 
 
 def test_the_keyboard_reaches_everything(visit: OpenPage) -> None:

@@ -143,7 +143,7 @@ def test_requests_are_shown_against_their_slots(visit: OpenPage) -> None:
     assert page.locator(".plot-timeline").count() == 2  # a day lies between the two runs
     closed = page.locator(".plot-timeline").first.locator(".lane", has_text="Closed").locator("rect")
     assert closed.count() > 5
-    expect(page.locator(".plot-timeline").first.locator(".lane", has_text="Pauses asked for")).to_be_visible()
+    expect(page.locator(".plot-timeline").first.locator(".lane", has_text="Requested pauses")).to_be_visible()
     expect(page.locator("#table-requests tbody tr").first).to_contain_text("s after")
 
 
@@ -250,8 +250,8 @@ def test_a_host_that_is_left_to_a_person_says_so_and_workers_may_go_on(visit: Op
     add_seeds(state.database, state.clock, [read_seed("https://shelf.example/")])
     pause_hosts(state.database, ["shelf.example"], uuid4())
     page = visit("/hosts/shelf.example", of=own_console)
-    expect(page.get_by_role("main")).to_contain_text("Workers leave this host alone")
-    page.get_by_role("button", name="Let workers go on").click()
+    expect(page.get_by_role("main")).to_contain_text("Workers do not crawl this host")
+    page.get_by_role("button", name="Let workers continue").click()
     expect(page.get_by_text("Workers may crawl this host again.")).to_be_visible()
     assert state.leases().has_candidate()
 
@@ -271,7 +271,7 @@ def test_limits_cooldown_and_reset_of_a_host(visit: OpenPage, own_console: Serve
     assert policy is not None
     assert (policy.min_request_interval_ms, policy.exclude) == (7500, ("/calendar/*", "/print/*"))
     page.get_by_role("link", name="Cool down").click()
-    page.get_by_label("Leave it alone for").select_option("168")
+    page.get_by_label("Do not crawl for").select_option("168")
     page.get_by_label("Reason").fill("they asked")
     page.get_by_role("button", name="Cool down").click()
     expect(page.get_by_text("No worker takes it before")).to_be_visible()

@@ -495,7 +495,7 @@ def test_a_form_does_not_replace_what_another_window_has_changed(own_console: Se
     expect(there.get_by_role("status")).to_contain_text("Saved.")
     here.get_by_label("Priority").fill("9")
     here.get_by_role("button", name="Save").click()
-    expect(here.get_by_role("alert")).to_contain_text("This was changed after you opened the form.")
+    expect(here.get_by_role("alert")).to_contain_text("Someone changed this after you opened the form.")
     expect(here.get_by_label("Priority")).to_have_value("9")
     found = find_policy(own_console.state.database, str(policy.id))
     assert (found.frequency_hours, found.priority) == (7, policy.priority)

@@ -20,7 +20,7 @@ def test_the_end_of_a_crawl_is_told_to_people(web: Web, place: Place) -> None:
     assert told.code == 0
     assert told.out.startswith("This run: 4 pages in ")
     assert "1 error" in told.out
-    assert "Ended: the host refused us (1 of 2 hosts); 1 host: nothing left to visit." in told.out
+    assert "Ended: the host refused Comity (1 of 2 hosts); 1 host: nothing left to visit." in told.out
     lines = {line.split()[0]: line.split()[1:] for line in told.out.splitlines() if line.startswith("127.")}
     assert lines[good.host] == ["exhausted", "4", "4", "0"]
     assert lines[bad.host] == ["blocked", "0", "0", "0"]
@@ -49,10 +49,10 @@ def test_the_end_of_a_crawl_is_told_to_programs(web: Web, place: Place) -> None:
 def test_the_summary_has_the_pages_of_this_run_and_of_all(web: Web, place: Place) -> None:
     site = web.site(tree(6))
     first = place.comity("crawl", site.url(), "--max-pages", 2)
-    assert "In all" not in first.out, "there was no earlier run"
+    assert "All runs" not in first.out, "there was no earlier run"
     then = place.comity("crawl", site.url())
     assert then.out.startswith("This run: 4 pages in ")
-    assert "\nIn all: 6 pages of 1 host.\n" in then.out
+    assert "\nAll runs: 6 pages of 1 host.\n" in then.out
     [line] = [line.split() for line in then.out.splitlines() if line.startswith(site.host)]
     assert line == [site.host, "exhausted", "4", "6", "0"]
     again = place.comity("crawl", site.url(), "--refresh", "--json").json["summary"]

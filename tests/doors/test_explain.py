@@ -104,8 +104,8 @@ def test_a_link_that_is_followed_elsewhere_is_not_said_to_be_left(web: Web, plac
     told = why(place, site.url("/twice"))
     assert told["code"] == "fetched"
     sentences = [step["sentence"] for step in told["chain"]]
-    assert f"named by a link on {site.url('/b')}" in sentences
-    assert f"named by a link on {site.url()}; skipped, because the link says rel=nofollow" in sentences
+    assert f"found through a link on {site.url('/b')}" in sentences
+    assert f"found through a link on {site.url()}; skipped, because the link says rel=nofollow" in sentences
 
 
 def test_a_lease_is_named_with_its_holder(place: Place, site: Site) -> None:
@@ -193,7 +193,7 @@ def test_the_proof_of_manners_finds_what_is_planted(place: Place, site: Site) ->
     told = place.comity("verify-politeness")
     assert (told.code, told.out.strip()) == (
         0,
-        "6 requests to 1 host checked: no violation.",
+        "6 requests to 1 host checked: no violations.",
     ) or "no violation" in told.out
     host_id = place.host(site.host)["id"]
     columns = (

@@ -183,7 +183,7 @@ def test_a_page_without_a_body_says_why(crawled: CommandLine) -> None:
     assert (answer.code, answer.out) == (1, "")
     assert answer.err == f"comity: {page(2).url} was visited, but no body was stored: http_404\n"
     answer = crawled("pages", "body", "https://example.com/never")
-    assert answer.err == "comity: https://example.com/never is not among the pages\n"
+    assert answer.err == "comity: https://example.com/never is not among the stored pages\n"
 
 
 def test_what_is_taken_down_is_not_shown(crawled: CommandLine) -> None:

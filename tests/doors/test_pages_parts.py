@@ -103,7 +103,7 @@ def test_pages_that_are_in_no_part_yet_are_counted(crawled: CommandLine) -> None
     store = open_sink(crawled.folder / PAGES, "gamma:7:7:x")
     store.append([page(8), page(9)])
     answer = crawled("pages", "verify")
-    assert (answer.code, answer.err) == (0, "2 pages of running or interrupted crawls are in no part yet.\n")
+    assert (answer.code, answer.err) == (0, "2 pages of running or interrupted crawls are not in a part yet.\n")
     store.close()
 
 

@@ -57,7 +57,7 @@ def test_each_limit_says_what_it_applies_to(comity: CommandLine) -> None:
 
 
 def test_a_person_reads_it_in_words(comity: CommandLine) -> None:
-    assert "has no limits of its own" in comity.done("policy", "show", "example.com").out
+    assert "has no policy" in comity.done("policy", "show", "example.com").out
     assert list(comity.folder.iterdir()) == []
     text = comity.done("policy", "set", "example.com", "--max-pages", "5000").out
     assert text == comity.done("policy", "show", "example.com").out

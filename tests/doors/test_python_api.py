@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,11 @@ both_ways = pytest.mark.parametrize("take", [by_for, by_async_for])
 
 def urls(pages: list[comity.Page]) -> list[str]:
     return [each.url for each in pages]
+
+
+@pytest.mark.parametrize(("module", "name"), [("comity.sql", "connect"), ("comity.sources", "add")])
+def test_a_public_module_can_be_imported_by_its_name(module: str, name: str) -> None:
+    assert getattr(import_module(module), name) is getattr(getattr(comity, module.removeprefix("comity.")), name)
 
 
 @both_ways

@@ -25,7 +25,7 @@ def states(comity: CommandLine) -> dict[str, int]:
 
 
 def test_a_host_is_taken_down_with_everything_queued_of_it(queued: CommandLine) -> None:
-    assert queued.json("takedown", "add", "www.Example.com", "--reason", "asked by the owner") == [
+    assert queued.json("takedown", "add", "www.Example.com", "--reason", "requested by the owner") == [
         {"domain_or_url": "example.com", "new": True, "urls_dropped": 4, "postings_closed": 0}
     ]
     assert states(queued) == {
@@ -35,7 +35,7 @@ def test_a_host_is_taken_down_with_everything_queued_of_it(queued: CommandLine) 
         "https://example.com:8080/c": 2,
         "https://notexample.com/d": 0,
     }
-    assert queued.rows("SELECT domain_or_url, reason FROM takedowns") == [("example.com", "asked by the owner")]
+    assert queued.rows("SELECT domain_or_url, reason FROM takedowns") == [("example.com", "requested by the owner")]
 
 
 def test_a_url_is_taken_down_with_everything_below_it(queued: CommandLine) -> None:

@@ -98,8 +98,8 @@ def test_a_worker_sends_what_is_due_also_while_there_is_nothing_to_crawl(with_st
     ("arguments", "words"),
     [
         (("add", "hook.example"), "URL: must be an http or https URL"),
-        (("add", "http://127.0.0.1/"), "URL: is not called: "),
-        (("add", URL, "--event", "job.gone"), "--event: must be some of job.done"),
+        (("add", "http://127.0.0.1/"), "URL: cannot be called: "),
+        (("add", URL, "--event", "job.gone"), "--event: must be one or more of job.done"),
         (("add", URL, "--secret-file", "missing.txt"), "missing.txt cannot be read"),
         (("add", URL, "--secret-file", "env:HOME_OF_OTHER_SECRETS"), "begins with WEBHOOK_SECRET_"),
         (("edit", MISSING), "nothing to change"),

@@ -56,12 +56,12 @@ def assert_that_the_chain_leads_from_discovery_to_now(planted: Planted) -> None:
     """By which page, sitemap, seed, redirect, canonical address or source a URL was named."""
     chains = {name: asked.document["chain"] for name, asked in planted.told.items()}
     named = {name: chain[0]["sentence"] for name, chain in chains.items() if chain}
-    assert named["seed"] == "named by a seed"
-    assert named["fetched"] == f"named by a link on {planted.told['seed'].url}"
-    assert named["sitemap_only"].startswith("named by the sitemap http")
-    assert named["redirect_off_site_target"].startswith("named by a redirect of http")
-    assert named["canonical_target"].startswith("named by the canonical address of http")
-    assert named["image_other_host"].startswith("named by an image on http")
+    assert named["seed"] == "found through a seed"
+    assert named["fetched"] == f"found through a link on {planted.told['seed'].url}"
+    assert named["sitemap_only"].startswith("found through the sitemap http")
+    assert named["redirect_off_site_target"].startswith("found through a redirect from http")
+    assert named["canonical_target"].startswith("found through the canonical address of http")
+    assert named["image_other_host"].startswith("found through an image on http")
     assert named["source"] == "added as a source"
     for name, chain in chains.items():
         times = [step["at"] for step in chain]

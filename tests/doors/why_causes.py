@@ -66,7 +66,7 @@ CAUSES: dict[str, Cause] = {
     "too_large_policy": Cause(
         "larger than the host's policy", "too_large", r"^The response is larger than the limit .*1024"
     ),
-    "bomb": Cause("a body that inflates without end", "decompression_bomb", r"^The body inflates to far more"),
+    "bomb": Cause("a body that inflates without end", "decompression_bomb", r"^The body expands to far more"),
     "bad_encoding": Cause("a body that is not what its coding says", "bad_encoding", r"^The body does not match"),
     "header_flood": Cause("a header that is too long", "header_flood", r"^The response header is too long"),
     # The way there.
@@ -83,10 +83,10 @@ CAUSES: dict[str, Cause] = {
     "private": Cause("a private address", "address_refused", r"^Its host has an address that is not public"),
     # Redirects.
     "redirect": Cause("a redirect on the same host", "redirected", r"^It redirects to \S+/moved, which was fetched"),
-    "redirect_target": Cause("the target of that redirect", "redirect_target", r"^It was reached by a redirect of"),
+    "redirect_target": Cause("the target of that redirect", "redirect_target", r"^It was reached by a redirect from"),
     "redirect_off_site": Cause("a redirect to another host", "redirected_off_site", r"^It redirects off-site, to"),
     "redirect_off_site_target": Cause(
-        "the target there", "redirect_target", r"^It was reached by a redirect of \S+/off"
+        "the target there", "redirect_target", r"^It was reached by a redirect from \S+/off"
     ),
     "redirect_loop": Cause("redirects in a circle", "too_many_redirects", r"^It redirects too often, or in a circle"),
     "redirect_private": Cause(
@@ -166,7 +166,7 @@ CAUSES: dict[str, Cause] = {
     ),
     # Sitemaps, images, robots.txt.
     "sitemap_only": Cause("a page that only a sitemap names", "fetched", r"^It was fetched at"),
-    "sitemap": Cause("a sitemap", "sitemap_read", r"^It is a sitemap: it was read at .* names 5 entries"),
+    "sitemap": Cause("a sitemap", "sitemap_read", r"^It is a sitemap: it was read at .* lists 5 entries"),
     "sitemap_robots": Cause(
         "a sitemap that robots.txt forbids", "sitemap_refused", r"^It is a sitemap that was not.*robots"
     ),
@@ -202,12 +202,12 @@ CAUSES: dict[str, Cause] = {
     "queued": Cause("a queued URL", "queued", r"^It is queued, 1 step from a seed"),
     "queued_again": Cause("queued again by a reset", "queued", r"^It is queued, .* visits it once more"),
     "not_due": Cause("a host that is not due", "not_due", r"^Its host is not due before"),
-    "paused": Cause("a host whose crawl was stopped", "paused", r"^Workers leave its host alone: a crawl of it had"),
+    "paused": Cause("a host whose crawl was stopped", "paused", r"^Workers do not crawl its host: a crawl of it had"),
     "not_seeded": Cause("a host that is not seeded", "not_seeded", r"^Its host was only requested by a redirect"),
     "unknown_host": Cause("a host that is not known", "unknown_host", r"^Its host nowhere.example is unknown"),
     "pending": Cause("a host that was never crawled", "waits_for_first_crawl", r"^Its host was seeded at .* waits"),
     "never_found": Cause(
-        "a URL that nothing names", "never_found", r"^No link, sitemap or seed of its host has named it; frames, forms"
+        "a URL that nothing names", "never_found", r"^No link, sitemap or seed of its host mentions it; frames, forms"
     ),
     "merged": Cause("a host that was merged", "queued", r"^It is queued"),
     "collapsed": Cause("a sub-domain that is collapsed", "queued", r"^It is queued"),

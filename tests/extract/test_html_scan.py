@@ -35,16 +35,16 @@ def from_tree(body: bytes, content_type: str | None = UTF_8) -> HtmlPage:
     return read_html(body, content_type=content_type, agent_token=AGENT)
 
 
-def agrees(body: bytes) -> bool:
+def agrees(body: bytes, content_type: str | None = UTF_8) -> bool:
     """Whether a page is left to the tree, or read as the tree has it.
 
     What stands in a table but in no cell is moved before the table by the HTML rules, so only the order of links and of
     metas, and with it which of several next pages is the first, may differ in a page with such tables.
     """
-    page = scanned(body)
+    page = scanned(body, content_type)
     if page is None:
         return True
-    tree = from_tree(body)
+    tree = from_tree(body, content_type)
     if b"<table" in body and sorted(page.links) == sorted(tree.links):
         page = page._replace(links=tree.links, next_href=tree.next_href)
         if sorted(page.meta_robots) == sorted(tree.meta_robots):
@@ -146,6 +146,47 @@ def test_a_page_that_says_its_encoding_is_read_without_a_tree_if_it_is_utf_8() -
     assert scanned("<a href='/?q=ж'>".encode("cp1251"), "text/html; charset=u8") is None
 
 
+DECLARED = {
+    "quotes": b"<meta charset='UTF-8' />",
+    "capitals": b'<META CHARSET="utf8">',
+    "http-equiv": b"<meta http-equiv=Content-Type content='text/html; charset=UTF-8'>",
+    "http-equiv behind its content": b'<meta content="text/html;charset=utf-8" http-equiv="content-type"/>',
+    "an XML declaration": b"<?xml version='1.0'?><meta http-equiv=content-type content='x; charset=utf-8'>",
+    "a conditional comment": b"<!--[if IE 8]><meta charset=koi8-r><![endif]--><!--[if !IE]><!--><meta charset=utf-8>",
+    "a title before": b"<!doctype html><html><head><title>a</title><script>b</script><meta charset=utf-8>",
+    "another one later": b"<meta charset=utf-8><meta charset=koi8-r>",
+    "a content that names none": b"<meta http-equiv=content-type content=text/html><meta charset=utf-8>",
+    "no blank": b"<meta/charset=utf-8>",
+    "bytes that do not fit": b"<meta charset=utf-8><a href=/\xe9>",
+}
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_a_page_may_declare_utf_8_as_browsers_read_it(name: str) -> None:
+    body = DECLARED[name] + "<title>ж</title><a href='/?q=ж'>".encode()
+    assert (scanned(body, "text/html") is not None) == is_compiled()
+    assert agrees(body, "text/html")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<meta charset=foo><meta charset=utf-8>",
+        b"<title><meta charset=utf-8></title><meta charset=koi8-r>",
+        b"<title><meta charset=utf-8></title><meta http-equiv=content-type content='charset =koi8-r;charset=utf-8'>",
+        b"<title><meta charset=utf-8></title><meta http-equiv='&#99;ontent-type' content='x; charset=koi8-r'>",
+        b"<template><meta charset=koi8-r></template><meta charset=utf-8>",
+        b"<meta content='text/html; charset=utf-8'>",
+        b"<metax charset=utf-8></meta charset=utf-8>",
+        b"<meta charset=utf-8",
+        b"<p>" + b"x" * 1024 + b"<meta charset=utf-8>",
+        b"a\0b\0<meta charset=utf-8>",
+    ],
+)
+def test_what_may_be_in_another_encoding_is_left_to_the_tree(body: bytes) -> None:
+    assert scanned(body, "text/html") is None
+
+
 PIECES = sorted(
     {piece for body in PAGES.values() for piece in body.decode("latin-1").replace("<", "\n<").split("\n")}
     | set("<>=/'\"& \r!-?")
@@ -156,6 +197,19 @@ PIECES = sorted(
 @given(st.lists(st.sampled_from(PIECES), max_size=30))
 def test_whatever_is_put_together_is_read_as_its_tree_has_it(pieces: list[str]) -> None:
     assert agrees("".join(pieces).encode("latin-1"))
+
+
+ENCODINGS = [
+    *DECLARED.values(),
+    *(b"<title>", b"</title>", b"<script>", b"</script>", b"<!--", b"-->", b"<template>", b"<svg>", b"</svg>"),
+    *(b"<meta charset=koi8-r>", b"<meta http-equiv=content-type content='a; charset=koi8-r'>", b"<p title='"),
+    *(b"<meta ", b"charset=utf-8", b"<noscript>", b"</noscript>", b"'", b">", b"<a href='/?q=\xc3\xa9\xe9'>"),
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(ENCODINGS), max_size=12))
+def test_whatever_a_page_declares_is_what_its_tree_is_read_in(pieces: list[bytes]) -> None:
+    assert agrees(b"".join(pieces) + "<a href='/?r=ж'>".encode(), "text/html")
 
 
 LINKS = [

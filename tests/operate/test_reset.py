@@ -44,13 +44,13 @@ def test_whatever_its_status_a_host_is_ready_to_be_crawled_from_the_start(state:
     state.queue("host.example", "https://host.example/done", state=DONE, attempts=3)
     state.queue("host.example", "https://host.example/waiting", state=QUEUED)
     state.queue("host.example", "https://host.example/refused", state=DROPPED)
-    report = reset_host(state.database, state.clock, "host.example", reason="the site asked us back")
+    report = reset_host(state.database, state.clock, "host.example", reason="the site invited us back")
     expected = status if status is HostStatus.ACTIVE else HostStatus.PENDING
     assert (report.host, report.before, report.after, report.urls_requeued) == ("host.example", status, expected, 1)
     row = state.row("host.example")
     assert (row["status"], row["is_seeded"], row["next_crawl_after"]) == (expected, True, None)
     assert (row["consecutive_error_count"], row["cooldown_count"], row["pages_crawled"]) == (0, 0, 12)
-    assert (row["block_reason"], row["block_reason_code"]) == ("reset: the site asked us back", None)
+    assert (row["block_reason"], row["block_reason_code"]) == ("reset: the site invited us back", None)
     assert {name: row[name] for name in POLITENESS} == POLITENESS
     assert state.urls("host.example") == {
         "https://host.example/done": QUEUED,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import AliasChoices
 
-from comity.assemble import open_state
+from comity.assemble.terms import crawl_profile, fetch_limits, robots_terms
 from comity.leases.leases import LeaseTerms
 from comity.model.errors import BadInput
 from comity.rules.priority import PriorityWeights
@@ -159,11 +159,11 @@ def test_time_outs_and_retries_reach_every_door() -> None:
     settings = read_settings(
         fetch_timeout_s=50, connect_timeout_s=4, first_byte_timeout_s=5, idle_timeout_s=6, retries=1, source_retries=0
     )
-    with open_state(settings.model_copy(update={"state": ":memory:", "max_retry_backoff_seconds": 9.0})) as state:
-        limits = state._fetch_limits(1024)
-        times = (limits.connect_timeout_s, limits.first_byte_timeout_s, limits.idle_timeout_s, limits.total_timeout_s)
-        assert times == (4, 5, 6, 50)
-        profile = state._profile()
-        assert (profile.retry_limit, profile.max_retry_backoff_s) == (1, 9.0)
-        robots = state._robots_terms().limits
-        assert (robots.connect_timeout_s, robots.first_byte_timeout_s, robots.total_timeout_s) == (4, 5, 30)
+    settings = settings.model_copy(update={"max_retry_backoff_seconds": 9.0})
+    limits = fetch_limits(settings, 1024)
+    times = (limits.connect_timeout_s, limits.first_byte_timeout_s, limits.idle_timeout_s, limits.total_timeout_s)
+    assert times == (4, 5, 6, 50)
+    profile = crawl_profile(settings)
+    assert (profile.retry_limit, profile.max_retry_backoff_s) == (1, 9.0)
+    robots = robots_terms(settings).limits
+    assert (robots.connect_timeout_s, robots.first_byte_timeout_s, robots.total_timeout_s) == (4, 5, 30)

@@ -42,7 +42,7 @@ def dropped(state: State) -> set[str]:
 
 
 def test_a_host_is_dropped_with_its_sub_domains_and_ports(queued: State) -> None:
-    report = add_takedowns(queued.database, ["https://www.Gone.example/"], reason="asked by the owner")[0]
+    report = add_takedowns(queued.database, ["https://www.Gone.example/"], reason="requested by the owner")[0]
     assert (report.entry, report.is_new, report.urls_dropped) == ("gone.example", True, 5)
     assert dropped(queued) == {
         url

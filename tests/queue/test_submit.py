@@ -117,7 +117,7 @@ def test_the_same_again_is_answered_the_same_and_changes_nothing(service: Servic
     assert state == [rows(service, table) for table in tables]
     code, refused = service.refusal("a", job_id, **(RESULT | {"title": "Another"}))
     assert code is BotError.JOB_NOT_LOCKED
-    assert "other content" in refused.message
+    assert "different content" in refused.message
     assert service.refusal("b", job_id, **RESULT)[0] is BotError.JOB_NOT_LOCKED
 
 

@@ -27,6 +27,7 @@ from comity.rules.canonical import (
     url_key,
     web_address,
 )
+from comity.rules.public_suffixes import public_suffixes
 from comity.rules.tracking import DEFAULT_TRACKING, TrackingRules
 from tests.sizes import sized
 
@@ -607,7 +608,7 @@ def test_links_to_hosts_that_were_never_met_are_resolved_as_one_by_one(
 
 
 def test_www_is_left_out_of_a_name_as_the_list_of_suffixes_says() -> None:
-    rules = sorted(canonical._public_suffixes()._publicsuffix)
+    rules = sorted(public_suffixes().rules)
     names = [rule.lstrip("!*.").encode("idna").decode() for rule in rules[:: sized(7, 1)]]
     hrefs = [f"https://www.{before}{name}/" for name in names for before in ("", "a.", "b.a.")]
     canonical._places[False].clear()

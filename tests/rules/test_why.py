@@ -232,7 +232,7 @@ def test_what_decided_last_is_named(known: UrlFacts, code: str) -> None:
             changed(queue=None, visits=(), sitemap=SitemapFacts("read", 200, 0, None, NOW, False, is_index=True)),
             "It is a sitemap index",
         ),
-        (changed(queue=None, visits=(), sitemap=SitemapFacts("read", 200, 3, None, NOW, False)), "names 3 entries"),
+        (changed(queue=None, visits=(), sitemap=SitemapFacts("read", 200, 3, None, NOW, False)), "lists 3 entries"),
     ],
 )
 def test_the_first_line_claims_no_more_than_is_known(known: UrlFacts, says: str) -> None:

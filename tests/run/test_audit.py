@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-import comity.assemble
+import comity.assemble.terms
 from comity.leases.leases import Leases
 from comity.model.audit import Alternate, AuditedPage, AuditInfo, RobotsDecision
 from comity.model.errors import ComityError, NotFound
@@ -192,7 +192,7 @@ def test_a_slot_that_does_not_come_is_the_error_of_s2_and_nothing_is_fetched(
     place: Place, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     short = replace(DOOR_PROFILES[Door.AUDIT], slot_timeout_s=0.3)
-    monkeypatch.setattr(comity.assemble, "DOOR_PROFILES", {**DOOR_PROFILES, Door.AUDIT: short})
+    monkeypatch.setattr(comity.assemble.terms, "DOOR_PROFILES", {**DOOR_PROFILES, Door.AUDIT: short})
     held = threading.Event()
     answer = Answer(body=page(), held=held)
     site = web.site({"/": page("/a", "/b", "/c", "/d"), "/a": answer, "/b": answer, "/c": page(), "/d": page()})

@@ -37,7 +37,7 @@ class Doors:
         return told.out
 
     def counted(self, site: Site) -> int:
-        """Pages of the host, as `comity crawl` shows them under IN ALL."""
+        """Pages of the host, as `comity crawl` shows them under ALL RUNS."""
         with self.place.opened(database_url=self.url) as state, state.database.read() as connection:
             found = connection.execute(select(domains.c.pages_crawled).where(domains.c.domain == site.host))
             return int(found.scalar_one())

@@ -87,11 +87,11 @@ def test_whoever_says_how_many_pages_means_it(web: Web, place: Place) -> None:
     assert len(told.pages()) == 4
     shown = place.comity("crawl", told.url(), "--max-pages", "0")
     assert len(told.pages()) == 12
-    assert "The same command continues there." not in shown.out
+    assert "Run the same command to continue." not in shown.out
     shown = place.comity("crawl", single.url(), "--max-pages", "9")
     assert len(single.pages()) == 9
     assert "Ended: the limit of 9 pages per run was reached." in shown.out
-    assert "Still to be visited: 3 URLs. The same command continues there." in shown.out
+    assert "Still to visit: 3 URLs. Run the same command to continue." in shown.out
     place.comity("crawl", first.url(), second.url(), "--max-pages", "20")
     assert (len(first.pages()), len(second.pages())) == (4, 4), "a limit that is shared does not undo fair parts"
     place.execute("UPDATE domains SET max_pages_per_run = 2 WHERE domain = ?", first.host)

@@ -41,7 +41,7 @@ def test_a_host_is_seeded_explained_taken_down_crawled_and_reset(web: Web, share
     assert sorted(site.pages()) == ["/", "/a", "/b"]
     assert urls_of(shared, site.host) == counted(done=3, dropped=1)
     assert "It was fetched" in said(shared, site.url("/a"))
-    assert f"named by a link on {site.url()}" in said(shared, site.url("/a")), "Redis keeps that, too"
+    assert f"found through a link on {site.url()}" in said(shared, site.url("/a")), "Redis keeps that, too"
     assert shared.comity("takedown", "remove", f"{site.host}/private").code == 0
     assert urls_of(shared, site.host) == counted(queued=1, done=3)
     reset = shared.comity("domains", "reset", site.host, "--json").json

@@ -279,7 +279,7 @@ def test_a_worker_that_got_no_page_says_so_by_its_exit_code(web: Web, place: Pla
 def test_what_waits_is_told_with_when_it_goes_on(web: Web, place: Place) -> None:
     site = web.site({"/": page("/a", "/b"), "/a": FAR}, fallback=page())
     out = place.comity("crawl", site.url()).out
-    assert "The same command continues there once they are due." in out
+    assert "Run the same command to continue once they are due." in out
     assert "the host asked Comity to wait" in place.comity("status").out
     run = place.comity("status", "--json").json["runs"][0]
     assert (run["reason"], run["detail"][:29]) == ("asked_to_wait", "the host asked Comity to wait")

@@ -601,7 +601,7 @@ def test_why_says_what_is_wrong_with_a_sitemap(web: Web, place: Place) -> None:
     site = web.site({"/": page()} | pages("/a"), robots=robots_naming("/map.xml"))
     site.routes["/map.xml"] = Answer(body="<urlset><url><loc>/a</loc></url><url><loc>/b", type=XML)
     place.crawl(site.url(), sitemaps=True)
-    assert "names 1 entry (its end is missing)." in place.comity("why", site.url("/map.xml")).out
+    assert "lists 1 entry (its end is missing)." in place.comity("why", site.url("/map.xml")).out
 
 
 # Large, hostile and many.

@@ -27,4 +27,4 @@ class BotApiError(BotClientError):
 
 
 class ServerUnavailable(BotClientError):
-    """The server did not answer, or only with errors of its own, after all retries."""
+    """The server did not answer, or only with its own errors, after all retries."""

@@ -158,7 +158,7 @@ def submit_body(bot_id: str, job: Job | str, outcome: Result | Failure) -> dict[
 
 def pulled_from(data: Mapping[str, Any], exchange: HttpExchange) -> Pulled:
     """Read the answer to a pull."""
-    server_s = _time(data["server_time"]).timestamp()
+    server_s = datetime.fromisoformat(data["server_time"]).timestamp()
     jobs = tuple(_job(each, server_s, exchange) for each in data["jobs"])
     return Pulled(
         jobs,
@@ -170,7 +170,7 @@ def pulled_from(data: Mapping[str, Any], exchange: HttpExchange) -> Pulled:
 
 
 def _job(data: Mapping[str, Any], server_s: float, exchange: HttpExchange) -> Job:
-    not_before, start_by = _time(data["not_before"]), _time(data["start_by"])
+    not_before, start_by = datetime.fromisoformat(data["not_before"]), datetime.fromisoformat(data["start_by"])
     return Job(
         job_id=data["job_id"],
         url=data["url"],
@@ -179,7 +179,7 @@ def _job(data: Mapping[str, Any], server_s: float, exchange: HttpExchange) -> Jo
         retry_count=data["retry_count"],
         max_retries=data["max_retries"],
         timeout_s=float(data["timeout_seconds"]),
-        locked_until=_time(data["locked_until"]),
+        locked_until=datetime.fromisoformat(data["locked_until"]),
         not_before=not_before,
         start_by=start_by,
         delay_s=float(data["delay_seconds"]),
@@ -192,7 +192,9 @@ def _job(data: Mapping[str, Any], server_s: float, exchange: HttpExchange) -> Jo
 
 def heartbeat_from(data: Mapping[str, Any]) -> Heartbeat:
     """Read the answer to a heartbeat."""
-    return Heartbeat({each["job_id"]: _time(each["locked_until"]) for each in data["kept"]}, tuple(data["lost"]))
+    return Heartbeat(
+        {each["job_id"]: datetime.fromisoformat(each["locked_until"]) for each in data["kept"]}, tuple(data["lost"])
+    )
 
 
 def released_from(data: Mapping[str, Any]) -> Released:
@@ -215,7 +217,3 @@ def _other(value: Any) -> str:
 
 def _known(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text)

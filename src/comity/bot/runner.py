@@ -1,8 +1,8 @@
 """`Bot.run`: pull jobs, hand each to a function when its window opens, submit what it returns.
 
-Threads run the function, as many as `workers`. Two duties go beside: pulling while there is room, and keeping the locks
-of all jobs in hand. A job whose window was missed is returned, never started late: another client may have the slot
-after it. On SIGTERM or Ctrl-C, jobs that have not started are returned at once, and those that have are finished.
+`workers` threads run the function. Two duties run beside them: pulling while there is room, and keeping the locks of
+all jobs in hand. A job whose window was missed is returned, never started late: another client may have the slot after
+it. On SIGTERM or Ctrl-C, jobs that have not started are returned at once, and those that have are finished.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STOPPED: Final = "the bot was stopped"
 
 
 def warn_of_quarantine(pulled: Pulled, before: str | None) -> str | None:
-    """Say once that the server hands out nothing to this bot; returns what limits it now."""
+    """Log once that the server hands out nothing to this bot; returns what limits it now."""
     if pulled.limited_by == QUARANTINE and before != QUARANTINE:
         LOG.warning("this bot failed too often and is in quarantine: the server hands out no jobs to it for a while")
     return pulled.limited_by
@@ -226,7 +226,7 @@ class Bot:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Stop on SIGTERM and Ctrl-C; only the main thread may say so."""
+        """Stop on SIGTERM and Ctrl-C; only the main thread can set signal handlers."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -248,7 +248,7 @@ def beat_every_s(held: Iterable[Job]) -> float:
 
 
 def run_handler(handler: Handler, job: Job) -> Result | Failure:
-    """Call the function; what it raises is a failure, and so is nothing."""
+    """Call the function; an exception is a failure, and so is no result."""
     try:
         outcome = handler(job)
     except Exception as error:

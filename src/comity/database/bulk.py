@@ -16,7 +16,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import Connection, Table, bindparam, null
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import DBAPIError
 
 from comity.database.dialects import insert_for
@@ -171,11 +171,18 @@ def _insert_text(
 
 def driver_text(dialect: str, statement: Any, parameters: tuple[str, ...]) -> str:
     """A statement as the driver takes it; its parameters must come in the order that is named."""
-    family: Any = postgresql if dialect == "postgresql" else sqlite
-    spoken = family.dialect(paramstyle="format" if dialect == "postgresql" else "qmark")
-    compiled = statement.compile(dialect=spoken)
+    compiled = statement.compile(dialect=_spoken(dialect))
     assert tuple(compiled.positiontup) == parameters, f"the parameters are {compiled.positiontup}"
     return str(compiled)
+
+
+def _spoken(dialect: str) -> Any:
+    if dialect != "postgresql":
+        return sqlite.dialect(paramstyle="qmark")
+    from sqlalchemy.dialects import postgresql  # slow to import, and an embedded state never speaks it
+
+    spoken: Any = postgresql.dialect
+    return spoken(paramstyle="format")
 
 
 Moment = Callable[[float], tuple[Any, str]]

@@ -29,7 +29,7 @@ from sqlalchemy import (
     true,
 )
 
-from comity.database.dialects import indexed_order
+from comity.database.dialects import WITH, indexed_order
 from comity.database.types import JsonDocument, RowNumber, UtcDateTime
 from comity.database.types import at_least as _at_least
 from comity.database.types import count as _count
@@ -172,12 +172,11 @@ domains: Final = Table(
     # The name behind each lets a list of hosts go on after any row of it.
     Index("idx_domains_status", "status", "domain"),
     Index("idx_domains_priority_score", "priority_score", "domain"),
-    Index(
+    _partial(
         "idx_domains_next_crawl",
         "next_crawl_after",
         "domain",
-        sqlite_where=text("next_crawl_after IS NOT NULL"),
-        postgresql_where=text("next_crawl_after IS NOT NULL"),
+        where="next_crawl_after IS NOT NULL",
     ),
     # Hosts to crawl that are not due: few of those that wait.
     _partial(
@@ -191,38 +190,34 @@ domains: Final = Table(
     Index("idx_domains_source", "source"),
     Index("idx_domains_parent_domain", "parent_domain"),
     # In the order of the claim, and without the hosts that are taken: a claim reads the front of it.
-    Index(
+    _partial(
         "idx_domains_discovery_candidates",
         text(ACTIVE_FIRST),
         text("priority_score DESC"),
         indexed_order("last_crawled_at ASC", "NULLS FIRST"),
         text("id"),
-        sqlite_where=text(CANDIDATE),
-        postgresql_where=text(CANDIDATE),
+        where=CANDIDATE,
     ),
-    Index(
+    _partial(
         "idx_domains_refresh_candidates",
         "status",
         "next_crawl_after",
         text("image_yield_rate DESC"),
-        sqlite_where=text("status = 'exhausted'"),
-        postgresql_where=text("status = 'exhausted'"),
+        where="status = 'exhausted'",
     ),
-    Index(
+    _partial(
         "idx_domains_claims",
         "claimed_by",
         "claim_expires_at",
-        sqlite_where=text("claimed_by IS NOT NULL"),
-        postgresql_where=text("claimed_by IS NOT NULL"),
+        where="claimed_by IS NOT NULL",
     ),
-    Index(
+    _partial(
         "idx_domains_lease_expiry",
         "claim_expires_at",
-        sqlite_where=text("claimed_by IS NOT NULL"),
-        postgresql_where=text("claimed_by IS NOT NULL"),
+        where="claimed_by IS NOT NULL",
     ),
     # Claims and releases rewrite these rows all day: leave room for it, and clean up early.
-    postgresql_with={"fillfactor": 80, "autovacuum_vacuum_scale_factor": 0.02, "autovacuum_vacuum_cost_delay": 0},
+    info={WITH: {"fillfactor": 80, "autovacuum_vacuum_scale_factor": 0.02, "autovacuum_vacuum_cost_delay": 0}},
 )
 
 # Every change of a host's status. A trigger writes it, so that changes by hand are in it, too.
@@ -326,24 +321,22 @@ domain_frontier: Final = Table(
     CheckConstraint("state IN (0, 1, 2, 3)", name="state"),
     # One row a URL and host, also after it is done: this is what keeps a page from being asked twice.
     Index("uq_domain_frontier_url", "domain_id", "url_key", unique=True),
-    Index(
+    _partial(
         "idx_domain_frontier_queue",
         "domain_id",
         text("priority DESC"),
         "depth",
         "id",
-        sqlite_where=text("state = 0"),
-        postgresql_where=text("state = 0"),
+        where="state = 0",
     ),
     # A crawl that follows further takes these up.
     _partial("idx_domain_frontier_too_deep", "domain_id", "depth", "url_key", where="state = 3"),
     # Few URLs are put off at any time, and the earliest of them is asked for often.
-    Index(
+    _partial(
         "idx_domain_frontier_put_off",
         "domain_id",
         "not_before",
-        sqlite_where=text("state = 0 AND not_before IS NOT NULL"),
-        postgresql_where=text("state = 0 AND not_before IS NOT NULL"),
+        where="state = 0 AND not_before IS NOT NULL",
     ),
 )
 

@@ -27,7 +27,6 @@ from sqlalchemy import (
     literal,
     text,
 )
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
@@ -54,9 +53,9 @@ def at_least(column: str, least: int) -> CheckConstraint:
     return CheckConstraint(f"{column} >= {least}", name=f"{column}_at_least_{least}")
 
 
-def partial_index(name: str, *columns: str, where: str) -> Index:
-    """An index of the rows that a condition holds for, on both databases."""
-    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
+def partial_index(name: str, *columns: Any, where: str, unique: bool = False) -> Index:
+    """An index of the rows that a condition holds for, on both databases (see `dialects` for PostgreSQL)."""
+    return Index(name, *columns, unique=unique, sqlite_where=text(where))
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -120,7 +119,22 @@ class ExactDecimal(TypeDecorator[Decimal]):
         return None if value is None else Decimal(value)
 
 
-JsonDocument = JSON().with_variant(postgresql.JSONB(), "postgresql")
+class _JsonDocument(TypeDecorator[Any]):
+    """A document: `jsonb` on PostgreSQL, text on SQLite."""
+
+    impl = JSON
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Choose the native type."""
+        if dialect.name != "postgresql":
+            return dialect.type_descriptor(JSON())
+        from sqlalchemy.dialects.postgresql import JSONB  # slow to import, and an embedded state never speaks it
+
+        return dialect.type_descriptor(JSONB())
+
+
+JsonDocument = _JsonDocument()
 RowNumber = BigInteger().with_variant(Integer(), "sqlite")  # SQLite counts rows by INTEGER only
 
 

@@ -22,7 +22,7 @@
 #define REL_MOST 256
 #define CLOSER_MOST 2000
 #define LINKS_MOST 10000      /* MAX_LINKS in html.py; Python counts more */
-#define FORMAT 2              /* of the answer; html.py takes no other */
+#define FORMAT 3              /* of the answer; html.py takes no other */
 
 enum kind {
     OTHER, LINK_OUT, AREA, BASE, LINK, META, TITLE, INPUT, RAW_TEXT, SCRIPT, SELECT, OPTION, FOREIGN, NOSCRIPT, TEMPLATE,
@@ -31,7 +31,7 @@ enum kind {
 
 /* The attributes that any element of interest can have. */
 typedef struct {
-    Value href, rel, name, content, http_equiv, type;
+    Value href, rel, name, content, http_equiv, type, charset;
 } Attributes;
 
 /* A link with a `rel` that matters, by its number. */
@@ -49,6 +49,7 @@ typedef struct {
     int has_other_rels;         /* than nofollow */
     int has_password_field, odd_values, closer, is_trimmed;
     int has_noscript, is_in_select, has_template;
+    int may_change_encoding;    /* a meta may still say that the page is not in UTF-8 */
     Py_ssize_t hrefs_most, others_left;
     const byte *token;
     Py_ssize_t token_size;
@@ -135,7 +136,10 @@ static void take_attribute(Attributes *attributes, const byte *name, Py_ssize_t 
         else if (IS(name, size, "name")) place = &attributes->name;
         else if (IS(name, size, "type")) place = &attributes->type;
         break;
-    case 7: if (IS(name, size, "content")) place = &attributes->content; break;
+    case 7:
+        if (IS(name, size, "content")) place = &attributes->content;
+        else if (IS(name, size, "charset")) place = &attributes->charset;
+        break;
     case 10: if (IS(name, size, "http-equiv")) place = &attributes->http_equiv; break;
     default: break;
     }
@@ -375,8 +379,46 @@ static enum step take_link(Scan *scan, Attributes *attributes)
     return append(scan->links, Py_BuildValue("(NNn)", said, href, PyList_GET_SIZE(scan->hrefs)));
 }
 
+/* Whether a value, without blanks around it, is a usual label of UTF-8. */
+static int says_utf_8(Value value)
+{
+    const byte *start = value.start, *end = value.start + value.size;
+    while (start < end && is_blank(*start)) start++;
+    while (end > start && is_blank(end[-1])) end--;
+    return IS(start, end - start, "utf-8") || IS(start, end - start, "utf8");
+}
+
+/* Whether the content of a meta names UTF-8 in the usual way: `text/html; charset=utf-8`, and no more. */
+static int ends_in_utf_8(Value content)
+{
+    static const char word[] = "charset";
+    const Py_ssize_t size = sizeof word - 1;
+    for (Py_ssize_t i = 0; i + size < content.size; i++)
+        if (equals(content.start + i, size, word, size))
+            return content.start[i + size] == '=' &&
+                   says_utf_8((Value){content.start + i + size + 1, content.size - i - size - 1});
+    return 0;
+}
+
+/* The first meta that names an encoding decides (13.2.6.4.4, 13.2.3.4): if it may not be UTF-8, the tree reads the page. */
+static enum step take_encoding(Scan *scan, Attributes *attributes)
+{
+    if (attributes->charset.start != NULL) {
+        if (!says_utf_8(attributes->charset)) return NEEDS_TREE;
+    } else if (MAY_SAY(attributes->http_equiv, "content-type") && attributes->content.start != NULL &&
+               (CONTAINS(attributes->content, "charset") || is_odd(attributes->content))) {
+        if (!IS(attributes->http_equiv.start, attributes->http_equiv.size, "content-type")) return NEEDS_TREE;
+        if (!ends_in_utf_8(attributes->content)) return NEEDS_TREE;
+    } else {
+        return GO_ON;
+    }
+    scan->may_change_encoding = 0;
+    return GO_ON;
+}
+
 static enum step take_meta(Scan *scan, Attributes *attributes)
 {
+    if (scan->may_change_encoding && take_encoding(scan, attributes) == NEEDS_TREE) return NEEDS_TREE;
     int is_refresh = MAY_SAY(attributes->http_equiv, "refresh");
     if (is_refresh && scan->has_noscript) return NEEDS_TREE; /* inside it does not count, and only the tree knows its end */
     int is_robots = MAY_SAY(attributes->name, "robots") ||
@@ -548,8 +590,9 @@ static enum step scan_page(Scan *scan)
 }
 
 PyDoc_STRVAR(scan_doc,
-"scan(body, start, token, decode, hrefs_most, others_most)\n--\n\n"
+"scan(body, start, token, decode, hrefs_most, others_most, may_change_encoding)\n--\n\n"
 "Read a UTF-8 page from byte `start` on; None if that takes a tree.\n\n"
+"If its encoding may change, only a meta that names another one says that it is not UTF-8: that takes a tree.\n"
 "`token` is the crawler's own, in lower case; `decode` gives the text of a value with unusual character references, or\n"
 "None. The answer is (links, nofollow, whether no link is too long, rels, base, titles, metas,\n"
 "link elements, has_password_field). The links are a tuple without repetition and anchors, and those with nofollow are\n"
@@ -579,7 +622,8 @@ static PyObject *scan(PyObject *module, PyObject *args)
     Scan scan = {0};
     Rel rels[CLOSER_MOST + 1];
     (void)module;
-    if (!PyArg_ParseTuple(args, "y*ny*Onn", &body, &start, &token, &scan.decode, &scan.hrefs_most, &scan.others_left))
+    if (!PyArg_ParseTuple(args, "y*ny*Onnp", &body, &start, &token, &scan.decode, &scan.hrefs_most, &scan.others_left,
+                          &scan.may_change_encoding))
         return NULL;
     PyObject *result = NULL;
     if (start < 0 || start > body.len) {

@@ -25,5 +25,6 @@ def scan(
     decode: Callable[[str], str | None],
     hrefs_most: int,
     others_most: int,
+    may_change_encoding: bool,
     /,
 ) -> Scanned | None: ...

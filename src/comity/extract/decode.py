@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from enum import Enum, auto
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -25,8 +26,17 @@ _PROLOG_BYTES: Final = 512
 _CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([a-z0-9_.:-]+)", re.IGNORECASE | re.ASCII)
 _XML_ENCODING: Final = re.compile(rb"\s*<\?xml[^<>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9_.:-]{1,40})", re.ASCII)
 _DECLARED_BYTES: Final = 1024  # WHATWG HTML, "determining the character encoding"
-_META_UTF_8: Final = re.compile(rb"<meta\s+charset\s*=\s*[\"']?utf-8[\"'\s/>]")
-_MAY_QUOTE: Final = re.compile(rb"<!--|<(?:script|style|title|textarea|xmp|iframe|noembed|noframes)")
+_TAG: Final = re.compile(rb"<meta(?=[\t\n\f\r /])|</?[a-z][^\t\n\f\r >]*+")
+# A name and perhaps a value: behind a quote, or without one.
+_ATTRIBUTE: Final = re.compile(
+    rb"""[\t\n\f\r /]*+([^\t\n\f\r />][^\t\n\f\r />=]*+)"""
+    rb"""(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+(?:(["'])((?:(?!\2).)*+)(\2)?|([^\t\n\f\r >"'][^\t\n\f\r >]*+)|))?""",
+    re.DOTALL,
+)
+_CONTENT_CHARSET: Final = re.compile(
+    rb"""charset[\t\n\f\r ]*=[\t\n\f\r ]*(?:"([^"]*)"|'([^']*)'|([^\t\n\f\r ;"'][^\t\n\f\r ;]*)|)"""
+)
+_ASCII_BLANKS: Final = b"\t\n\f\r "
 _UTF_8_LABELS: Final = frozenset({"utf-8", "utf8", "unicode-1-1-utf-8"})  # the usual ones of WHATWG Encoding §4.2
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -113,24 +123,71 @@ def utf16_without_mark(body: bytes) -> str | None:
     return "utf-16be" if _UTF16_BE.match(body) else None
 
 
-def is_surely_utf_8(body: bytes, content_type: str | None) -> bool:
-    """Whether an HTML page is in UTF-8 by its mark, its header, or the first that it says about itself."""
+class Utf8(Enum):
+    """How an HTML page says that it is in UTF-8."""
+
+    SURE = auto()  # by its mark or its header
+    TENTATIVE = auto()  # by a declaration that may stand in the text of a script or title: the first real meta decides
+
+
+def says_utf_8(body: bytes, content_type: str | None) -> Utf8 | None:
+    """Whether an HTML page says that it is in UTF-8; None if it names another encoding or none, or that is unclear."""
     if body.startswith(codecs.BOM_UTF8):
-        return True
+        return Utf8.SURE
     if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return False
+        return None
     label = charset_of(content_type)
     if label is not None:
-        return label.lower() in _UTF_8_LABELS
-    start = body[:_DECLARED_BYTES].lower()
-    said = _META_UTF_8.search(start)
-    if said is None or start.count(b"charset") > 1 or _MAY_QUOTE.search(start, 0, said.start()) is not None:
-        return False  # it may be no element, or not the first to name an encoding
-    try:
-        body.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+        return Utf8.SURE if label.lower() in _UTF_8_LABELS else None
+    if utf16_without_mark(body) is not None:
+        return None
+    return Utf8.TENTATIVE if _declares_utf_8(body[:_DECLARED_BYTES].lower()) else None
+
+
+def _declares_utf_8(start: bytes) -> bool:
+    """Whether the first meta that names an encoding names UTF-8 (WHATWG HTML §13.2.3.2, in lower case).
+
+    Metas with labels that are unknown here count as another encoding: then the parser decides.
+    """
+    at = 0
+    while (at := start.find(b"<", at)) >= 0:
+        if start.startswith(b"<!--", at):
+            end = start.find(b"-->", at + 2)
+            at = end + 3 if end >= 0 else len(start)
+        elif (tag := _TAG.match(start, at)) is not None:
+            attributes, at = _attributes(start, tag.end())
+            if tag[0] == b"<meta" and (said := _said_encoding(attributes)) is not None:
+                return said.strip(_ASCII_BLANKS) in (b"utf-8", b"utf8") and at < len(start)
+        elif start[at + 1 : at + 2] in (b"!", b"/", b"?"):
+            end = start.find(b">", at)
+            at = end + 1 if end >= 0 else len(start)
+        else:
+            at += 1
+    return False
+
+
+def _attributes(start: bytes, at: int) -> tuple[dict[bytes, bytes], int]:
+    """The attributes of a tag, and where they end; that is the end of the bytes if the tag does not end in them."""
+    attributes: dict[bytes, bytes] = {}
+    while (found := _ATTRIBUTE.match(start, at)) is not None:
+        at = found.end()
+        attributes.setdefault(found[1], found[3] or found[5] or b"")
+        if found[2] and found[4] is None:  # a quote that is not closed
+            return attributes, len(start)
+    end = start.find(b">", at)  # before it are only blanks and slashes
+    return attributes, end if end >= 0 else len(start)
+
+
+def _said_encoding(attributes: dict[bytes, bytes]) -> bytes | None:
+    """The label in the attributes of a meta, if they name an encoding."""
+    charset = attributes.get(b"charset")
+    if charset is not None:
+        return charset
+    content = attributes.get(b"content")
+    if content is None or attributes.get(b"http-equiv") != b"content-type":
+        return None
+    found = _CONTENT_CHARSET.search(content)
+    return next((label for label in found.groups() if label is not None), b"") if found is not None else None
 
 
 def encoding_of(body: bytes, content_type: str | None) -> tuple[str, int]:

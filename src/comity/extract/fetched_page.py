@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
@@ -15,6 +15,7 @@ from comity.extract.decode import MAX_BODY_BYTES, codec_of, decode, decode_body,
 from comity.extract.html import read_html
 from comity.extract.main_content import MainContent, is_html_type, page_base, read_main_content
 from comity.extract.page_data import OverBudget, PageData, StepBudget
+from comity.model.dataclass import dataclass
 from comity.model.page import Extraction
 from comity.rules.canonical import resolve_link
 from comity.rules.content_type import media_type

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
 from comity.extract.decode import MAX_BODY_BYTES, parse_html
+from comity.model.dataclass import dataclass
 from comity.model.fetch import FormLogin, LoginCheck
 from comity.rules.canonical import WebAddress, resolve_link
 

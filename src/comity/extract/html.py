@@ -17,7 +17,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from comity.extract.decode import MAX_BODY_BYTES, is_surely_utf_8, parse_html
+from comity.extract.decode import MAX_BODY_BYTES, Utf8, parse_html, says_utf_8
 from comity.model.page import HtmlPage, PageLimit
 from comity.rules.canonical import query_in
 from comity.rules.user_agent import agent_token as own_token
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from comity.extract._html_scan import Scanned
 
-_FORMAT: Final = 2
-_scan: Callable[[bytes, int, bytes, Callable[[str], str | None], int, int], Scanned | None] | None
+_FORMAT: Final = 3
+_scan: Callable[[bytes, int, bytes, Callable[[str], str | None], int, int, bool], Scanned | None] | None
 try:
     from comity.extract._html_scan import FORMAT
     from comity.extract._html_scan import scan as _scan
@@ -165,13 +165,13 @@ def scan_html(body: bytes, *, content_type: str | None, agent_token: str, with_t
     takes a tree. This is quick enough for the event loop, whatever the page: less than a tenth of a second for the
     largest.
     """
-    if _scan is None or len(body) > MAX_BODY_BYTES or not is_surely_utf_8(body, content_type):
+    if _scan is None or len(body) > MAX_BODY_BYTES or (utf_8 := says_utf_8(body, content_type)) is None:
         return None
     if with_text and (_main_text is None or _may_name_content is None or not _may_name_content(body)):
         return None
     token = own_token(agent_token)
     start = len(BOM_UTF8) if body.startswith(BOM_UTF8) else 0
-    found = _scan(body, start, token.encode(), _attribute_text, MAX_ELEMENTS, MAX_ELEMENTS)
+    found = _scan(body, start, token.encode(), _attribute_text, MAX_ELEMENTS, MAX_ELEMENTS, utf_8 is Utf8.TENTATIVE)
     if found is None:
         return None
     text = None

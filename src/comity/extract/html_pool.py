@@ -10,11 +10,11 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 
 from comity.extract.decode import MAX_BODY_BYTES
+from comity.model.dataclass import dataclass
 from comity.model.page import HtmlPage, PageLimit
 from comity.offload.child import keep_freed_memory
 from comity.offload.pool import ChildPool, FailedWork, WorkFailure

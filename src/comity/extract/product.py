@@ -11,7 +11,6 @@ Fields that it does not name come from JSON-LD, microdata and Open Graph, in thi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from turbohtml import Document
@@ -19,6 +18,7 @@ from turbohtml import Document
 from comity.extract.decode import MAX_BODY_BYTES, parse_html
 from comity.extract.expressions import Evaluator
 from comity.extract.page_data import STEPS_IN_A_CHILD, OverBudget, PageData, StepBudget
+from comity.model.dataclass import dataclass
 from comity.model.expression import Expression, ExpressionProblem
 from comity.rules.expressions.parse import describe, looks_like_expression, parse_expression
 from comity.rules.expressions.values import text_of

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from sqlalchemy import Connection
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import StateUnavailable
 from comity.model.frontier import FrontierEntry, HostHome, QueuedUrl
 from comity.model.sitemap import PageHints

@@ -35,7 +35,7 @@ class ServerSilent(Exception):
 
 
 class NoGrantInTime(Exception):
-    """No grant came in time: the host is in use, blocked, or its robots.txt is being read."""
+    """No grant was given in time: the host is in use, blocked, or its robots.txt is being read."""
 
 
 class ServerRefused(Exception):
@@ -135,7 +135,7 @@ class GrantClient:
             self._connection = None
 
     def _call(self, action: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """One request; a connection that the server has closed meanwhile is opened again, once."""
+        """Make one request; if the server has closed the connection meanwhile, open it again, once."""
         content = json.dumps(self._client | dict(body)).encode()
         for is_again in (False, True):
             is_fresh = self._connection is None
@@ -189,10 +189,10 @@ class _Waiting(NamedTuple):
 
 
 class Grants:
-    """Asks for URLs from any number of threads, tasks or callbacks, and exchanges with the server in one thread.
+    """Requests grants for any number of threads, tasks or callbacks, and exchanges with the server in one thread.
 
     Of each host, one URL is asked for at a time, and the next when its grant has ended. URLs of all hosts, reports and
-    releases go together. While the server is away nothing is granted; reports are kept, and it is asked again, less and
+    releases go together. While the server is away nothing is granted; reports are kept, and it is tried again, less and
     less often.
     """
 

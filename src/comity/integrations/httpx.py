@@ -25,7 +25,7 @@ class GrantDenied(httpx.TransportError):
 
 
 class GrantTimeout(httpx.TimeoutException):
-    """No grant came in time."""
+    """No grant was given in time."""
 
 
 class _Reporting:
@@ -94,7 +94,7 @@ class ComityTransport(_Reporting, httpx.BaseTransport):
 
 
 class AsyncComityTransport(_Reporting, httpx.AsyncBaseTransport):
-    """The same for `httpx.AsyncClient`."""
+    """The transport for `httpx.AsyncClient`."""
 
     def __init__(
         self, url: str, key: str | None = None, *, inner: httpx.AsyncBaseTransport | None = None, **terms: Any

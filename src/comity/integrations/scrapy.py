@@ -28,7 +28,7 @@ MOST_RETURNS: Final = 100
 
 
 class ComityMiddleware:
-    """Holds each request until its grant's window, and reports what came of it."""
+    """Holds each request until its grant's window, and reports the result."""
 
     def __init__(self, crawler: Any) -> None:
         settings, self._stats = crawler.settings, crawler.stats
@@ -47,7 +47,7 @@ class ComityMiddleware:
         return made
 
     async def process_request(self, request: Any, spider: Any = None) -> Any:  # noqa: ARG002  # older Scrapy passes it
-        """Wait for the request's window; then it goes on, is dropped, or goes back to the scheduler."""
+        """Wait for the request's window; then it continues, is dropped, or goes back to the scheduler."""
         from twisted.internet import reactor
 
         give_up_at = time.monotonic() + HELD_FOR_S

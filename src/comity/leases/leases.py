@@ -7,7 +7,7 @@ on the database; the walk runs them on a thread beside its event loop.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from threading import Lock
 from typing import Any
@@ -21,6 +21,7 @@ from comity.database.connection import Database
 from comity.database.leases import leasing
 from comity.database.leases.leasing import ending_values, lease_from, memory_values, progress_values
 from comity.leases.holder import is_dead, machine_name, new_holder
+from comity.model.dataclass import dataclass
 from comity.model.errors import LeaseLost
 from comity.model.gate import GateMemory
 from comity.model.host import HostEnding, HostProgress, HostStatus, Lease

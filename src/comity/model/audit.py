@@ -7,10 +7,11 @@ from the visit. Findings are made from these nouns alone, so the same rules judg
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
+from comity.model.dataclass import dataclass
 from comity.model.page import Hop, PageLink
 
 
@@ -113,7 +114,7 @@ class AuditedPage:
 
     @property
     def is_page(self) -> bool:
-        """Whether an HTML page came."""
+        """Whether an HTML page was received."""
         return self.facts is not None and self.status is not None and 200 <= self.status < 300
 
     def header(self, name: str) -> str | None:
@@ -254,7 +255,7 @@ class Severity(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Higher is worse."""
+        """The rank of a severity; higher is worse."""
         return {"notice": 1, "warning": 2, "error": 3}[self.value]
 
 

@@ -1,13 +1,13 @@
-"""A bot: an outside worker that pulls jobs and submits results with an API key of its own."""
+"""A bot: an outside worker that pulls jobs and submits results with its own API key."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 from comity.model.queue import OWN_BOT
 

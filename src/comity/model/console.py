@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
+
+from comity.model.dataclass import dataclass
 
 ADMIN_NAME: Final = "admin"
 """The user whose password is a setting; always an operator."""
@@ -41,7 +42,7 @@ class ConsoleSession:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """One request that changed something, or was to."""
+    """One request that changed something, or tried to."""
 
     user: str | None
     """None: no login is configured, and the request came from this machine."""
@@ -60,7 +61,7 @@ class Activity:
 
 @dataclass(frozen=True, slots=True)
 class RecordedActivity(Activity):
-    """The same as it is stored."""
+    """A record as it is stored."""
 
     number: int
     at: datetime

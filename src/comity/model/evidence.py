@@ -10,7 +10,7 @@ from comity.model.named_tuple import made_often
 
 
 class EvidenceType(StrEnum):
-    """What was decided about a URL."""
+    """The kinds of decisions about a URL."""
 
     ROBOTS_ALLOWED = "robots_allowed"
     BLOCKED_BY_ROBOTS = "blocked_by_robots"

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from comity.model.dataclass import dataclass
 from comity.model.frontier import FoundBy
 from comity.model.wording import Words
 
@@ -35,7 +35,7 @@ class HostFacts:
     unrecorded: int = 0
     """How many URLs were seen and not queued without a record."""
     is_paused: bool = False
-    """Whether a crawl with limits of its own, or one that was stopped, left the host to a person."""
+    """Whether a crawl with its own limits, or one that was stopped, left the host to a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class DecisionFacts:
 
     @property
     def reason(self) -> str:
-        """The words that led to it."""
+        """The text that led to it."""
         for key in ("reason", "said", "matchedRule"):
             value = self.content.get(key)
             if value:
@@ -218,7 +218,7 @@ class UrlFacts:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What decided last, in a sentence; and what would change it."""
+    """The last decision, as a sentence; and what would change it."""
 
     code: str
     sentence: Words

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
+
+from comity.model.dataclass import dataclass
 
 
 class PathRoot(StrEnum):
@@ -40,7 +41,7 @@ class DataPath:
 
 
 class Wanted(StrEnum):
-    """What is wanted of a selected element."""
+    """What to read from a selected element."""
 
     TEXT = "text"
     ATTRIBUTE = "attr"
@@ -49,7 +50,7 @@ class Wanted(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CssSelection:
-    """A CSS selector, and what is wanted of the first element that it selects."""
+    """A CSS selector, and what to read from the first element that it selects."""
 
     css: str
     wanted: Wanted = Wanted.HTML
@@ -130,7 +131,7 @@ _DECIMAL: Final = re.compile(r"DECIMAL\(([1-9][0-9]?), ?([0-9]{1,2})\)")
 
 
 def type_called(name: str) -> ColumnType | None:
-    """The type that a store calls so; None if no column of ours has it."""
+    """The type with this name in a store; None if no column has it."""
     found = _DECIMAL.fullmatch(name)
     if found is not None:
         return ColumnType(TypeName.DECIMAL, int(found[1]), int(found[2]))

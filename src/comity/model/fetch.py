@@ -7,10 +7,11 @@ expected result, not an exception.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Final, Literal, NamedTuple, Protocol
 
+from comity.model.dataclass import dataclass
 from comity.model.named_tuple import made_often
 
 _Pairs = tuple[tuple[str, str], ...]
@@ -70,11 +71,11 @@ class Headers:
         self._pairs: tuple[tuple[str, str], ...] | None = tuple(pairs)
         # Reversed, so that of several fields with one name the first is the one found.
         self.first: dict[str, str] = dict(reversed(self._pairs))
-        self.repeats = len(self.first) != len(self._pairs)  # whether a field came more than once
+        self.repeats = len(self.first) != len(self._pairs)  # whether a field occurs more than once
 
     @classmethod
     def unique(cls, fields: dict[str, str]) -> Headers:
-        """Take over a table in which every field came once: the fast path for the common response."""
+        """Take over a table in which every field occurs once: the fast path for the common response."""
         headers = cls.__new__(cls)
         headers._pairs = None
         headers.first = fields
@@ -122,7 +123,7 @@ NO_HEADERS = Headers()
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """Limits of one request; each ends it with a failure of its own kind."""
+    """Limits of one request; each ends it with its own failure kind."""
 
     max_body_bytes: int = 10_000_000  # after decompression
     max_wire_bytes: int = 10_000_000  # as received
@@ -198,11 +199,11 @@ class Response(NamedTuple):
     content_encoding: str = ""
     truncated: bool = False
     server_date: float | None = None
-    coded_body: bytes | None = None  # as it came off the wire, where `body` was inflated from it whole
+    coded_body: bytes | None = None  # as it was received, where `body` was inflated from it whole
 
     @property
     def content_type(self) -> str | None:
-        """The Content-Type field as it came."""
+        """The Content-Type field as received."""
         return self.headers.get("content-type")
 
 

@@ -10,7 +10,7 @@ from comity.model.sitemap import PageHints
 
 
 class FoundBy(IntEnum):
-    """What named a URL first; the numbers are stored and must not change."""
+    """How a URL was found first; the numbers are stored and must not change."""
 
     UNKNOWN = 0
     SEED = 1
@@ -37,7 +37,7 @@ class UnqueuedCode(StrEnum):
     SITEMAP_LIMIT = "sitemap_limit"
     REDIRECT_TARGET = "redirect_target"
     LEFT_OUT = "left_out"
-    """By a pattern; such URLs have a table of their own."""
+    """By a pattern; such URLs have their own table."""
 
 
 @made_often

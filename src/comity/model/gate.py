@@ -1,4 +1,4 @@
-"""What a gate remembers, what limits it, and what it answers.
+"""The memory of a gate, its limits, and its answers.
 
 A gate decides when the next request to a host may start. `GateMemory` is loaded from the host's row when a lease is
 taken, and saved to it again; everything else lives as long as the lease. Times are UNIX seconds, durations are seconds.
@@ -7,12 +7,12 @@ taken, and saved to it again; everything else lives as long as the lease. Times 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from comity.model.dataclass import dataclass
 from comity.model.named_tuple import made_often
 
 SLOT_TIMEOUT_MESSAGE: Final = "Timeout waiting for host concurrency slot"
@@ -28,7 +28,7 @@ class Door(StrEnum):
 
 
 class DelaySource(StrEnum):
-    """What set the delay between two requests to a host."""
+    """What determined the delay between two requests to a host."""
 
     POLICY = "policy"
     ROBOTS = "robots"
@@ -122,7 +122,7 @@ class GateMemory(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DelayInForce:
-    """The delay from one start to the next, and what set it."""
+    """The delay from one start to the next, and what determined it."""
 
     seconds: float
     source: DelaySource

@@ -1,12 +1,12 @@
-"""Grants: permission for single requests of crawlers that have URLs of their own, and what these report of them."""
+"""Grants: permission for single requests of crawlers that have their own URLs, and what these report of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.queue import Slot
 
 MOST_URLS: Final = 100

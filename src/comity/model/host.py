@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.gate import GateMemory
 
 SCRIPTS_NOT_RUN: Final = "allow_js is set, but scripts are not run: pages are read as the server sends them"

@@ -1,4 +1,4 @@
-"""Nouns of an image: what kind of file it is, how large, where it was found, and what came of asking for it."""
+"""Nouns of an image: what kind of file it is, how large, where it was found, and the result of requesting it."""
 
 from __future__ import annotations
 

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
+
+from comity.model.dataclass import dataclass
 
 # The vocabularies of a JobPosting, in order; plain text, as they stand in the database and in the search index.
 LEVELS: Final = ("intern", "junior", "mid", "senior", "lead", "director", "executive")

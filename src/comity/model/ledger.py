@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.gate import DelayInForce
 from comity.model.named_tuple import made_often
 
@@ -120,7 +120,7 @@ class NoteKind(StrEnum):
     """What a note in the ledger is about."""
 
     ROBOTS = "robots"
-    """The robots.txt of an origin came into force."""
+    """The robots.txt of an origin took effect."""
     GAP = "gap"
     """A process ended without giving its lease back: requests of its last moments may be missing."""
     UNREPORTED = "unreported"
@@ -140,7 +140,7 @@ class LedgerRow(NamedTuple):
     """1 for the first request under the lease: a number that is missing is a request that was not recorded."""
     url: str
     purpose: Purpose | str
-    """A job or a grant of a client with a product token of its own names it: `grant:examplebot`."""
+    """A job or a grant of a client with its own product token names it: `grant:examplebot`."""
     started_at: float
     ended_at: float
     delay: DelayInForce

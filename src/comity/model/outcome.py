@@ -7,10 +7,10 @@ are carried by its outcome.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.evidence import Evidence
 from comity.model.fetch import NO_HEADERS, Cookie, Headers
 from comity.model.frontier import FrontierEntry, QueuedUrl
@@ -101,7 +101,7 @@ class SkippedLinks(NamedTuple):
 
 @made_often
 class Fetched(NamedTuple):
-    """A page came. `keep` is false where the page asks not to be indexed. A tuple, because most visits end so."""
+    """A page was received. `keep` is false where the page asks not to be indexed. A tuple: most visits end so."""
 
     entry: QueuedUrl
     trail: Trail
@@ -113,7 +113,7 @@ class Fetched(NamedTuple):
     links: tuple[FrontierEntry, ...]
     keep: bool = True
     is_login_wall: bool = False
-    coded: bytes | None = None  # the body as it came off the wire, if it was compressed
+    coded: bytes | None = None  # the body as it was received, if it was compressed
     coding: str | None = None
     data: Any = None  # what a user's own extractor made of it
     images: tuple[FrontierEntry, ...] = ()  # of this host, as far as they may be asked for
@@ -130,7 +130,7 @@ class Fetched(NamedTuple):
 
 
 class ImageFetched(NamedTuple):
-    """An image came."""
+    """An image was received."""
 
     entry: QueuedUrl
     trail: Trail

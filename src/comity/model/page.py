@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.expression import ExtractedValues
 from comity.model.named_tuple import made_often
+
+# The endings of files of pages, in sentences for people; `store.target.Format` has the kinds.
+FILES_WRITTEN: Final = ".duckdb, .jsonl[.gz], .csv[.gz] or .warc[.gz]"
+FILES_READ: Final = ".parquet, .duckdb, .jsonl or .csv"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,7 @@ class Extraction:
 class PageRecord(NamedTuple):
     """One visit's page, or the reason why there is none; `run_id`, `url_key` and `crawl_time` name the visit.
 
-    `coded` is the body as it came off the wire, where it came compressed: it is what waits on disk for its part.
+    `coded` is the body as it was received, if it was compressed: it is what waits on disk for its part.
     `headers` and `address` are for archives, and None unless requested. `columns` are what expressions and a user's
     extractor made of the page. `depth` and `data` are in no store: they are for consumers of pages in this process.
     """
@@ -62,7 +66,7 @@ class PageRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KeptDetails:
-    """What is kept of each page in columns of their own, where it was asked for."""
+    """Which details of each page are kept in separate columns, if any."""
 
     links: bool = False
     """Every link with its text, its place and what became of it."""

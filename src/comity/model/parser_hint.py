@@ -5,9 +5,9 @@ Three kinds: CSS selectors for pages, paths for JSON answers, or just the name o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from comity.model.dataclass import dataclass
 from comity.model.expression import Expression
 
 
@@ -71,7 +71,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """A CSS selector and the attribute that is wanted of what it selects; no attribute means the text."""
+    """A CSS selector and the attribute to read; no attribute means the text."""
 
     css: str
     attribute: str | None = None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.gate import DoorProfile
 
 RETRY_BACKOFF_MINUTES: Final = 5
@@ -59,7 +59,7 @@ class SkipReason(StrEnum):
 
 
 class PullLimit(StrEnum):
-    """Why a bot gets no jobs, however many wait: a limit of its own, or its quarantine."""
+    """Why a bot gets no jobs, however many wait: its own limit, or its quarantine."""
 
     IN_HAND = "max_jobs_in_hand"
     PER_MINUTE = "max_jobs_per_minute"

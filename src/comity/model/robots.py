@@ -3,9 +3,9 @@
 These values are stored as evidence, so each carries the words and line numbers that led to it.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from comity.model.dataclass import dataclass
 from comity.model.fetch import FailureKind
 
 
@@ -20,7 +20,7 @@ class RobotsAccess(StrEnum):
     """What the response to a robots.txt request permits on its origin (RFC 9309 §2.3.1)."""
 
     PARSE = "parse"
-    """The body came: its rules decide."""
+    """The body was received: its rules decide."""
     UNCHANGED = "unchanged"
     """Not modified: the rules read before still decide."""
     ALLOW_ALL = "allow_all"

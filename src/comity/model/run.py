@@ -7,11 +7,11 @@ for people. The reason of one host's part of a run uses the same codes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from comity.model.dataclass import dataclass
 from comity.model.fetch import ContentTypeRules
 
 
@@ -59,7 +59,7 @@ class EndReason(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """What it means, in words that fit after "Ended:"."""
+        """A sentence that fits after "Ended:"."""
         return SENTENCES[self]
 
 
@@ -91,7 +91,7 @@ SENTENCES: Final[Mapping[EndReason, str]] = MappingProxyType(
         EndReason.CONNECTION_FAILURE: "the host could not be reached",
         EndReason.DNS_FAILURE: "the host's name could not be resolved",
         EndReason.ADDRESS_REFUSED: "the host's address or port is not allowed",
-        EndReason.FORBIDDEN: "the host refused us",
+        EndReason.FORBIDDEN: "the host refused Comity",
         EndReason.LOGIN_REQUIRED: "the host requires a login",
         EndReason.ROBOTS_DENIED: "robots.txt forbids it",
         EndReason.TAKEN_DOWN: "the host is under a takedown",
@@ -159,7 +159,7 @@ class BudgetReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a run may spend at most. A page counts when it is fetched; visits without one have a limit of their own."""
+    """What a run may spend at most. A page counts when it is fetched; visits without one have their own limit."""
 
     pages_per_run: int = 0
     pages_per_host: int = 0
@@ -180,12 +180,12 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class WithinBudget:
-    """Go on."""
+    """Continue."""
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetWarning:
-    """Go on, but a limit is near; add `reason` to `Spent.warned` so that the warning is not repeated."""
+    """Continue, but a limit is near; add `reason` to `Spent.warned` so that the warning is not repeated."""
 
     reason: BudgetReason
     sentence: str
@@ -200,12 +200,12 @@ class Exhausted:
 
     @property
     def detail(self) -> str:
-        """The sentence in words that fit after "Ended:"."""
+        """A sentence that fits after "Ended:"."""
         return self.sentence.removeprefix("Stopped: ").removesuffix(".")
 
 
 class HostLoad(NamedTuple):
-    """What an open host still has to do, and how fast it may."""
+    """How much an open host still has to do, and how fast it may be requested."""
 
     host: str
     queued: int  # URLs in memory

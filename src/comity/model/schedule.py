@@ -6,9 +6,11 @@ The adaptive schedule knows a belief about a source's changes, its claim on the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
+
+from comity.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class RevisitState:
 
 @dataclass(frozen=True, slots=True)
 class RevisitLimits:
-    """How close together and how far apart visits to one source may be."""
+    """The shortest and the longest interval between visits to a source."""
 
     shortest_days: float = 0.5
     longest_days: float = 30.0
@@ -117,7 +119,7 @@ class SourcePace:
 
 @dataclass(frozen=True, slots=True)
 class SourceRun:
-    """What a run came to. An answer of 304 is a run that succeeded and changed nothing."""
+    """The result of a run. An answer of 304 is a run that succeeded and changed nothing."""
 
     succeeded: bool
     inserted: int = 0

@@ -7,12 +7,13 @@ that the renderer escapes each piece and trusts no markup.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 
 MOST_HITS: Final = 100
@@ -59,7 +60,7 @@ class SearchQuery:
     full_text: bool = False  # with the whole description of each hit
 
     def __post_init__(self) -> None:
-        """Refuse what has no bound, in words."""
+        """Refuse a query without bounds."""
         if not 1 <= self.limit <= MOST_HITS:
             raise BadInput("limit", f"from 1 to {MOST_HITS}, not {self.limit}")
         if not 0 <= self.offset <= MOST_SKIPPED:
@@ -153,7 +154,7 @@ class FacetCount:
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    """A part of the result, and how large the whole of it is."""
+    """A page of the result, and the size of the whole result."""
 
     hits: tuple[SearchHit, ...]
     total: int

@@ -1,16 +1,16 @@
 """Nouns of a sitemap: what a site says about its own pages (sitemaps.org protocol 0.9, and feeds)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from comity.model.dataclass import dataclass
 from comity.model.named_tuple import made_often
 
 
 class SitemapKind(StrEnum):
-    """What a body turned out to be."""
+    """The kind of a body."""
 
     URLSET = "urlset"
     INDEX = "index"

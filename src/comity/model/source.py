@@ -1,13 +1,14 @@
-"""Sources: pages re-read on a schedule for job postings, what one reading of them found, and what came of it."""
+"""Sources: pages re-read on a schedule for job postings, what one run found, and how it ended."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.evidence import Evidence
 from comity.model.job import JobFound, ListingKind, SourceType
 from comity.model.ledger import LedgerRow
@@ -18,7 +19,7 @@ AUTO_PAUSED = "auto-paused after failures"
 
 
 ORG_TYPES: Final = ("un", "igo", "mdb", "ingo", "ngo", "academic", "government", "foundation", "company", "other")
-"""Kinds of organisations; un, ingo, ngo and academic have base frequencies of their own."""
+"""Kinds of organisations; un, ingo, ngo and academic have their own base frequencies."""
 
 
 class SourceStatus(StrEnum):
@@ -31,7 +32,7 @@ class SourceStatus(StrEnum):
 
 
 class SourceBlock(StrEnum):
-    """What blocked a source, where that was not an operator."""
+    """What blocked a source, unless an operator did."""
 
     TAKEN_DOWN = "taken_down"
     """Removing the takedown makes it active again."""
@@ -245,7 +246,7 @@ class SourceSkipped:
 
 @dataclass(frozen=True, slots=True)
 class HeadRead:
-    """What a site says about a page without sending it."""
+    """The answer to a HEAD request."""
 
     url: str
     final_url: str

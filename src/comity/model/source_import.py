@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
+
+from comity.model.dataclass import dataclass
 
 MOST_ROWS: Final = 10_000
 LONGEST_ROW: Final = 40_000  # characters: a parser hint of 20,000, written as JSON inside CSV

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import NamedTuple
+
+from comity.model.dataclass import dataclass
 
 OptionValue = str | int | Decimal | bool | None | tuple["OptionValue", ...]
 
@@ -45,6 +47,8 @@ class CrawlStatement:
     """Where the options are in the script, for messages."""
     extract_place: TextPosition | None = field(default=None, compare=False, repr=False)
     """Where the text of EXTRACT begins."""
+    query_place: TextPosition | None = field(default=None, compare=False, repr=False)
+    where_place: TextPosition | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

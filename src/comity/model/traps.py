@@ -1,8 +1,9 @@
-"""Nouns of trap resistance: why a link is not followed, and where the bounds lie."""
+"""Nouns of trap resistance: why a link is not followed, and the limits."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
+
+from comity.model.dataclass import dataclass
 
 
 class TrapCode(StrEnum):
@@ -43,7 +44,7 @@ class TrapRefusal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TrapTerms:
-    """The limits. A large honest site stays far from all of them."""
+    """The limits. An ordinary site, even a large one, stays far below all of them."""
 
     longest_target: int = 2000
     """Characters of path and query."""
@@ -65,7 +66,7 @@ class TrapTerms:
     counter_from: int = 10_000
     """Pages of one pattern that nothing but this pattern leads to, after which likeness counts as sameness."""
     leafing_from: int = 1000
-    """The same where a query leafs through a list or a calendar: these go on by themselves."""
+    """The same where a query pages through a list or a calendar: these continue by themselves."""
     most_per_pattern: int = 1_000_000
     remembered: int = 8192
     """How many URLs, contents and folders each are remembered for one host."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
+
+from comity.model.dataclass import dataclass
 
 TEST_EVENT: Final = "test"
 """The event of a test delivery; no webhook needs to want it."""
@@ -37,7 +39,7 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True)
 class WebhookDelivery:
-    """One call of a webhook: what is sent, and what came of the last attempt."""
+    """One call of a webhook: what is sent, and the result of the last attempt."""
 
     id: UUID
     webhook_id: UUID

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum, auto
 from typing import Final, NamedTuple
+
+from comity.model.dataclass import dataclass
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

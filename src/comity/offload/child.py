@@ -1,7 +1,7 @@
 """The child's side: takes requests one by one, answers them, and ends with the parent.
 
 The end of the socket ends the process, so none outlives the parent that started it. A request is a head (`REQUEST`) and
-its arguments; the body lies in shared memory at the offset that the head names. An answer is any number of `PART`
+its arguments; the body is in shared memory at the offset that the head gives. An answer is any number of `PART`
 frames and one that ends it. Requests are answered in the order in which they were sent.
 """
 

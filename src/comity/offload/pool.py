@@ -21,11 +21,11 @@ import tempfile
 import time
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
 from typing import Final, Protocol
 
+from comity.model.dataclass import dataclass
 from comity.offload.child import (
     DONE,
     FRAME,
@@ -404,7 +404,7 @@ class ChildHandle:
             return self._loop.time()
 
     def _on_readable(self) -> None:
-        """Take what came, at most one chunk a call, so that large answers do not hold up the loop."""
+        """Take what has arrived, at most one chunk a call, so that large answers do not hold up the loop."""
         try:
             chunk = self._control.recv(_RECEIVE_BYTES)
         except (BlockingIOError, InterruptedError):

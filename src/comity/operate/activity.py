@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Final
 
 from comity.clock import Clock
@@ -10,6 +10,7 @@ from comity.database import console
 from comity.database.connection import Database
 from comity.database.types import seconds_of
 from comity.model.console import Activity
+from comity.model.dataclass import dataclass
 
 _LONGEST_TEXT: Final = 500
 _LOGIN_ACTIONS: Final = ("log_in", "POST /admin/login")

@@ -176,7 +176,7 @@ class _Backfill:
             pass
 
     def _by_host(self, groups: Any) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-        """Sums by host, and how many rows were read and skipped so far."""
+        """The sums by host, and how many rows were read and skipped so far."""
         so_far = self._notes["fetches"]
         rows, skipped = so_far["rows"], {reason: list(pair) for reason, pair in so_far["skipped"].items()}
         sums: dict[str, dict[str, Any]] = {}

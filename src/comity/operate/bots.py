@@ -134,7 +134,7 @@ def limit_bot(database: Database, bot_id: str, *, note: str | None = None, **lim
     if note is not None:
         changes["note"] = _note(note)
     if not changes:
-        raise BadInput("nothing to change: name a limit or a note")
+        raise BadInput("nothing to change: give a limit or a note")
     return _change(database, bot_id, **changes)
 
 
@@ -172,7 +172,7 @@ def list_bots(
         found = ordered + without if is_reversed else without + ordered
     ids = [bot.bot_id for bot in found]
     if after is not None and after not in ids:
-        raise BadInput("cursor", "is out of date; begin with the first page")
+        raise BadInput("cursor", "is out of date; start again from the first page")
     start = 0 if after is None else ids.index(after) + 1
     return found[start:] if limit is None else found[start : start + limit]
 
@@ -184,7 +184,7 @@ def ensure_bot(database: Database, clock: Clock, bot_id: str) -> bool:
         row = bots_table.get(connection, bot_id)
     if row is None:
         with database.write() as connection:
-            bots_table.add(connection, bot_id, {"note": "came without a key"}, database.now(clock))
+            bots_table.add(connection, bot_id, {"note": "connected without a key"}, database.now(clock))
             row = bots_table.get(connection, bot_id)
     return row is not None and row.status != BotStatus.REVOKED
 

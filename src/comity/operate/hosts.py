@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from comity.database.connection import Database
 from comity.database.tables import DONE, DROPPED, QUEUED
 from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierStore
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, HostBusy, NotFound, Remedy, RemedyCode
 from comity.model.host import HostStatus
 from comity.model.wording import holder_in_words

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from sqlalchemy import Connection
@@ -13,6 +13,7 @@ from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.database.sources import rows as sources_table
 from comity.database.sources.rows import source_from
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 from comity.model.source import Source, SourceStatus
 from comity.model.source_import import ImportedRow, ImportResult, ParsedSourceList, SourceImport, SourceRow

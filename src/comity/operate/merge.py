@@ -6,7 +6,6 @@ The earliest row is kept, counters are summed, references are moved, and the str
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -17,6 +16,7 @@ from comity.database import merging
 from comity.database.connection import Database
 from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierStore
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadAddress
 from comity.model.host import CanonicalHost, HostStatus
 from comity.rules.canonical import canonical_host

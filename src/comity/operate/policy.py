@@ -34,7 +34,7 @@ def check_limits(**changes: PolicyValue | None) -> dict[str, PolicyValue]:
     """The limits that were set; raises `BadInput` if there are none, or if a limit or a pattern cannot be used."""
     values = {name: value for name, value in changes.items() if value is not None}
     if not values:
-        raise BadInput("nothing to set: name at least one limit, such as min_request_interval_ms")
+        raise BadInput("nothing to set: give at least one limit, such as min_request_interval_ms")
     for name, least in _LEAST.items():
         value = values.get(name)
         if isinstance(value, int) and not least <= value <= _MOST[name]:

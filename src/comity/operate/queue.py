@@ -6,7 +6,7 @@ All input is checked before anything is written, and refused in one line. A bulk
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
@@ -19,6 +19,7 @@ from comity.clock import Clock
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.database.queue import operator, reservations
+from comity.model.dataclass import dataclass
 from comity.model.errors import AlreadyThere, BadInput, NotFound, Remedy, RemedyCode
 from comity.model.queue import JobStatus
 from comity.model.source_import import ImportResult, ParsedSourceList, SourceRow
@@ -79,7 +80,7 @@ def edit_policy(database: Database, clock: Clock, policy_id: UUID, *, collapse: 
     """Change some columns of a policy. Jobs that exist keep what they were made with."""
     values = check_policy(collapse, **changes)
     if not values:
-        raise BadInput("nothing to change: name at least one setting of the policy")
+        raise BadInput("nothing to change: give at least one setting of the policy")
     with database.write() as connection:
         known = _known(connection, policy_id)
         if values.get("url", known.url) != known.url:
@@ -487,5 +488,5 @@ def _page_address(text: str, collapse: bool) -> WebAddress:
 def _bounded(ids: Sequence[UUID]) -> list[UUID]:
     found = list(dict.fromkeys(ids))
     if not 1 <= len(found) <= MOST_BULK:
-        raise BadInput("ids", f"name 1 to {MOST_BULK:,} items")
+        raise BadInput("ids", f"send 1 to {MOST_BULK:,} items")
     return found

@@ -1,7 +1,7 @@
 """Read the options for requests, references to secrets and login files, and give each host its identity.
 
 This is the only place that reads a secret. It is read once, when a crawl or a session is put together, and stays in
-memory. Errors name the option and the reference, and never a value.
+memory. Errors contain the option and the reference, but never a value.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 from comity.model.fetch import LOGGED_OUT_STATUSES, Cookie, DigestLogin, FormLogin, LoginCheck, Proxy, RequestIdentity
 from comity.model.host import HostPolicy
@@ -151,7 +152,7 @@ class RequestOptions:
 
     @property
     def hosts(self) -> Collection[str]:
-        """The hosts with options of their own."""
+        """The hosts that have their own options."""
         return self._parts.keys()
 
     @property

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from comity.database import schema
 from comity.database.connection import Database
+from comity.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

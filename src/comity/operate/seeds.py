@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import chain, islice
@@ -24,6 +24,7 @@ from comity.database import hosts, robots, takedowns
 from comity.database.connection import Database
 from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierChange, FrontierStore
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, StateUnavailable
 from comity.model.frontier import GUESSED_SCHEME_PRIORITY, FoundBy, FrontierEntry
 from comity.model.host import BlockReason, CanonicalHost, Seed

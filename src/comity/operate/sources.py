@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -19,6 +19,7 @@ from comity.database.connection import Database
 from comity.database.sources import postings as postings_table
 from comity.database.sources import rows as sources_table
 from comity.database.sources.rows import source_from
+from comity.model.dataclass import dataclass
 from comity.model.errors import AlreadyThere, BadInput, HostBusy, NotFound, Remedy, RemedyCode
 from comity.model.host import SCRIPTS_NOT_RUN
 from comity.model.job import JobPosting, ListingKind, SourceType
@@ -147,7 +148,7 @@ def edit_source(database: Database, clock: Clock, source_id: UUID, **changes: An
     the last run, and a new time window applies to the run that is already planned.
     """
     if not changes:
-        raise BadInput("nothing to change: name at least one column, such as crawl_frequency_days")
+        raise BadInput("nothing to change: give at least one column, such as crawl_frequency_days")
     values = check_columns(**changes)
     for name in ("careers_url", "source_type", "schedule", "importance"):
         if name in values and values[name] is None:

@@ -6,7 +6,6 @@ A posting whose link is covered is closed and leaves search; once the entry is r
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -21,6 +20,7 @@ from comity.database.sources import rows as sources_table
 from comity.database.tables import DONE, DROPPED, QUEUED
 from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierChange, FrontierReads, FrontierStore
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, NotFound, Remedy, RemedyCode
 from comity.model.source import SourceBlock, SourceStatus
 from comity.rules.canonical import canonical_host, resolve_link

@@ -62,7 +62,7 @@ def check_url(url: str, networks: Sequence[Network] = ()) -> str:
     if verdict.allowed:
         verdict = decide_name(parsed.hostname, networks)
     if not verdict.allowed:
-        raise BadInput("url", f"is not called: {verdict.reason}")
+        raise BadInput("url", f"cannot be called: {verdict.reason}")
     parsed.hash = ""
     return str(parsed.href)
 
@@ -72,7 +72,7 @@ def check_events(events: Sequence[str]) -> list[str]:
     known = [str(event) for event in WebhookEvent]
     unknown = [event for event in events if event not in known]
     if unknown or not events:
-        raise BadInput("events", f"must be some of {', '.join(known)}")
+        raise BadInput("events", f"must be one or more of {', '.join(known)}")
     return [event for event in known if event in events]
 
 
@@ -122,7 +122,7 @@ def edit_webhook(
     }
     values = {name: checks[name](value) for name, value in changes.items()}
     if not values:
-        raise BadInput("nothing to change: name a field")
+        raise BadInput("nothing to change: give at least one field")
     return _change(database, clock, webhook_id, **values)
 
 
@@ -183,9 +183,9 @@ def send_again(database: Database, clock: Clock, delivery_id: UUID) -> WebhookDe
         is_due = table.send_again(connection, delivery_id, _now(connection, database, clock))
     found = get_delivery(database, delivery_id)
     if not is_due and found.is_test:
-        raise ComityError("a test is not sent again: make a new one")
+        raise ComityError("a test cannot be resent: send a new one")
     if not is_due:
-        raise ComityError("the delivery has not ended: it is sent, or tried again, automatically")
+        raise ComityError("the delivery has not ended: it is sent or retried automatically")
     return found
 
 

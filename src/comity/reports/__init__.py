@@ -1,1 +1,1 @@
-"""Questions an operator asks of the state, answered as plain values."""
+"""Reports about the state for operators, as plain values."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import Connection
 
 from comity.database import backfill as backfill_rows
+from comity.model.dataclass import dataclass
 from comity.model.host import HostStatus
 
 NAMES_KEPT: Final = 100
@@ -79,7 +79,7 @@ class LeftHost:
 
 @dataclass(frozen=True, slots=True)
 class Orphans:
-    """What lacks its other half: hosts that only `provenance` names, and hosts of whose pages no fetch is kept."""
+    """What has no counterpart: hosts that only `provenance` lists, and hosts whose pages have no stored fetch."""
 
     provenance_hosts: int
     provenance_images: int
@@ -119,7 +119,7 @@ class BackfillReport:
 
 
 def current_counts(connection: Connection) -> dict[str, Any]:
-    """What is compared with later: the table of hosts, and how far its counters are below the evidence."""
+    """The state before a backfill: the table of hosts, and how far its counters are below the evidence."""
     totals = backfill_rows.totals(connection)
     return {
         "hosts": totals.hosts,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
 from pathlib import Path
@@ -19,6 +18,7 @@ from comity.database import history, status_queries
 from comity.database import outbox as search_outbox
 from comity.database.connection import Database
 from comity.database.sources import rows as sources_table
+from comity.model.dataclass import dataclass
 from comity.reports.status import Figures, Status, status_of
 
 HOURS: Final = 24
@@ -46,7 +46,7 @@ class Hour:
 
     @property
     def fetches(self) -> int:
-        """All of them."""
+        """The number of all of them."""
         return self.fetched + self.unchanged + self.refused + self.failed
 
 
@@ -79,7 +79,7 @@ class NeedCode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One kind of thing that needs attention, and how many there are."""
+    """One kind of problem that needs attention, and how often it occurs."""
 
     code: NeedCode
     count: int
@@ -102,7 +102,7 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """All of it, at one moment."""
+    """The whole status at one moment."""
 
     status: Status
     hours: tuple[Hour, ...]

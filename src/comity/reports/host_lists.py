@@ -7,7 +7,6 @@ an index was applied to only part of the rows; the next page continues after the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
@@ -19,6 +18,7 @@ from comity.database.connection import Database
 from comity.database.host_lists import HOST_SORTS, HostOrder, Window
 from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
 from comity.database.types import from_seconds
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, NotFound, Remedy, RemedyCode
 from comity.model.host import HostPolicy, HostStatus
 from comity.reports.hosts import HostLine, StoredEvidence, line_of, stored_evidence
@@ -118,7 +118,7 @@ class HostMove:
 
 @dataclass(frozen=True, slots=True)
 class HostOverview:
-    """What a person wants to know about a host first."""
+    """The most important facts about a host."""
 
     columns: dict[str, Any]
     policy: HostPolicy | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -15,6 +15,7 @@ from comity.database.connection import Database
 from comity.database.frontier import rows as frontier_table
 from comity.database.leases import leasing
 from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
+from comity.model.dataclass import dataclass
 from comity.model.errors import NotFound, Remedy, RemedyCode
 from comity.model.host import HostStatus
 from comity.reports.status import ErrorLine, errors_by_kind
@@ -44,7 +45,7 @@ class HostLine:
 
 @dataclass(frozen=True, slots=True)
 class HostInFull:
-    """Everything the state knows of one host, in the order in which a person would ask."""
+    """Everything the state knows of one host, the most important first."""
 
     columns: dict[str, Any]
     queued: int
@@ -151,7 +152,7 @@ def status_counts(database: Database, clock: Clock) -> list[StatusLine]:
 
 
 def line_of(row: Any) -> HostLine:
-    """Read a row; the yield is that of the counters as they stand."""
+    """Read a row; the yield is computed from its current counters."""
     return HostLine(
         host=row.domain,
         status=row.status,
@@ -171,7 +172,7 @@ def line_of(row: Any) -> HostLine:
 
 @dataclass(frozen=True, slots=True)
 class RobotsEntry:
-    """The robots.txt of one origin; `access` is what reading it came to."""
+    """The robots.txt of one origin; `access` is the result of reading it."""
 
     host: str
     origin: str

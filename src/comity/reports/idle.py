@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +11,7 @@ from comity.database import hosts as hosts_table
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.database.records import last_columns_key
+from comity.model.dataclass import dataclass
 from comity.model.host import HostStatus
 from comity.model.run import EndReason
 from comity.model.wording import Action, Words, action, holder_in_words

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final
@@ -20,6 +20,7 @@ from comity.database import ledger, policies, robots
 from comity.database.connection import Database
 from comity.database.ledger import REQUEST_COLUMNS
 from comity.database.types import to_seconds
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 from comity.model.ledger import Breach, LedgerLine, NoteKind, PolicyEntry, RobotsNote, Violation
 from comity.model.wording import counted
@@ -283,7 +284,7 @@ def _format_seconds(seconds: float) -> str:
 
 
 class _Counted:
-    """Counts what passes."""
+    """Counts the lines that pass through."""
 
     def __init__(self, lines: Iterator[LedgerLine]) -> None:
         self._lines = lines
@@ -335,7 +336,7 @@ def _lines(connection: Connection, host_id: UUID) -> Iterator[LedgerLine]:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """The ends of a host's chains at an earlier moment."""
+    """The heads of a host's chains at an earlier moment."""
 
     host_id: UUID
     host: str

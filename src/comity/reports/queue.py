@@ -6,7 +6,7 @@ Every list comes in pages. `Page.cursor` names the next one; it is opaque to cal
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final, Generic, TypeVar
@@ -21,6 +21,7 @@ from comity.database.queue import listing
 from comity.database.queue.paging import FoundRows, PageOf, SortKey, Sorts, keys_of
 from comity.database.queue.tables import crawl_jobs, crawl_policies, crawl_results, late_submissions
 from comity.database.types import UtcDateTime
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, NotFound, Remedy, RemedyCode
 from comity.model.queue import JobStatus
 from comity.rules.canonical import resolve_link
@@ -188,7 +189,7 @@ class JobThroughput:
 
 @dataclass(frozen=True, slots=True)
 class QueueStats:
-    """The crawl service at a glance."""
+    """A summary of the crawl service."""
 
     counted_at: datetime
     jobs: dict[str, int]
@@ -211,7 +212,7 @@ class FinishedHour:
 
 @dataclass(frozen=True, slots=True)
 class QueueGlance:
-    """The queue as a page shows it. A count above `COUNTED` means: more than that."""
+    """The queue as the console shows it. A count above `COUNTED` means: more than that."""
 
     jobs: dict[str, int]
     policies: dict[str, int]

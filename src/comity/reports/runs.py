@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -11,6 +10,7 @@ from sqlalchemy import Row
 
 from comity.database import runs
 from comity.database.connection import Database
+from comity.model.dataclass import dataclass
 from comity.model.errors import NotFound
 from comity.model.run import sentence_of
 from comity.rules.seed_list import read_seed

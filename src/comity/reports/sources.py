@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -11,6 +10,7 @@ from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.sources import rows as sources_table
 from comity.database.sources.rows import source_from
+from comity.model.dataclass import dataclass
 from comity.model.errors import NotFound, Remedy, RemedyCode
 from comity.model.source import Source
 from comity.rules.canonical import resolve_link

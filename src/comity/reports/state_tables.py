@@ -1,4 +1,7 @@
-"""The state as tables for analysts: each is written to a CSV file, whose columns are those of the database."""
+"""The state as tables for analysts: each is written to a CSV file, whose columns are those of the database.
+
+Their types are said besides: what a column has so far would not show its type.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Table, select
+from sqlalchemy import JSON, Boolean, Float, Integer, Table, select
+from sqlalchemy.types import TypeEngine
 
 from comity.database.connection import Database
 from comity.database.tables import (
@@ -21,6 +25,7 @@ from comity.database.tables import (
     politeness_ledger,
     robots_cache,
 )
+from comity.database.types import UtcDateTime
 
 _TABLES: Final[Mapping[str, Table]] = {
     "hosts": domains,
@@ -33,21 +38,34 @@ _TABLES: Final[Mapping[str, Table]] = {
 }
 NAMES: Final = tuple(_TABLES)
 _AT_ONCE: Final = 10_000
+_TYPES: Final[tuple[tuple[type[TypeEngine[Any]], str], ...]] = (
+    (Boolean, "BOOLEAN"),
+    (Integer, "BIGINT"),
+    (Float, "DOUBLE"),
+    (JSON, "JSON"),
+    (UtcDateTime, "TIMESTAMP WITH TIME ZONE"),
+)
 
 
-def write_table(database: Database, name: str, path: Path) -> int:
-    """Write one table, with its column names first; returns how many rows."""
+def types_of(name: str) -> dict[str, str]:
+    """The columns of a table, with their types as DuckDB calls them."""
+    return {column.name: _type_of(column.type) for column in _TABLES[name].columns}
+
+
+def _type_of(stored: TypeEngine[Any]) -> str:
+    return next((said for kind, said in _TYPES if isinstance(stored, kind)), "VARCHAR")
+
+
+def write_table(database: Database, name: str, path: Path) -> None:
+    """Write one table, with its column names first."""
     table = _TABLES[name]
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow([column.name for column in table.columns])
-        rows = 0
         with database.read() as connection:
             found = connection.execution_options(yield_per=_AT_ONCE).execute(select(table))
             for some in found.partitions():
-                rows += len(some)
                 writer.writerows([_plain(value) for value in row] for row in some)
-    return rows
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,6 @@ It reads a bounded part of the state, so it can be called every few seconds. Est
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from comity.database import outbox as search_outbox
 from comity.database import status_queries
 from comity.database.connection import Database
 from comity.database.queue import reservations
+from comity.model.dataclass import dataclass
 from comity.model.host import HostStatus
 from comity.model.search import OutboxStatus
 
@@ -81,7 +81,7 @@ class DueLine:
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """A run that began lately."""
+    """A run that started lately."""
 
     run_id: str
     status: str
@@ -107,7 +107,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """All of it, at one moment."""
+    """The whole status at one moment."""
 
     at: datetime
     figures: Figures

@@ -8,7 +8,7 @@ costs time.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 from uuid import UUID
@@ -23,6 +23,7 @@ from comity.database.queue import policies
 from comity.database.queue.policies import UrlJob
 from comity.database.sources import rows as sources_table
 from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
+from comity.model.dataclass import dataclass
 from comity.model.explanation import (
     CrawlJobFacts,
     DecisionFacts,
@@ -216,7 +217,7 @@ class _Lookup:
         return SightingFacts(at, UnqueuedCode.LEFT_OUT, found_by, row.domain, found_at, why.reason)
 
     def _address_of(self, host_id: UUID, found_by: FoundBy, key: int) -> str | None:
-        """The page or sitemap that named a URL."""
+        """The page or sitemap in which a URL was found."""
         if not key:
             return None
         if found_by is FoundBy.SITEMAP:

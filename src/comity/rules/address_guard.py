@@ -16,8 +16,9 @@ over every block.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+from comity.model.dataclass import dataclass
 
 Network = IPv4Network | IPv6Network
 

@@ -19,10 +19,10 @@ every page, so it creates an object only to carry evidence or a robots.txt verdi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
+from comity.model.dataclass import dataclass
 from comity.model.fetch import FetchFailure
 from comity.model.named_tuple import made_often
 from comity.model.robots import RobotsVerdict

@@ -19,12 +19,12 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 import ada_url
-from publicsuffixlist import PublicSuffixList
 from xxhash import xxh3_64_intdigest
 
 from comity.model.errors import BadAddress
 from comity.model.host import CanonicalHost
 from comity.model.named_tuple import made_often
+from comity.rules.public_suffixes import public_suffixes
 from comity.rules.tracking import TrackingRules, clean_query
 
 _FORMAT: Final = 2
@@ -80,7 +80,6 @@ _HOSTS_REMEMBERED: Final = 8192
 # Origins in their canonical form, with their hosts: as they are, and collapsed to their registrable domains.
 _Places = dict[str, tuple[str, str]]
 _places: Final[tuple[_Places, _Places]] = ({}, {})
-_suffix_rules: Final[list[frozenset[str]]] = []  # one, once the list is loaded
 _ESCAPED: Final = frozenset({*range(0x21), *b"\"#'<>", *range(0x7F, 0x100)})  # the special-query percent-encode set
 _NOT_IN_REPERTOIRE: Final = "comity.query"
 # Addresses that mean the same on every page of an origin; `_web_address.c` has the same.
@@ -226,7 +225,9 @@ def _plain_links(
 def _terms(collapse: bool, tracking: TrackingRules | None) -> _Terms:
     """What is the same for all links of a crawl."""
     names = tracking.names if tracking is not None else None
-    suffixes = _suffix_rules[0] if _suffix_rules and not collapse else None
+    # The list is not read for this alone: most links are to hosts that are known.
+    is_read = public_suffixes.cache_info().currsize > 0
+    suffixes = public_suffixes().rules if is_read and not collapse else None
     return _places[collapse], names, suffixes, WebAddress, xxh3_64_intdigest
 
 
@@ -329,7 +330,7 @@ def _origin_as_written(written: str) -> str | None:
 
 
 def resolve_location(location: str, base: str, *, collapse: bool = False) -> WebAddress | None:
-    """Resolve a Location header as it came off the wire, one character per byte.
+    """Resolve a Location header as it was received, one character per byte.
 
     Servers write addresses there in UTF-8; other bytes are escaped one by one, as they were sent.
     """
@@ -441,9 +442,8 @@ def _canonical_authority(shown: str, hostname: str, port: str, collapse: bool) -
     if hostname.startswith("[") or _is_ipv4(name):
         return CanonicalHost(name + kept_port, None)
     _require_dns_name(shown, name)
-    suffixes = _public_suffixes()
     name = _without_www(name)
-    parent = suffixes.privatesuffix(name)
+    parent = public_suffixes().registered(name)
     if collapse and parent:
         name = parent
     return CanonicalHost(name + kept_port, parent)
@@ -454,7 +454,7 @@ def _without_www(name: str) -> str:
 
     Where `www` is the registered name itself (`www.com`, `www.co.uk`), it stays.
     """
-    is_www = name.startswith("www.") and _public_suffixes().privatesuffix(name[4:]) is not None
+    is_www = name.startswith("www.") and public_suffixes().registered(name[4:]) is not None
     return name[4:] if is_www else name
 
 
@@ -493,23 +493,12 @@ def _is_ipv4(name: str) -> bool:
 
 def is_public_suffix(name: str) -> bool:
     """Whether the public may register names directly below this one, such as `com` or `co.uk`."""
-    return "." not in name or bool(_public_suffixes().is_public(name))
+    return "." not in name or public_suffixes().is_suffix(name.lower())
 
 
 def has_known_suffix(name: str) -> bool:
     """Whether a name ends in a suffix of the public list, as `index.html` does not."""
-    return _public_suffixes().publicsuffix(name.lower(), accept_unknown=False) is not None
-
-
-@lru_cache(maxsize=1)
-def _public_suffixes() -> PublicSuffixList:
-    """The bundled public suffix list, loaded on first use."""
-    loaded = PublicSuffixList()
-    # The rules as the list writes them, such as `co.uk` and `*.ck`; a later version of the package may hide them.
-    rules = getattr(loaded, "_publicsuffix", None)
-    if isinstance(rules, frozenset):
-        _suffix_rules.append(rules)
-    return loaded
+    return public_suffixes().ends_in_one(name.lower())
 
 
 def query_in(href: str, encoding: str) -> str:

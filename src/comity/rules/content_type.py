@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from comity.model.dataclass import dataclass
 from comity.model.fetch import ContentTypeRules
 
 _PART = r"[A-Za-z0-9!#$&^_.+-]*\*?[A-Za-z0-9!#$&^_.+-]*"

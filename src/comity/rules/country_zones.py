@@ -8,8 +8,9 @@ outlying islands of the United States, which have no capital, it is that of the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from comity.model.dataclass import dataclass
 
 _ONLY_ZONE: Final = """
 AD=Europe/Andorra AE=Asia/Dubai AF=Asia/Kabul AG=America/Antigua AI=America/Anguilla AL=Europe/Tirane

@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
+
+from comity.model.dataclass import dataclass
 
 _LONGEST_CHALLENGE: Final = 2_048
 # From weak to strong: of several challenges, the strongest is answered (RFC 7616 §3.7).

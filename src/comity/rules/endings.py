@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from comity.model.dataclass import dataclass
 from comity.model.host import BlockReason, HostEnding, HostError, HostStatus
 from comity.model.run import DONE, FAILURES, PRECEDENCE, STOPS, BudgetReason, EndReason
 

@@ -7,11 +7,11 @@ rules are interpreted where they leave a choice.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from typing import Final, Protocol
 
+from comity.model.dataclass import dataclass
 from comity.model.schedule import NextRun, ScheduleRule, SourcePace, SourceRun, TimeWindow, WindowRefused
 from comity.model.source import Source, SourceStatus
 from comity.model.wording import counted

@@ -6,8 +6,9 @@ statement (`database.hosts`); a test holds the two together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from comity.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from xxhash import xxh3_64_intdigest
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadAddress, BadInput
 from comity.model.fetch import Proxy
 from comity.model.host import Seed
@@ -282,7 +282,7 @@ def origin_of_scope(text: str) -> str:
 
 
 def origins_of_seeds(seeds: Iterable[Seed]) -> tuple[str, ...]:
-    """The origins of seeds, to which options without a host of their own go. A guessed scheme is https."""
+    """The origins of seeds, which receive the options that give no host. A guessed scheme is https."""
     found: dict[str, None] = {}
     for seed in seeds:
         address = web_address(seed.url) if seed.url is not None else address_of_host(seed.host.authority)

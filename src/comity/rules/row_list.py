@@ -11,11 +11,11 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
 from typing import Any, Final
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 from comity.model.source_import import (
     LONGEST_ROW,

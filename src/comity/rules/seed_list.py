@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadAddress
 from comity.model.host import Seed
 from comity.rules.canonical import canonical_host, web_address

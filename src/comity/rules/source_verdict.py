@@ -88,7 +88,7 @@ def _judged(reading: Reading, last_found: int, empty_reads: int) -> RunVerdict:
 
 
 class _Before(NamedTuple):
-    """What was known when the run began."""
+    """What was known when the run started."""
 
     last_found: int
     empty_reads: int

@@ -8,10 +8,10 @@ that are due.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from comity.model.dataclass import dataclass
 from comity.model.frontier import SeenPage
 from comity.model.sitemap import ChangeFrequency, PageHints
 from comity.rules.endings import REFRESH_AFTER

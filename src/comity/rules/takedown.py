@@ -7,9 +7,10 @@ entry covers more rather than less.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadAddress
 from comity.rules.canonical import WebAddress, canonical_host, host_in_url, web_address
 from comity.rules.robots.verdict import normalized_target

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 from urllib.parse import unquote
+
+from comity.model.dataclass import dataclass
 
 TRACKING_PARAMETERS: Final = (
     # Campaigns: "utm_*" stands for every name with this prefix.

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, Protocol
 
 from xxhash import xxh3_64_hexdigest
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadAddress
 from comity.rules.canonical import (
     WebAddress,

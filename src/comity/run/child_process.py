@@ -19,7 +19,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from comity.run.remedies import CommandFailure, describe_failure
-from comity.run.runtime import event_loop_runner, tune_gc
+from comity.run.runtime import event_loop_runner, tune_memory
 
 if TYPE_CHECKING:
     from comity.settings import Settings
@@ -62,7 +62,7 @@ class ChildProcess:
         descriptors: Collection[int] = (),
         captures_stderr: bool = False,
     ) -> None:
-        """Start the process in a session of its own: the terminal's Ctrl-C is for the parent alone.
+        """Start the process in its own session: the terminal's Ctrl-C is for the parent alone.
 
         `descriptors` are open files that the job refers to.
         """
@@ -165,13 +165,13 @@ class ParentChannel:
 
 def main() -> int:
     """Do the task that the parent sends; returns the exit code."""
-    tune_gc()
+    tune_memory()
     with event_loop_runner() as runner:
         return runner.run(_run_task())
 
 
 async def _run_task() -> int:
-    from comity.settings import read_settings  # slow to import: after `tune_gc`
+    from comity.settings import read_settings  # slow to import: after `tune_memory`
 
     parent = ParentChannel()
     await parent.connect()

@@ -8,8 +8,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
+
+from comity.model.dataclass import dataclass
 
 if TYPE_CHECKING:
     from asyncio import StreamReader, StreamWriter

@@ -127,8 +127,8 @@ class StoreLog:
         self.on_silence(None)
         if is_blank and not self._is_blank:
             message = (
-                "Redis has no URLs of this state: it lost them, or COMITY_REDIS_URL names the wrong server or database "
-                "(then stop now); each host is queued there again when it is leased, and visited again"
+                "Redis has no URLs of this state. If COMITY_REDIS_URL is wrong, stop now; "
+                "otherwise each host is queued again when it is leased, and visited again"
             )
             self._log.emit(events.FRONTIER_BLANK, message, error="frontier_blank")
         self._is_blank = is_blank

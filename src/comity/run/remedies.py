@@ -10,9 +10,10 @@ import os
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import ComityError, RemedyCode, StateUnavailable
 from comity.model.wording import Action, CrawlAdvice, Named, Worded, Words
 

@@ -1,6 +1,6 @@
 """`comity serve`: a crawl worker beside the web server, in one process; and the demonstration, loaded with one click.
 
-The worker runs on a thread with an event loop of its own, so that a page of the console does not wait for the crawl.
+The worker runs on a thread with its own event loop, so that a page of the console does not wait for the crawl.
 """
 
 from __future__ import annotations
@@ -205,5 +205,5 @@ class ServedWorker:
         loop = asyncio.get_running_loop()
         with self._lock:
             self._finish = lambda: loop.call_soon_threadsafe(finish)
-            if self._stopping.is_set() or self._is_demo_wanted or self._pauses:  # the interruption came before
+            if self._stopping.is_set() or self._is_demo_wanted or self._pauses:  # the interruption was earlier
                 loop.call_soon(finish)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from pydantic import AliasChoices
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 from comity.rules.suggestions import nearest
 from comity.rules.url_secrets import masked_url

@@ -11,11 +11,12 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from threading import Timer, current_thread, main_thread
 from time import monotonic
 from types import FrameType
 from typing import Final
+
+from comity.model.dataclass import dataclass
 
 INTERRUPTED: Final = 130
 EXIT_WITHIN_S: Final = 29.0

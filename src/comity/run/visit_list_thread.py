@@ -1,4 +1,4 @@
-"""Crawls a list of visits on a thread of its own, beside a foreground that shows the progress and may stop it."""
+"""Crawls a list of visits on its own thread, beside a foreground that shows the progress and may stop it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class VisitListThread:
         self.progress = Progress(0.0)
         """Counters of the crawl that runs now."""
         self.waits_for: tuple[str, ...] = ()
-        """Hosts that another process is crawling; this one goes on when it has ended."""
+        """Hosts that another process is crawling; this one continues when it has ended."""
         self._settings = settings
         self._thread = Thread(target=self._run, name=name, daemon=True)
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from math import exp, inf, log, sqrt
 from random import Random
 from statistics import fmean
 from typing import Final
 
+from comity.model.dataclass import dataclass
 from comity.model.schedule import RevisitLimits, SourcePace, SourceRun
 from comity.rules.next_run import base_days, frequency_after, jitter_factor
 from comity.rules.revisit import Tank, fill, hopeful_rate, observe, prior_belief
@@ -147,7 +148,7 @@ def _at_budget(schedule: Schedule, contest: Contest) -> SimulatedSchedule:
 
 
 def _next_stretch(wanted: float, too_fast: float, too_slow: float) -> float:
-    """What the last run suggests, or the middle where that was tried already."""
+    """What the last run suggests, or the middle if that was tried already."""
     if too_fast < wanted < too_slow:
         return wanted
     if too_fast > 0.0 and too_slow < inf:
@@ -214,7 +215,7 @@ def _mean_of_tenth(values: Sequence[float]) -> float:
 
 
 class Schedule(StrEnum):
-    """The contenders."""
+    """The schedules that are compared."""
 
     FIXED = "fixed"
     RULES = "rules"
@@ -224,7 +225,7 @@ class Schedule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """What every contender gets."""
+    """What every schedule is given."""
 
     world: World
     visits_per_day: float
@@ -336,7 +337,7 @@ def _run_adaptive(contest: Contest, stretch: float, chance: Random) -> _Visits:
 
 
 class Process(StrEnum):
-    """How the changes of a source lie in time."""
+    """How the changes of a source are distributed over time."""
 
     POISSON = "poisson"
     BURSTY = "bursty"
@@ -376,7 +377,7 @@ class World:
 
 
 def _seeded(seed: int, *words: str) -> Random:
-    """Chance that is the same every time; for play, not for secrets."""
+    """Reproducible chance; not for secrets."""
     return Random(":".join((str(seed), *words)))  # noqa: S311  # a simulation
 
 

@@ -6,9 +6,9 @@ the reason in words. This is not a rule, because the database is read from disk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
+from comity.model.dataclass import dataclass
 from comity.rules.country_zones import zone_of_capital
 
 

@@ -35,7 +35,7 @@ class DatabaseSearch:
         self.name = "postgresql" if database.is_shared else "sqlite"
 
     def ensure(self) -> None:
-        """Nothing: the tables came with the schema."""
+        """Nothing: the tables are part of the schema."""
 
     def put(self, documents: Sequence[SearchDocument]) -> None:
         """Take documents in one transaction."""
@@ -53,7 +53,7 @@ class DatabaseSearch:
             statements.clear(connection)
 
     def query(self, query: SearchQuery, now: datetime) -> SearchPage:
-        """Answer out of one moment of the database."""
+        """Answer from one snapshot of the database."""
         plan = plan_of(query)
         after = read_cursor(query.cursor, plan.sort) if query.cursor is not None else None
         with self._database.read() as connection:

@@ -34,7 +34,7 @@ class SearchEngine(Protocol):
         """Make whatever the engine needs before it takes documents; harmless to repeat."""
 
     def put(self, documents: Sequence[SearchDocument]) -> None:
-        """Take documents, each in place of the one with its identity; they are found when this returns."""
+        """Store documents, replacing those with the same identity; they can be found when this returns."""
 
     def delete(self, ids: Collection[UUID]) -> None:
         """Forget documents; those that are not there do not matter."""
@@ -43,7 +43,7 @@ class SearchEngine(Protocol):
         """Forget every document."""
 
     def query(self, query: SearchQuery, now: datetime) -> SearchPage:
-        """Answer a query; whatever its text, it is no error."""
+        """Answer a query; no text is an error."""
 
     def hits(self, query: SearchQuery, now: datetime, *, limit: int, after: SearchPosition | None = None) -> HitPage:
         """Hits after a position, without counting anything."""

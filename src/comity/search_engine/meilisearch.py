@@ -1,7 +1,7 @@
 """Search by a Meilisearch server, through its documented HTTP API.
 
 It gets the words folded as every engine does, so that the same queries find the same; its own ranking and its
-forgiveness of slips in typing come on top.
+tolerance of typing errors are added.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import json
 import ssl
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from threading import Event
 from typing import Any, Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, SearchRefused, SearchUnavailable
 from comity.model.search import (
     MOST_FACET_VALUES,
@@ -106,7 +106,7 @@ class MeiliSearch:
         self._link.settle(self._link.ask("DELETE", f"{self._path}/documents"))
 
     def query(self, query: SearchQuery, now: datetime) -> SearchPage:
-        """Ask the index; one that is not there yet holds nothing."""
+        """Query the index; one that does not exist yet is empty."""
         plan = plan_of(query)
         after = read_cursor(query.cursor, plan.sort) if query.cursor is not None else None
         asked = _Asked(query.limit, query.offset, after, query.facets)
@@ -223,14 +223,14 @@ def _hit_page(plan: SearchPlan, asked: _Asked, answer: Mapping[str, Any]) -> Hit
 
 
 def _words(plan: SearchPlan) -> str:
-    """The terms as Meilisearch reads them; its last word goes on by itself, so what is unwanted comes first."""
+    """The terms as Meilisearch reads them; its last word is a prefix, so unwanted words come first."""
     return " ".join(
         [f"-{_quoted(term)}" for term in plan.terms.unwanted] + [_quoted(term) for term in plan.terms.wanted]
     )
 
 
 def _quoted(term: Term) -> str:
-    """Only the first form of a word: a posting has all of its own."""
+    """Only the first form of a word: a posting has all of them."""
     words = " ".join(term.runs[0])
     return words if term.is_prefix or len(term.runs[0]) == 1 else f'"{words}"'
 

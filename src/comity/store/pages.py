@@ -10,13 +10,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from errno import ENOENT, ENOSPC
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 from typing import BinaryIO, Final
 
+from comity.model.dataclass import dataclass
 from comity.model.page import PageRecord
 from comity.store.formats.writers import part_writer
 from comity.store.parts.joining import join_parts

@@ -15,7 +15,6 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from time import monotonic
@@ -23,8 +22,10 @@ from typing import Any, BinaryIO, Final
 
 import duckdb
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, ComityError, NotFound, Remedy, RemedyCode
 from comity.model.expression import VARCHAR, StoredColumn, TypeName, type_called
+from comity.model.page import FILES_READ
 from comity.rules.csv_rows import HAS_GUARD
 from comity.store.formats.columns import COLUMNS, NAMES, ColumnKind
 from comity.store.formats.csv_pages import EXTRACTED, agreed_columns, columns_in
@@ -114,9 +115,7 @@ def find_sources(place: str | Path) -> Sources:
     target = Target.of_folder(path) if is_folder else None
     kind = target.format if target is not None else file_format(path.name)
     if kind is None:
-        raise BadInput(
-            f"{path}: pages are read from a folder, or from a file ending in .parquet, .duckdb, .jsonl or .csv"
-        )
+        raise BadInput(f"{path}: pages are read from a folder, or from a file ending in {FILES_READ}")
     if kind.is_archive:
         raise BadInput(f"{path}: a WARC file cannot be queried; use Parquet, DuckDB, JSON lines or CSV")
     if kind is Format.PARQUET and path.is_file():

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, Remedy, RemedyCode
 from comity.store.segment import LEFT, OPEN
 

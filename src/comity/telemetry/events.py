@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+from comity.model.dataclass import dataclass
+
 
 class Level(IntEnum):
-    """How much an event matters; the numbers are those of the standard library."""
+    """The level of an event; the numbers are those of the standard library."""
 
     DEBUG = 10
     INFO = 20

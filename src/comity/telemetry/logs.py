@@ -26,7 +26,7 @@ Fields = MutableMapping[str, Any]
 
 
 class Log:
-    """Where events are logged. Each process makes its own; nothing global is touched."""
+    """A log. Each process makes its own; nothing global is changed."""
 
     def __init__(self, *, as_json: bool, level: Level, write: Callable[[str], None] | None = None) -> None:
         self.as_json = as_json
@@ -64,7 +64,7 @@ class Log:
 
 
 def open_log(log_format: str, level: str, *, asked_for_json: bool = False) -> Log:
-    """A log as the settings want it; `auto` is JSON unless a person looks on."""
+    """A log in the format that the settings choose; `auto` is text on a terminal and JSON elsewhere."""
     is_seen = sys.stderr is not None and sys.stderr.isatty()
     as_json = asked_for_json or log_format == "json" or (log_format == "auto" and not is_seen)
     return Log(as_json=as_json, level=Level[level.upper()])
@@ -94,7 +94,7 @@ def _as_json_line(_logger: Any, _name: str, fields: Fields) -> str:
 
 
 def _spelled(value: Any) -> str:
-    """A time ends in Z, as in every other JSON of ours."""
+    """A time ends in Z, as in all other JSON of Comity."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return str(value)
@@ -108,13 +108,13 @@ def _as_sentence(_logger: Any, _name: str, fields: Fields) -> str:
 
 
 class _Lines:
-    """What structlog hands its lines to."""
+    """The output of structlog."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
 
     def msg(self, line: str) -> None:
-        """Write one line; the reader may be gone."""
+        """Write one line; ignores that the reader is gone."""
         with suppress(OSError, ValueError):
             self._write(line + "\n")
 

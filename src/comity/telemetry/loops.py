@@ -1,6 +1,6 @@
 """Background loops of a service. One that fails is reported and counted, and starts again after a pause.
 
-A task whose error no one awaits ends without a word, and what it kept in order stays undone from then on. So every such
+A task whose error is never awaited ends silently, and its work is not done from then on. So every such
 loop runs in `Loops.keep`; health and metrics show which loops have failed.
 """
 

@@ -13,10 +13,10 @@ import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from comity import __version__
+from comity.model.dataclass import dataclass
 from comity.telemetry.metrics import BY_NAME, CPU, MEMORY, METRICS, Joins, Metric, MetricKind, Origin
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _LINE_MOST: Final = 65_536
 
 
 class MeterReading:
-    """Numbers at one moment."""
+    """The metrics of a process at one moment."""
 
     __slots__ = ("histograms", "numbers", "process")
 
@@ -40,7 +40,7 @@ class MeterReading:
         self.process = process
 
     def document(self) -> dict[str, Any]:
-        """As JSON takes it."""
+        """The reading as a JSON document."""
         return {"numbers": self.numbers, "histograms": self.histograms, "process": self.process}
 
 
@@ -66,18 +66,18 @@ class Meter:
         found[value] = found.get(value, 0.0) + number
 
     def set(self, metric: Metric, number: float, value: str = "") -> None:
-        """Note what a gauge shows."""
+        """Set a gauge."""
         self._numbers[metric.name][value] = number
 
     def observe(self, metric: Metric, seconds: Iterable[float]) -> None:
-        """Enter durations into a histogram."""
+        """Add durations to a histogram."""
         counts, buckets = self._histograms[metric.name], metric.buckets
         for each in seconds:
             counts[bisect_left(buckets, each)] += 1
             counts[-1] += each
 
     def read(self) -> MeterReading:
-        """What the numbers are now."""
+        """The current values."""
         if self.before_reading is not None:
             self.before_reading()
         if CPU.name in self._numbers:
@@ -141,7 +141,7 @@ def render_readings(readings: Iterable[MeterReading], accept: str) -> tuple[byte
 
 
 class _Collected:
-    """What the registry asks for at a scrape."""
+    """Called by the registry at a scrape."""
 
     def __init__(self, readings: list[MeterReading]) -> None:
         self._readings = readings
@@ -179,7 +179,7 @@ def _family(metric: Metric, reading: MeterReading) -> Family:
 
 
 class Reporter:
-    """The writing end of the pipe for readings; never waits for the reader."""
+    """The write end of the pipe for readings; never waits for the reader."""
 
     def __init__(self, file: int) -> None:
         os.set_blocking(file, False)
@@ -187,7 +187,7 @@ class Reporter:
         self._rest = b""
 
     def report(self, reading: MeterReading) -> None:
-        """Send a reading; while the former is not yet taken, this one is left out."""
+        """Send a reading, unless the previous one has not been read yet."""
         line = self._rest or json.dumps(reading.document(), separators=(",", ":")).encode() + b"\n"
         with suppress(OSError):  # the reader is gone, or busy
             self._rest = line[os.write(self._file, line) :]
@@ -203,7 +203,7 @@ class _Member:
 
 
 class ReadingCollector:
-    """The end of the pipes where readings arrive, by the number of the process.
+    """The read ends of the pipes for readings, by process id.
 
     Each process writes lines into a pipe, and one process merges them. What a process counted stays counted when it
     ends, so that no counter ever goes back.
@@ -236,7 +236,7 @@ class ReadingCollector:
             self._former = merge_readings([self._former, counters_only(member.reading)])
 
     def reading(self) -> MeterReading:
-        """All of them as one."""
+        """The readings of all processes as one."""
         return merge_readings(
             [self._former, *(member.reading for member in self._living.values() if member.reading is not None)]
         )
@@ -247,6 +247,6 @@ class ReadingCollector:
         return sum(member.reading is not None for member in self._living.values())
 
     def silence_s(self) -> dict[int, float]:
-        """For how long each process has said nothing, by its number."""
+        """How long each process has been silent, by process id."""
         now = self._clock()
         return {number: now - member.at for number, member in self._living.items()}

@@ -5,16 +5,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from comity.model.dataclass import dataclass
 from comity.model.grants import Permission, ReportResult
 from comity.model.queue import BotError, JobStatus, SkipReason
 
 
 class MetricKind(StrEnum):
-    """How a number behaves."""
+    """The kind of a metric."""
 
     COUNTER = "counter"  # only grows while a process lives
     GAUGE = "gauge"
@@ -22,14 +22,14 @@ class MetricKind(StrEnum):
 
 
 class Joins(StrEnum):
-    """How one number is made of those of several processes."""
+    """How the values of several processes become one."""
 
     SUM = "sum"
     MAX = "max"
 
 
 class Origin(StrEnum):
-    """Who knows a number."""
+    """Where a value comes from."""
 
     WORKER = "worker"  # the processes of this `comity work`
     STATE = "state"  # the database, asked at most every ten seconds: the same on every machine
@@ -39,7 +39,7 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One name that a monitoring system may ask for."""
+    """One metric."""
 
     name: str
     kind: MetricKind

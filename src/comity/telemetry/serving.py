@@ -19,7 +19,7 @@ _LOOPBACK: Final = "127.0.0.1"
 
 
 class Address(NamedTuple):
-    """Where to listen; port 0 takes one that is free."""
+    """Where to listen; port 0 means any free port."""
 
     host: str
     port: int
@@ -65,7 +65,7 @@ Answer = Callable[[str], Awaitable[HttpAnswer]]  # takes what the client accepts
 
 @asynccontextmanager
 async def serving(address: Address, paths: Mapping[str, Answer]) -> AsyncIterator[Address]:
-    """Answer these paths while the block lasts; returns where. `BadInput` if that address cannot be had."""
+    """Serve these paths while the block lasts; returns the address. `BadInput` if it is not available."""
     server_side = _Server(paths)
     try:
         server = await asyncio.start_server(server_side.serve, address.host, address.port, limit=_HEAD_MOST)
@@ -106,7 +106,7 @@ class _Server:
             writer.close()
 
     def _make_room(self) -> bool:
-        """Hang up on the connection that has been silent longest; False if all have asked for something."""
+        """Close the connection that has been silent longest; False if all have sent a request."""
         oldest = next(iter(self._silent), None)
         if oldest is None:
             return False
@@ -115,7 +115,7 @@ class _Server:
         return oldest.cancel()
 
     async def close(self) -> None:
-        """End what is still open."""
+        """Close all open connections."""
         for task in list(self._open):
             task.cancel()
         if self._open:

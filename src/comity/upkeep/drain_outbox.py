@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -22,6 +21,7 @@ from comity.database import outbox as search_outbox
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.database.sources import postings as postings_table
+from comity.model.dataclass import dataclass
 from comity.model.errors import SearchRefused, SearchUnavailable, StateUnavailable
 from comity.model.search import SearchDocument
 from comity.rules.takedown import Takedowns
@@ -182,12 +182,12 @@ class OutboxDrain:
         return Drained(postponed=len(rows), error=str(error))
 
     def _now(self) -> datetime | None:
-        """The server's clock rules where several machines share a state."""
+        """The time now; with a shared state, by the server's clock."""
         return self._database.now(self._clock)
 
 
 def _current(connection: Connection, posting_ids: Collection[UUID]) -> dict[UUID, SearchDocument]:
-    """What may be served of some postings."""
+    """The postings among these that may be served."""
     found = search_outbox.documents(connection, posting_ids)
     takedowns = Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
     return {each: document for each, document in found.items() if not is_taken_down(document, takedowns)}

@@ -44,7 +44,7 @@ def make_due_jobs(
 
 
 def _find_hosts(database: Database, clock: Clock, collapse: bool) -> int:
-    """Give jobs that came in hand-written SQL their hosts, and have them looked at; returns how many."""
+    """Give jobs that were inserted with SQL their hosts, so that pulls find them; returns how many."""
     with database.write() as connection:
         now = time_of(connection, database, clock)
         found = {job_id: _host(url, collapse) for job_id, url in jobs.hostless(connection, BATCH)}

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Protocol
 from uuid import UUID
 
 from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.sources import rows as sources_table
+from comity.model.dataclass import dataclass
 from comity.model.errors import ComityError, HostBusy, StateUnavailable
 from comity.model.source import NotRun, SourceReport, SourceSkipped
 from comity.rules.canonical import resolve_link
@@ -54,13 +55,13 @@ class PassReport:
 
     @property
     def queued(self) -> int:
-        """How many sources were taken up."""
+        """How many sources were started."""
         return len(self.reports) + len(self.skipped)
 
 
 @dataclass(slots=True)
 class _Pass:
-    """A pass that is under way."""
+    """A pass in progress."""
 
     most: int | None
     pending: dict[UUID, str] = field(default_factory=dict)  # with their hosts, in the order of their turns
@@ -106,7 +107,7 @@ class DueSources:
         return self._stopping.is_set()
 
     async def serve(self, on_trouble: Callable[[str], None] = lambda _sentence: None) -> None:
-        """Look every few minutes until stopped; a pass goes on while more is due than one look takes up."""
+        """Look every few minutes until stopped; a pass continues while more is due than one look takes up."""
         while not self.is_stopping:
             self._looking.clear()
             try:
@@ -172,9 +173,9 @@ class DueSources:
                 self._note(work, source_id, self._result(task, source_id))
 
     def _result(self, task: asyncio.Task[Result], source_id: UUID) -> Result:
-        """What a run came to. One that cannot even be written must not end all others, nor be asked for at every look.
+        """The result of a run. One that cannot even be written must not end all others, nor be asked for at every look.
 
-        A row or a policy that a hand wrote against the rules of its table is such a case.
+        A row or a policy that was written by hand, against the rules of its table, is such a case.
         """
         try:
             return task.result()

@@ -49,7 +49,7 @@ def _due(database: Database, clock: Clock, among: Collection[str] | None) -> lis
 
 
 def _wake(database: Database, frontier: FrontierStore | None, host: str) -> bool:
-    """Make a host pending again; its cooldown was for the file that is gone."""
+    """Make a host pending again; its cooldown was for the previous file."""
     with (frontier or own_frontier(database)).change() as change:
         connection = change.connection
         row = hosts.get(connection, host)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -22,6 +21,7 @@ from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.queue import webhooks
 from comity.database.types import from_seconds
+from comity.model.dataclass import dataclass
 from comity.model.errors import StateUnavailable
 from comity.model.fetch import FailureKind, Fetcher, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.webhook import DeliveryStatus, DueDelivery
@@ -139,7 +139,7 @@ class WebhookSender:
     def _settle(
         self, call: DueDelivery, status: int | None, error: str | None, sent: Sent, *, is_ours: bool = False
     ) -> None:
-        """Note what became of a call; a failure of ours is no reason to disable the webhook."""
+        """Store the result of a call; a failure on this side is no reason to disable the webhook."""
         delivered = error is None
         with self._database.write() as connection:
             now = time_of(connection, self._database, self._clock)
@@ -171,7 +171,7 @@ class WebhookSender:
             return webhooks.claim_one(connection, delivery_id, _moment(now), _moment(now + CLAIM_S))
 
     def _forget_old(self) -> None:
-        """Now and then, delete what is old: the log is for looking into recent trouble."""
+        """Delete old deliveries now and then: the log is for recent problems."""
         now = self._clock.seconds()
         if self._forgot_at is not None and now - self._forgot_at < _FORGET_EVERY_S:
             return

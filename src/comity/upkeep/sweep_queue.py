@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
 from comity.clock import Clock
 from comity.database.connection import Database
 from comity.database.queue import jobs
+from comity.model.dataclass import dataclass
 from comity.model.errors import StateUnavailable
 from comity.rules.queue.job_timing import aged_priority
 from comity.telemetry.loops import pause
@@ -38,7 +38,7 @@ class Swept:
 
 
 def refill(database: Database, clock: Clock, locks: Locks, collapse_subdomains: bool | None) -> int:
-    """Do for a pull that found nothing what the sweeper would do soon; returns how many jobs there may be now.
+    """Do now, for a pull that found nothing, what the sweeper would do soon; returns how many jobs there may be.
 
     Locks that ran out are ended, and a few jobs are made of due policies; `collapse_subdomains=None` makes none.
     """
@@ -126,7 +126,7 @@ class QueueSweeper:
         return aged
 
     def _find_lost(self) -> int:
-        """Have pulls look at hosts whose jobs were inserted in SQL, or whose hint was lost; a part at each pass."""
+        """Make pulls check hosts whose jobs were inserted with SQL, or whose hint was lost; some at each pass."""
         with self._database.write() as connection:
             now = time_of(connection, self._database, self._clock)
             lost, self._looked_up_to = jobs.lost_hosts(connection, self._looked_up_to, _BATCH)

@@ -41,7 +41,7 @@ def end_cooldowns(database: Database, clock: Clock, *, refresh: bool = False) ->
 
 
 def lift_refusals(database: Database, networks: Sequence[Network], hosts_named: Collection[str] | None = None) -> int:
-    """Wake hosts, of those named or of all, whose address was refused and is in an allowed network by now."""
+    """Wake hosts, some or all, whose address was refused and is in an allowed network now."""
     if not networks:
         return 0
     with database.read() as connection:
@@ -93,9 +93,9 @@ def follow_left_out(
     *,
     paused_by: UUID | None = None,
 ) -> int:
-    """Queue what the patterns in force leave out no more on exhausted hosts, of those that are named or of all.
+    """Queue the URLs of exhausted hosts (of some, or of all) that the patterns in force no longer leave out.
 
-    Gives how many hosts were woken. Other hosts are asked when they are opened. A takedown of a host stands.
+    Gives how many hosts were woken. Other hosts are asked when they are opened. The takedown of a host still applies.
     Workers leave hosts that were not known before to the run `paused_by`.
     """
     with database.read() as connection:

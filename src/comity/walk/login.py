@@ -7,10 +7,10 @@ ledger. They stay on the host; cookies that it sets go into the jar of its lease
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import Final
 
 from comity.extract.forms import FilledForm, fill_form, passes
+from comity.model.dataclass import dataclass
 from comity.model.fetch import FailureKind, FetchFailure, FetchRequest, FormLogin, Response
 from comity.model.frontier import QueuedUrl
 from comity.model.gate import Wait, WaitReason

@@ -7,7 +7,7 @@ check, every row is checked again, and URLs that pass are queued. It blocks, and
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from xxhash import xxh3_128_hexdigest
 from comity.database import images, records
 from comity.database.frontier import left_out
 from comity.frontier.store import FrontierChange, HostSettlement
+from comity.model.dataclass import dataclass
 from comity.model.frontier import IMAGE_PRIORITY, FoundBy, FrontierEntry, SiteLink
 from comity.model.image import Sighting
 from comity.rules.canonical import WebAddress, resolve_link

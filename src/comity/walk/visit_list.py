@@ -7,7 +7,6 @@ visit it is its own: none of them swallows another's work, and what they share o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -17,6 +16,7 @@ from comity.database import hosts as hosts_table
 from comity.database.connection import Database
 from comity.database.frontier import lists
 from comity.frontier.sql_store import ListFrontier
+from comity.model.dataclass import dataclass
 from comity.model.frontier import GUESSED_SCHEME_PRIORITY, FoundBy, FrontierEntry
 from comity.model.sitemap import SitemapRow, SitemapState
 from comity.rules.canonical import WebAddress, canonical_host, host_in_url

@@ -10,12 +10,19 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from comity.rules.sql.options import OPTIONS
+from comity.rules.sql.options import OPTIONS, OptionRule, SqlCrawlOptions
 from tests.documents import blocks, read_page, run_script
 from tests.doors.sql.test_crawl_statement import opened, rows
 from tests.walk.crawling import Place
 from tests.walk.site import Site, Web, page
 
+WITHOUT_DEFAULT = {
+    "user_agent": "Comity's own",
+    "threads": "no limit",
+    "timeout_seconds": "30",
+    "accept_content_types": "text of any kind",
+    "reject_content_types": "none",
+}
 DOCUMENT = Path(__file__).parents[3] / "docs/sql.md"
 
 
@@ -58,12 +65,29 @@ def test_the_script_runs(shop: Site, tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert connection.execute("SELECT count(*) FROM pages WHERE http_status = 200").fetchall() == [(1,)]
 
 
+def default_of(field: str, rule: OptionRule) -> str:
+    value = getattr(SqlCrawlOptions(), field)
+    match value:
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            number = value / float(rule.scale) if rule.scale is not None else value
+            return f"{round(number):,}" if number == round(number) else str(number)
+        case _:
+            return WITHOUT_DEFAULT[field]
+
+
 def test_the_table_of_options_is_up_to_date() -> None:
-    lines = [f"| `{name}` | {rule.takes} | {rule.meaning} |" for name, rule in OPTIONS.items()]
+    lines = [
+        f"| `{name}` | {rule.takes} | {default_of(rule.field or name, rule)} | {rule.meaning} |"
+        for name, rule in OPTIONS.items()
+    ]
     text = DOCUMENT.read_text()
     if os.environ.get("WRITE_DOCS"):
         text = re.sub(
-            r"(\|---\|---\|---\|\n)(?:OPTIONS\n|(?:\| `.*\n)+)", lambda found: found[1] + "\n".join(lines) + "\n", text
+            r"(\|---\|---\|---\|---\|\n)(?:OPTIONS\n|(?:\| `.*\n)+)",
+            lambda found: found[1] + "\n".join(lines) + "\n",
+            text,
         )
         DOCUMENT.write_text(text)
     assert "\n".join(lines) in text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from comity.doors.sql import SqlConnection
@@ -133,9 +134,29 @@ def test_settings_of_ours_are_shown(connection: SqlConnection) -> None:
 def test_the_state_is_there_as_tables(web: Web, connection: SqlConnection) -> None:
     site = web.site({"/a": page()}, robots="User-agent: *\nDisallow: /x")
     assert rows(connection, "SELECT count(*) FROM comity.hosts") == [(0,)]
+    assert rows(connection, "SELECT avg(duration_ms), max(crawled_at) - min(crawled_at) FROM comity.fetches") == [
+        (None, None)
+    ], "columns have their types also where nothing shows them"
     connection.execute(f"CRAWL (SELECT unnest(['{site.url('/a')}', '{site.url('/x')}'])) INTO pages")
     assert rows(connection, "SELECT domain, is_seeded FROM comity.hosts") == [(site.host, False)]
     assert rows(connection, "SELECT page_url, status FROM comity.fetches") == [(site.url("/a"), 200)]
     assert rows(connection, "SELECT count(*) FROM comity.evidence WHERE type = 'blocked_by_robots'") == [(1,)]
     named = ("frontier", "ledger", "robots", "runs")
     assert all(rows(connection, f"SELECT count(*) FROM comity.{name}")[0][0] for name in named)
+    for change in ("DELETE FROM comity.hosts", "UPDATE comity.hosts SET status = 'x'", "DROP TABLE comity.hosts"):
+        with pytest.raises(duckdb.Error, match=r"base table|type View"):
+            connection.execute(change)
+    assert rows(connection, "SELECT domain FROM comity.hosts") == [(site.host,)]
+
+
+def test_columns_of_the_state_have_any_text(web: Web, connection: SqlConnection) -> None:
+    robots = "User-agent: *\n" + "".join(f"Disallow: /{number}\"it's,\n" for number in range(20_000))
+    site = web.site({"/a": Answer(body=page(), headers={"ETag": "17"})}, robots=robots)
+    connection.execute(f"CRAWL (SELECT '{site.url('/a')}') INTO pages")
+    found = rows(connection, "SELECT robots_txt FROM comity.robots")
+    assert len(found[0][0]) > 300_000
+    assert found[0][0] == robots[: len(found[0][0])]
+    found = rows(
+        connection, "SELECT etag, content->>'allowed' FROM comity.fetches JOIN comity.evidence USING (url_key)"
+    )
+    assert found == [("17", "true")]

@@ -23,6 +23,7 @@ from comity.rules.sql.tokens import Token, tokens
 from tests.doors.sql.test_crawl_statement import WITH, opened, rows
 from tests.servers.waiting import wait_until
 from tests.walk.site import Answer, Site, Web, page
+from tests.walk.test_first_contact import NOT_TLS, one_port
 
 LIMIT_S = 60.0
 
@@ -419,6 +420,21 @@ def test_an_error_in_extract_has_its_place_in_the_script() -> None:
                 connection.execute(script)
 
 
+def test_an_error_in_the_query_or_the_filter_has_its_place_in_the_script(connection: SqlConnection) -> None:
+    with pytest.raises(duckdb.CatalogException, match="LINE 4: FROM nowhere"):
+        connection.execute("SELECT 1;\nCRAWL (\n  SELECT url\nFROM nowhere\n) INTO t")
+    for space in (" ", "\n  "):
+        for filtered, said in (
+            ("lenght(url) > 3", 'did you mean "length"'),
+            ("titel = 1", "may name the column url"),
+        ):
+            script = f"SELECT 1;\nCRAWL (SELECT 'http://a.example/') INTO t WHERE true{space}AND {filtered}"
+            place = script.index(filtered)
+            line, column = script.count("\n", 0, place) + 1, place - script.rindex("\n", 0, place)
+            with pytest.raises(BadInput, match=f"(?i)^WHERE: line {line}, column {column}: .*{said}"):
+                connection.execute(script)
+
+
 @pytest.mark.parametrize("place", ["", "own.duckdb"])
 def test_a_program_that_leaves_its_connection_open_ends_without_a_word(tmp_path: Path, place: str) -> None:
     """DuckDB's binding writes a page about functions that were never taken away."""
@@ -432,3 +448,21 @@ def test_a_program_that_leaves_its_connection_open_ends_without_a_word(tmp_path:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr, done.returncode) == ("[(7,)]\n", "", 0)
+
+
+def test_a_host_without_a_scheme_and_without_https_has_the_rows_of_its_pages_by_http(
+    web: Web, connection: SqlConnection
+) -> None:
+    """That https was tried is evidence, not a page that was refused."""
+    with one_port(web, {"/": page("/a"), "/a": page()}, NOT_TLS) as (port, hellos):
+        host = f"127.0.0.1:{port}"
+        asked = f"SELECT url, final_url, status FROM crawl(['{host}', '{host}/a', '{host}/gone'])"
+        listed = [(f"http://{host}{path}", status) for path, status in (("/", 200), ("/a", 200), ("/gone", 404))]
+        assert rows(connection, asked) == [(url, url, status) for url, status in listed]
+        for left_out in (0, 1):
+            summary = connection.execute(f"CRAWL (SELECT '{host}') INTO bare WITH (follow_links true)").fetchall()
+            assert summary == [(0 if left_out else 2, 0, 0, left_out, 0, "nothing_left", 0)]
+        assert rows(connection, "SELECT url, http_status FROM bare ORDER BY url") == listed[:2]
+        assert len(hellos) <= 2, "once for each state"
+        found = rows(connection, "SELECT DISTINCT url FROM comity.evidence WHERE type = 'no_https'")
+        assert (f"https://{host}/",) in found

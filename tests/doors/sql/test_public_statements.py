@@ -621,6 +621,8 @@ def test_the_target_of_a_merge_is_created(site: Site, connection: SqlConnection)
             "SELECT * FROM crawl(['a'], follow_links = true)",
             "line 1, column 15: .* follow_links; .*follow :=",
         ),
+        ("SELECT * FROM crawl(['a'], sitemap := true)", r"line 1, column 15: .* write crawl\(sitemap\("),
+        ("SELECT * FROM sitemap('a', filter_pattern = '%')", "line 1, column 15: .* did you mean filter?"),
         ("SELECT * FROM crawl(['a'], time_out := 5)", "line 1, column 15: .* did you mean timeout?"),
         ("CRAWL (SELECT 'a')\nINTO t WITH (url_filter '%')", "line 2, column 14: url_filter: .* write WHERE url LIKE"),
         ("CRAWL (SELECT 'a') INTO t WITH (timeout 5)", "line 1, column 33: timeout: .* did you mean timeout_seconds?"),

@@ -431,8 +431,8 @@ def test_a_host_that_cannot_be_reached_has_rows_and_nothing_is_left(web: Web, co
 
 def test_a_host_that_may_not_be_crawled_is_named_in_a_warning(tmp_path: Path) -> None:
     with comity.sql.connect(contact="b@example.org") as alone:
-        with pytest.warns(UserWarning, match=r"127\.0\.0\.1:1 was not crawled: address_refused.*allow_networks"):
-            alone.execute("CRAWL (SELECT 'http://127.0.0.1:1/x') INTO t WITH (user_agent 'TestBot/1.0')")
+        with pytest.warns(UserWarning, match=r"127\.0\.0\.1:8080 was not crawled: address_refused.*allow_networks"):
+            alone.execute("CRAWL (SELECT 'http://127.0.0.1:8080/x') INTO t WITH (user_agent 'TestBot/1.0')")
         assert rows(alone, "SELECT http_status, error_type FROM t") == [(-1, "address_refused")]
         assert alone.is_in_vain
 

@@ -57,6 +57,20 @@ def test_every_statement_of_a_script_prints_its_result(comity: CommandLine) -> N
     assert comity("sql", "shop.duckdb", "SELECT 1 AS one; SELECT 2 AS two", "--json").document == [{"two": 2}]
 
 
+def test_values_are_printed_as_sql_says_them(comity: CommandLine) -> None:
+    values = (
+        "true AS b, [DATE '2026-01-02', NULL] AS l, {'x': 1.50::DECIMAL(5,2), 'y': 'it''s'} AS s, '\\x00'::BLOB AS h"
+    )
+    printed = comity("sql", "shop.duckdb", f"SELECT {values}, NULL AS n").lines[-1].split("  ")
+    assert [cell.strip() for cell in printed if cell.strip()] == [
+        *("true", "['2026-01-02', NULL]", "{'x': 1.50, 'y': 'it''s'}", "00", "NULL"),
+    ]
+    written = comity("sql", "shop.duckdb", f"SELECT {values}, NULL AS n", "--csv").out
+    assert list(csv.reader(io.StringIO(written)))[1] == [
+        *("true", "['2026-01-02', NULL]", "{'x': 1.50, 'y': 'it''s'}", "00", ""),
+    ]
+
+
 def test_a_host_that_is_not_asked_even_for_its_robots_txt_ends_the_statement(comity: CommandLine) -> None:
     """All that such a host has to settle is that request; the statement waited for it forever."""
     statement = "SELECT url FROM sitemap('http://127.0.0.1:22/')"
@@ -88,11 +102,11 @@ def test_an_error_in_a_pipe_ends_it(comity: CommandLine, monkeypatch: pytest.Mon
 def test_a_crawl_of_a_private_network_that_was_not_allowed_fails(
     comity: CommandLine, monkeypatch: pytest.MonkeyPatch, by_pipe: bool
 ) -> None:
-    statement = "CRAWL (SELECT 'http://127.0.0.1:1/x') INTO pages"
+    statement = "CRAWL (SELECT 'http://127.0.0.1:8080/x') INTO pages"
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{statement};"))
     answer = comity("sql", "shop.duckdb", *([] if by_pipe else [statement]))
     assert answer.code == 1
-    assert "127.0.0.1:1 was not crawled: address_refused" in answer.err
+    assert "127.0.0.1:8080 was not crawled: address_refused" in answer.err
     assert "--allow-network" in answer.err
 
 

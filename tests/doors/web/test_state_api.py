@@ -124,7 +124,7 @@ def test_claims_and_status_report_leases(admin: httpx.Client, api: Served, api_u
 def test_takedowns_are_added_listed_and_removed(admin: httpx.Client, api_url: str) -> None:
     seeds = ["https://page.example/private/a", "https://page.example/open"]
     answered(admin.post("/admin/seeds", json={"seeds": seeds}), 201)
-    given = {"entries": ["page.example/private", "other.example"], "reason": "asked by the owner"}
+    given = {"entries": ["page.example/private", "other.example"], "reason": "requested by the owner"}
     added = answered(admin.post("/admin/takedowns", json=given), 201)["takedowns"]
     assert [(each["domain_or_url"], each["new"], each["urls_dropped"]) for each in added] == [
         ("page.example/private", True, 1),

@@ -32,6 +32,8 @@ from comity.model.frontier import Unqueued
 URL_CHARACTERS: Final = 60
 """How much of an address is kept, for people who list them; the key stands for the whole."""
 MOST_PER_HOST: Final = 10_000
+# SQLite keeps a copy in memory of each page that a savepoint changes, and URLs have random keys: a page for each.
+_MOST_AT_ONCE: Final = 1000
 
 # One row for a URL and the host whose pages named it. It is looked up by its key alone, because the URL may be on a
 # host that is not known. At most 200 bytes a row on disk: so it has one index, a short address and a plain time.
@@ -72,7 +74,8 @@ def put(connection: Connection, hosts: Sequence[HostUnqueued], at: float) -> Non
         return
     encode, seen_at = Encoding(connection), int(at)
     recorded = _recorded(connection, hosts)
-    counts = _put_all(connection, hosts, encode, seen_at) if not recorded else None
+    are_few = sum(len(each.seen) for each in hosts) <= _MOST_AT_ONCE
+    counts = _put_all(connection, hosts, encode, seen_at) if are_few and not recorded else None
     if counts is None:
         counts = [_put_host(connection, each, recorded.get(each.host_id, 0), encode, seen_at) for each in hosts]
     changed_at = encode.time(at)

@@ -6,7 +6,6 @@ Building one costs more than the database takes to run it, so that they are kept
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
@@ -32,6 +31,7 @@ from sqlalchemy import (
 from comity.database.dialects import named_in
 from comity.database.tables import ACTIVE_FIRST, CANDIDATE, domains
 from comity.database.types import UtcDateTime
+from comity.model.dataclass import dataclass
 
 LEASED: Final = (
     domains.c.id,

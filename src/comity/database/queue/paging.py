@@ -12,10 +12,11 @@ be short, and says where the next one goes on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, FromClause, Row, Select, case, func, select, union_all
+
+from comity.model.dataclass import dataclass
 
 Conditions = Sequence[ColumnElement[bool]]
 

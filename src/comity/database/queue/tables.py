@@ -152,25 +152,23 @@ crawl_jobs: Final = Table(
     Index("idx_crawl_jobs_policy", "policy_id", "status", "created_at", "id"),
     partial_index("idx_crawl_jobs_failed", "finished_at", where=FAILED),
     # A pull goes host by host, and reads the front of this.
-    Index(
+    partial_index(
         "idx_crawl_jobs_host",
         "domain_id",
         text("priority DESC"),
         "created_at",
-        sqlite_where=text(WAITING),
-        postgresql_where=text(WAITING),
+        where=WAITING,
     ),
     partial_index("idx_crawl_jobs_parked", "not_before", "id", where="not_before IS NOT NULL"),
     partial_index("idx_crawl_jobs_hostless", "created_at", where=HOSTLESS),
     partial_index("idx_crawl_jobs_ages", "ages_at", where=f"{WAITING} AND ages_at IS NOT NULL"),
     partial_index("idx_crawl_jobs_lock_ends", "lock_ends_at", where="status = 'locked'"),
     partial_index("idx_crawl_jobs_locked", "domain_id", "locked_at", where="status = 'locked'"),
-    Index(
+    partial_index(
         "uq_crawl_jobs_open",
         "policy_id",
         unique=True,
-        sqlite_where=text(_OPEN),
-        postgresql_where=text(_OPEN),
+        where=_OPEN,
     ),
 )
 

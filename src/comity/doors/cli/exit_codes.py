@@ -1,4 +1,4 @@
-"""What goes wrong becomes one line on stderr and an exit code.
+"""Errors become one line on stderr and an exit code.
 
 2: the input cannot be used, and nothing was written. 1: it was understood, but cannot be done. 130: interrupted.
 141: the reader of the output is gone.

@@ -88,7 +88,7 @@ def _prepared(params: Any) -> Any:
 
 
 def _value_if_given(param: Any, process: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
-    """The value of an option or argument; None, or nothing at all of what may be repeated, is as it should be."""
+    """The value of an option or argument; None, or an empty list, needs no conversion."""
     if value is None:
         return () if param.multiple or param.nargs == -1 else None
     return process(ctx, value)

@@ -19,7 +19,7 @@ from comity.doors.cli.exit_codes import RootGroup, asks_for_json, exit_code_of
 from comity.doors.cli.help_text import reflow, render_examples
 from comity.doors.cli.options import GlobalOptions, JsonOption, StateOption
 from comity.doors.cli.output import use_plain_fallbacks
-from comity.run.runtime import tune_gc
+from comity.run.runtime import tune_memory
 from comity.run.signals import cancel_exit
 
 # Every command with its module, in the order of --help. A new command is added here.
@@ -98,11 +98,11 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=_MARKUP,
     help=reflow(
-        """Comity is a polite crawler with a memory.
+        """Comity is a polite crawler that remembers its state.
 
-        It visits each host only as often as the host accepts, and continues where it stopped. Seeds name the hosts to
-        visit; the state remembers everything about them, in one file or in a PostgreSQL database that many machines
-        share.
+        It visits each host only as often as the host accepts, and continues where it stopped. Seeds list the hosts to
+        visit. The state stores everything known about them, in one file or in a PostgreSQL database that many
+        machines share.
         """
     ),
     epilog=f"{render_examples(_FIRST_STEPS, 'First steps')}\n\n[dim]{_EXIT_CODES}[/]",
@@ -137,7 +137,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code. An error is one line on stderr."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:  # the process is ours
-        tune_gc()
+        tune_memory()
     use_plain_fallbacks()
     try:
         result = _command().main(given, prog_name="comity", standalone_mode=False)

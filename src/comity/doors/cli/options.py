@@ -11,12 +11,12 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, get_args
 
 import typer
 
 from comity.doors.cli.output import note
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ JsonOption = Annotated[
         rich_help_panel=EVERYWHERE,
     ),
 ]
+LimitOption = Annotated[int, typer.Option("--limit", metavar="N", help="Show at most N.")]
 OptionGroup = Mapping[str, Any]
 
 
@@ -189,7 +190,7 @@ def checked_text(option: str, text: str | None, longest: int = _LONGEST_TEXT) ->
 
 
 def check_number(option: str, number: int, least: int, most: int = _LARGEST_NUMBER) -> None:
-    """`BadInput` unless a number lies within its bounds."""
+    """`BadInput` unless a number is within its bounds."""
     if not least <= number <= most:
         raise BadInput(f"{option} must be between {least:,} and {most:,}, not {number}")
 

@@ -15,7 +15,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, is_dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from types import TracebackType
@@ -25,6 +25,7 @@ from unicodedata import combining, east_asian_width
 import typer
 
 from comity.doors.schemas import iso_time
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 from comity.rules.csv_rows import CsvValue, csv_line
 
@@ -76,23 +77,23 @@ def write_json(value: Any) -> None:
 
 
 def json_line(value: Any) -> str:
-    """The same on one line, for a stream of documents."""
+    """Write one JSON document on one line, for a stream of documents."""
     return json.dumps(value, default=_as_json, ensure_ascii=not _encoding(sys.stdout).startswith("utf"))
 
 
 def write_line(*parts: str | Cell) -> None:
     """Write one line for people, wrapped where it is too long for the window."""
-    _write([[_cell(part) for part in parts]])
+    write_lines([[_cell(part) for part in parts]])
 
 
 def write_as_is(text: str) -> None:
     """Write text that may be copied, such as a command, on one line, however long it is."""
-    _write([[_cell(text)]], wraps=False)
+    write_lines([[_cell(text)]], wraps=False)
 
 
 def write_table(columns: Sequence[TextColumn], rows: Sequence[TextRow]) -> None:
     """Write a table: a head, a rule, and a line for each row with its remark below it."""
-    _write(table_lines(columns, rows))
+    write_lines(table_lines(columns, rows))
 
 
 def table_lines(columns: Sequence[TextColumn], rows: Sequence[TextRow]) -> list[list[Cell]]:
@@ -101,15 +102,10 @@ def table_lines(columns: Sequence[TextColumn], rows: Sequence[TextRow]) -> list[
     return lay_out(columns, plain, line_width())
 
 
-def write_lines(lines: Iterable[Sequence[Cell]]) -> None:
-    """Write lines as they are."""
-    _write(lines)
-
-
 def write_pairs(pairs: Sequence[tuple[str, str | Cell]]) -> None:
     """Write names and values below each other, the values in one column."""
     width = max((len(name) for name, _ in pairs), default=0)
-    _write(_pair_lines([(name, _cell(value)) for name, value in pairs], width, line_width(), indent="  "))
+    write_lines(_pair_lines([(name, _cell(value)) for name, value in pairs], width, line_width(), indent="  "))
 
 
 def line_width() -> int | None:
@@ -147,7 +143,8 @@ def _cell(value: str | Cell) -> Cell:
     return Cell(visible(value)) if isinstance(value, str) else Cell(visible(value.text), value.style)
 
 
-def _write(lines: Iterable[Sequence[Cell]], *, wraps: bool = True) -> None:
+def write_lines(lines: Iterable[Sequence[Cell]], *, wraps: bool = True) -> None:
+    """Write lines, in colour on a terminal; lines that are too long for it are wrapped, unless `wraps` is false."""
     width = line_width() if wraps else None
     if width is not None:
         lines = [piece for line in lines for piece in wrapped(line, width)]
@@ -202,7 +199,7 @@ class Cell(NamedTuple):
 
 
 class TextColumn(NamedTuple):
-    """The head of a column."""
+    """The header of a column."""
 
     title: str
     is_number: bool = False
@@ -257,7 +254,7 @@ def lay_out(columns: Sequence[TextColumn], rows: Sequence[_PlainRow], room: int 
     """The lines of a table; without a room, each row is one line.
 
     Nothing is cut off, and no line is wider than the room. Tried in this order: as it is; with long texts folded in
-    their columns; with the first column on a line of its own; as blocks of names and values.
+    their columns; with the first column on its own line; as blocks of names and values.
     """
     widths = [width_of(column.title) for column in columns]
     for cells, _below in rows:
@@ -279,7 +276,7 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _shrunk(columns: Sequence[TextColumn], widths: Sequence[int], room: int, *, first: int) -> list[int] | None:
-    """Widths that fit, the widest texts giving way first; None if none of them may be so narrow."""
+    """Widths that fit: the widest texts are narrowed first; None if a column would become too narrow."""
     found = [min(width, room) for width in widths]
     least = [
         width if column.is_number else min(width, first if index == 0 else _SHORTEST_OTHER)
@@ -300,7 +297,7 @@ def _as_table(
     lines = [_aligned(heads, columns, widths), [Cell("─" * _total(widths), "dim")]]
     for cells, below in rows:
         if width_of(cells[0].text) > widths[0] and widths[0] >= _SHORTEST_FIRST:
-            # A name that is too long for its column has a line of its own.
+            # A name that is too long for its column has its own line.
             lines += _own_line(cells[0], room)
             lines += _spread([Cell(""), *cells[1:]], columns, widths)
         else:
@@ -389,7 +386,7 @@ def _spread(cells: Sequence[Cell], columns: Sequence[TextColumn], widths: Sequen
 
 
 def _aligned(cells: Sequence[Cell], columns: Sequence[TextColumn], widths: Sequence[int]) -> Line:
-    """One line of cells; nothing is left blank at its end."""
+    """One line of cells, without blanks at its end."""
     line: Line = []
     for index, (cell, column, width) in enumerate(zip(cells, columns, widths, strict=True)):
         filler = " " * (width - width_of(cell.text))

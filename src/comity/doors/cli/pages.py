@@ -34,6 +34,7 @@ from comity.doors.cli.output import (
     write_table,
 )
 from comity.model.errors import BadInput, NotFound
+from comity.model.page import FILES_READ, FILES_WRITTEN
 from comity.model.wording import counted
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ _PagesOption = Annotated[
     typer.Option(
         "--pages",
         metavar="FOLDER|FILE",
-        help="Where the pages are: a folder of Parquet parts, or a .parquet, .duckdb, .jsonl or .csv file. "
+        help=f"Where the pages are: a folder of Parquet parts, or a {FILES_READ} file. "
         "Default: COMITY_PAGES, or comity-data/pages.",
     ),
 ]
@@ -197,7 +198,9 @@ def body(
         found = next(reader.rows(_BODY, forms * 2), None)
         why = next(reader.rows(_ERROR, forms), None) if found is None else None
     if found is None:
-        reason = f"was visited, but no body was stored: {why[0] or 'unknown'}" if why else "is not among the pages"
+        reason = "is not among the stored pages"
+        if why:
+            reason = f"was visited, but no body was stored: {why[0] or 'unknown'}"
         raise NotFound(f"{address.url} {reason}")
     _write_body(invocation, found, raw=raw)
 
@@ -217,7 +220,7 @@ def export(
         str,
         typer.Argument(
             metavar="TARGET",
-            help="A new folder (Parquet parts), or a file: .parquet, .duckdb, .jsonl[.gz], .csv[.gz] or .warc[.gz].",
+            help=f"A new folder (Parquet parts), or a file: .parquet, {FILES_WRITTEN}.",
         ),
     ],
     pages: _PagesOption = None,
@@ -467,12 +470,12 @@ def _sums(found: Inventory) -> str:
 
 def _note_rest(found: Inventory) -> None:
     if found.in_segments:
-        note(f"{counted(found.in_segments, 'page')} of running or interrupted crawls are in no part yet.")
+        note(f"{counted(found.in_segments, 'page')} of running or interrupted crawls are not in a part yet.")
     if found.foreign:
         names = ", ".join(found.foreign[:_MOST_NAMES]) + (", …" if len(found.foreign) > _MOST_NAMES else "")
         note(f"{counted(len(found.foreign), 'file')} not written by a crawl, and ignored: {names}")
     if found.unnoted_bytes:
-        note(f"{found.unnoted_bytes:,} bytes of {found.target.path.name} are in no part of the manifest.")
+        note(f"{found.unnoted_bytes:,} bytes of {found.target.path.name} are not listed in the manifest.")
 
 
 def _document(found: Inventory) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def show(context: typer.Context, host: HostArgument, state: StateOption = None, 
     if invocation.as_json:
         write_json(_document(policy, name))
     elif policy is None:
-        write_line(Cell(name, "bold"), " has no limits of its own; the general settings apply.")
+        write_line(Cell(name, "bold"), " has no policy; the general settings apply.")
         write_line(Cell(f"  Set some: comity policy set {name} --min-request-interval-ms 5000", "dim"))
     else:
         _write_policy(policy)

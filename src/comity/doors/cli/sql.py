@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from decimal import Decimal
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -31,6 +32,7 @@ from comity.doors.cli.output import (
 )
 from comity.model.errors import BadInput, ComityError
 from comity.model.wording import counted
+from comity.rules.suggestions import nearest
 
 if TYPE_CHECKING:
     from comity.doors.sql.connection import SqlConnection
@@ -40,7 +42,20 @@ _WIDEST: Final = 60
 _PROMPT, _GOES_ON = "comity> ", "   ...> "
 _IDLE_S: Final = 0.3  # pasted statements run without a pause
 _COMMANDS: Final = (".read", ".tables", ".help", ".quit")
-_TABLES: Final = "SELECT table_name, estimated_size AS rows FROM duckdb_tables() ORDER BY table_name"
+_OF_OURS: Final = (  # copies of the state, and tables of results
+    "database_name IN (SELECT database_name FROM duckdb_databases() WHERE database_name = 'comity' AND path IS NULL) "
+    "OR regexp_full_match(table_name, '(html_table|comity_result)_[0-9a-f]{32}')"
+)
+_TABLES: Final = (
+    "SELECT table_name, rows FROM ("  # noqa: S608
+    "SELECT database_name, table_name, estimated_size AS rows FROM duckdb_tables() WHERE NOT internal "
+    "UNION ALL SELECT database_name, view_name, NULL FROM duckdb_views() WHERE NOT internal"
+    f") WHERE NOT ({_OF_OURS}) ORDER BY table_name"
+)
+_COLUMNS: Final = (
+    "SELECT DISTINCT column_name FROM duckdb_columns() "  # noqa: S608
+    f"WHERE NOT internal AND NOT ({_OF_OURS}) ORDER BY column_name LIMIT 1000"
+)
 _KEYWORDS: Final = (
     *("CRAWL (SELECT", "INTO", "EXTRACT (", "WHERE url", "WITH (", "LIMIT", "SELECT", "FROM", "SET"),
     *("CRAWLING MERGE INTO", "STREAM (SELECT", "STOP CRAWL INTO", "crawl(", "crawl_url(", "sitemap(", "read_html("),
@@ -50,7 +65,7 @@ CRAWL (SELECT 'https://example.com/') INTO pages WITH (user_agent 'MyBot/1.0');
 SELECT url, http_status FROM pages;
 
 A statement ends with a semicolon. Everything that is not CRAWL goes to DuckDB.
-.tables       list the tables
+.tables       list the tables and views
 .read FILE    run the statements of a file
 .help         show this
 .quit         leave, as Ctrl-D does
@@ -137,14 +152,14 @@ def sql(
                 raise typer.Exit(1)
 
 
-def _script(read: Path | None) -> str:
+def _script(read: Path | None, option: str = "--read") -> str:
     if read is None:
         return ""
     try:
         return read.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as problem:
         why = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
-        raise BadInput(f"--read: cannot read {read}: {why}") from None
+        raise BadInput(f"{option}: cannot read {read}: {why}") from None
 
 
 def _run_script(
@@ -190,14 +205,14 @@ class _ShownProgress:
         self._bar(progress.pages)
 
     def clear(self) -> None:
-        """Take the bar away; the next statement gets its own."""
+        """Remove the bar; the next statement gets its own."""
         self._bars.clear()
         self._bar, self._has_noted = None, False
 
 
 _shown: Final = _ShownProgress()
 _DONE: Final = ("Count", "Success")  # the columns of statements that have no result, such as CREATE and SET
-_known_tables: Final[list[str]] = []  # for completion, while the file may be closed
+_known_names: Final[list[str]] = []  # of tables and columns, for completion, while the file may be closed
 
 
 def _run(connection: SqlConnection, text: str, place: str = "", *, as_csv: bool = False, as_json: bool = False) -> None:
@@ -231,7 +246,7 @@ def _print_result(connection: SqlConnection, *, as_csv: bool = False, as_json: b
             writer = csv.writer(sys.stdout)
             writer.writerow(names)
             while rows := connection.fetchmany(1000):
-                writer.writerows(rows)
+                writer.writerows([["" if value is None else _text(value) for value in row] for row in rows])
             return
         if as_json:
             write_json([dict(zip(names, map(_plain, row), strict=True)) for row in connection.fetchall()])
@@ -263,8 +278,32 @@ def _write_rows(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     write_table([TextColumn(name) for name in names], [TextRow([_cell(value) for value in row]) for row in rows])
 
 
+def _text(value: object) -> str:
+    """A value as SQL would say it, not Python."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "true" if value else "false"
+        case bytes():
+            return value.hex()
+        case dict():
+            return "{" + ", ".join(f"{_within(name)}: {_within(member)}" for name, member in value.items()) + "}"
+        case list() | tuple():
+            return "[" + ", ".join(map(_within, value)) + "]"
+        case _:
+            return str(value)
+
+
+def _within(value: object) -> str:
+    """A value inside of another one: text and times are in quotes there."""
+    text = _text(value)
+    is_bare = value is None or isinstance(value, bool | int | float | Decimal | dict | list | tuple)
+    return text if is_bare else "'" + text.replace("'", "''") + "'"
+
+
 def _cell(value: object) -> str:
-    text = "NULL" if value is None else str(value)
+    text = _text(value)
     first = " ".join(text[: 4 * _WIDEST].split())
     return first if len(first) <= _WIDEST else first[: _WIDEST - 1] + "…"
 
@@ -373,7 +412,7 @@ def _answer(connection: SqlConnection, text: str, place: str = "", *, stops: boo
     except KeyboardInterrupt:
         if stops:
             raise
-        note("Stopped. The pages that arrived are in the table; run the same statement again to go on.")
+        note("Stopped. The pages that arrived are in the table; run the same statement again to continue.")
     except ComityError as problem:
         if stops:
             raise
@@ -396,7 +435,7 @@ def _command(connection: SqlConnection, line: str, *, stops: bool) -> bool:
             _answer(connection, _TABLES, stops=stops)
         case ".read":
             try:
-                text = _script(Path(rest.strip()))
+                text = _script(Path(rest.strip()), ".read")
             except BadInput as problem:
                 if stops:
                     raise
@@ -404,12 +443,13 @@ def _command(connection: SqlConnection, line: str, *, stops: bool) -> bool:
             else:
                 _answer(connection, text, rest.strip(), stops=stops, is_script=True)
         case _:
-            note(f"{name} is not known; .help lists the commands")
+            meant = nearest(name, _COMMANDS)
+            note(f"{name} is not known; {f'did you mean {meant}?' if meant else '.help lists the commands'}")
     return True
 
 
 def _use_history(database: Path | None) -> Any:
-    """Arrow keys, and completion of keywords, options and tables; the history is beside the database."""
+    """Arrow keys, and completion of keywords, options, tables and columns; the history is beside the database."""
     with suppress(ImportError):
         import readline
 
@@ -421,7 +461,7 @@ def _use_history(database: Path | None) -> Any:
             readline.set_history_length(1000)
 
         def complete(text: str, number: int) -> str | None:
-            found = _completions(text, [*_COMMANDS, *_KEYWORDS, *OPTIONS, *_known_tables])
+            found = _completions(text, [*_COMMANDS, *_KEYWORDS, *OPTIONS, *_known_names])
             return found[number] if number < len(found) else None
 
         readline.set_completer(complete)
@@ -440,11 +480,13 @@ def _completions(text: str, known: Sequence[str]) -> list[str]:
 
 
 def _note_tables(connection: SqlConnection) -> None:
-    """Remember the names of the tables for completion."""
+    """Remember the names of the tables and their columns for completion."""
     import duckdb
 
     with suppress(duckdb.Error, ComityError), closing(connection.cursor()) as cursor:
-        _known_tables[:] = [name for name, _rows in cursor.execute(_TABLES).fetchall()]
+        tables = [name for name, _rows in cursor.execute(_TABLES).fetchall()]
+        columns = [name for (name,) in cursor.execute(_COLUMNS).fetchall()]
+        _known_names[:] = dict.fromkeys((*tables, *columns))
 
 
 def _forget_secret(lines: Any, typed: str) -> None:

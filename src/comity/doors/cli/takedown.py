@@ -40,7 +40,7 @@ def register(root: typer.Typer) -> None:
     app,
     "add",
     examples=(
-        'comity takedown add example.com --reason "asked by the owner"',
+        'comity takedown add example.com --reason "requested by the owner"',
         "comity takedown add https://example.org/private",
     ),
 )

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 app = group(
     """Users of the console: who may log in, and with which role.
 
-    A viewer sees everything and changes nothing; an operator may do everything. With the first user, the console asks
-    for a login. The user admin may also be configured with COMITY_ADMIN_PASSWORD_HASH, which then decides.
+    A viewer can see everything but change nothing; an operator can do everything. Once there is a user, the console
+    requires a login. The user admin can also be configured with COMITY_ADMIN_PASSWORD_HASH, which takes precedence.
     """
 )
 UserArgument = Annotated[str, typer.Argument(metavar="USER", help="The name of a user.")]

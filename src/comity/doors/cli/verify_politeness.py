@@ -40,7 +40,7 @@ def verify_politeness(
     ] = None,
     anchor: Annotated[
         Path | None,
-        typer.Option("--anchor", metavar="FILE", help="An earlier export; the ledger must be its continuation."),
+        typer.Option("--anchor", metavar="FILE", help="An earlier export that the ledger must continue."),
     ] = None,
     state: StateOption = None,
     as_json: JsonOption = False,
@@ -93,7 +93,7 @@ def _print_audit(
     elif not requests and not audits:
         write_line(f"No request to {name} is recorded." if name else "The ledger is empty: no request is recorded.")
     else:
-        write_line(f"{counted(requests, 'request')} to {counted(len(audits), 'host')} checked: no violation.")
+        write_line(f"{counted(requests, 'request')} to {counted(len(audits), 'host')} checked: no violations.")
     remarks = [(audit.host, remark) for audit in audits for remark in audit.remarks]
     for where, remark in remarks[:_LONGEST_LIST]:
         write_line(Cell(f"{where}: ", "bold"), remark + ".")

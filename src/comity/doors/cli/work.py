@@ -111,7 +111,7 @@ def work(
     """Crawl the hosts of the state, highest priority first, until stopped.
 
     Any number of workers on any number of machines can share one state; each host is crawled by one of them at a time.
-    Add hosts with comity seeds. A worker has no seeds of its own: headers, cookies and credentials must name a host, as
+    Add hosts with comity seeds. A worker has no seeds: headers, cookies and credentials must name a host, as
     in 'https://example.com: X-Token: env:TOKEN'. SIGTERM or Ctrl-C finishes the requests in flight and releases
     every host. With --policies it also does the jobs of crawl policies (comity queue policies), as a bot would: it
     reads title, price, currency and stock from each page. A page without price and stock is a failure: for other data,
@@ -197,7 +197,7 @@ def _run(invocation: Invocation, limits: WorkLimits, *, json_lines: bool) -> int
 
 
 def _check(invocation: Invocation) -> None:
-    """Refuse impossible settings before anything is created."""
+    """Refuse settings that cannot work, before anything is created."""
     from comity.run.work.worker import check_worker_settings
     from comity.store.target import read_target
 

@@ -10,7 +10,6 @@ import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
@@ -21,6 +20,7 @@ from typing import Final, Self
 from comity.assemble import State, open_state
 from comity.doors.python.page import Page, pages_of
 from comity.doors.python.user_code import Sink, UserExtractor, sink_maker, wrap_extractor
+from comity.model.dataclass import dataclass
 from comity.model.errors import ComityError
 from comity.model.host import Seed
 from comity.reports.idle import IdleHost
@@ -121,9 +121,7 @@ class CrawlRun:
 
     def _check_not_started(self) -> None:
         if self._is_started:
-            raise RuntimeError(
-                "this crawl was already iterated; comity.crawl() makes another that continues from there"
-            )
+            raise RuntimeError("this crawl was already iterated; call comity.crawl() again to continue from there")
 
     def _pages(self) -> Iterator[Page]:
         self._check_not_started()
@@ -176,7 +174,7 @@ class CrawlRunner:
 
 
 class ThreadRunner(CrawlRunner):
-    """A crawl on a thread with an event loop of its own; the reader's thread waits for pages."""
+    """A crawl on a thread with its own event loop; the reader's thread waits for pages."""
 
     def __init__(self, crawl: CrawlTask) -> None:
         self._crawl = crawl

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
 from comity.extract.fetched_page import ParsedPage, with_content
+from comity.model.dataclass import dataclass
 from comity.model.expression import ColumnType, ExtractedValues, TypeName
 from comity.model.page import PageRecord
 from comity.store.formats.body_text import as_text
@@ -17,14 +18,14 @@ from comity.store.formats.body_text import as_text
 
 @dataclass(frozen=True)
 class Page(ParsedPage):
-    """One visit of one URL. `error` is None for a page that came; otherwise `body` is empty."""
+    """One visit of one URL. `error` is None for a page that was received; otherwise `body` is empty."""
 
     url: str
     """The canonical address that was asked for."""
     final_url: str
     """Where redirects led; the same as `url` without any."""
     status: int | None
-    """The HTTP status; None where no answer came."""
+    """The HTTP status; None if there was no answer."""
     content_type: str | None
     title: str | None
     body: bytes
@@ -114,5 +115,5 @@ def page_of(record: PageRecord) -> Page:
 
 
 def pages_of(records: Iterable[PageRecord], *, errors: bool) -> list[Page]:
-    """The pages among records that a user asked for: those that came, or all."""
+    """The pages among records that a user asked for: those that were fetched, or all."""
     return [page_of(record) for record in records if errors or record.error is None]

@@ -1,6 +1,6 @@
 """Response schemas: the JSON of every noun, shared by the command line and the HTTP API; docs/json.md describes it.
 
-The format of times stands here because every command loads it, and the schemas need pydantic, which is slow to import.
+The format of times is here because every command loads it, and the schemas need pydantic, which is slow to import.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Response schemas of audits: what one found, the list of them, and what changed between two."""
+"""Response schemas of audits: the findings of one, the list of them, and what changed between two."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class WarnedView(Schema):
-    """A budget that came near its end, or something that went wrong on the way."""
+    """A budget that is nearly spent, or something that went wrong on the way."""
 
     code: str
     sentence: str

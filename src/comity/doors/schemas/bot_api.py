@@ -45,7 +45,7 @@ class PullData(Schema):
     skipped: int = Field(description="Jobs that were considered and not handed out.")
     skipped_by_reason: dict[SkipReason, int]
     limited_by: PullLimit | None = Field(
-        description="What keeps jobs from the bot, however many wait: a limit of its own, or its quarantine."
+        description="Why the bot gets no jobs, even if some wait: its own limit, or its quarantine."
     )
     retry_after_seconds: float | None = Field(description="When to pull again, if nothing was handed out.")
     server_time: str = Field(description="The server's clock, which the times of jobs refer to.")

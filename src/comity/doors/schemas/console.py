@@ -26,7 +26,7 @@ class UserRemoved(Schema):
 
 
 class ActivityView(Schema):
-    """One request that changed something, or was to."""
+    """One request that changed something, or tried to."""
 
     number: int
     at: Instant

@@ -1,4 +1,4 @@
-"""JSON with exact decimals: a price leaves with the digits that it came with, never as a binary float.
+"""JSON with exact decimals: a price leaves with the digits that it was submitted with, never as a binary float.
 
 The encoder of the standard library writes only floats as numbers with a point. So a decimal is written as a marked
 string, and the mark and its quotes are taken away afterwards; the mark is random, so no text can imitate it.

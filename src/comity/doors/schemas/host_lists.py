@@ -131,7 +131,7 @@ class ResetView(Schema):
 
 
 class CooldownView(Schema):
-    """A host that is left alone."""
+    """A host that is not crawled for a while."""
 
     host: str
     until: Instant

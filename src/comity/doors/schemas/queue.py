@@ -131,7 +131,7 @@ class CrawlJobDetails(CrawlJobView):
 
 
 class LateSubmissionView(Schema):
-    """A submission that came after the lock had run out. It changed nothing."""
+    """A submission that arrived after the lock had run out. It changed nothing."""
 
     id: UUID
     job_id: UUID
@@ -302,7 +302,7 @@ class QueueGlanceView(Schema):
 
 
 class QueueStatsView(Schema):
-    """The crawl service at a glance."""
+    """A summary of the crawl service."""
 
     counted_at: Instant
     jobs: dict[str, int] = Field(description="Jobs by status.")

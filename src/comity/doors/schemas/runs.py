@@ -262,7 +262,7 @@ class RunProgressView(Schema):
     hosts_done: int
     warnings: list[str]
     faults: list[FaultView]
-    hosts: list[HostLoadView] = Field(description="Open hosts, those that need longest first; at most 100.")
+    hosts: list[HostLoadView] = Field(description="Open hosts, slowest first; at most 100.")
 
 
 class RunHostView(Schema):
@@ -286,6 +286,6 @@ class RunDetailView(RunView):
 
 
 class RunStarted(Schema):
-    """A run that was started; it goes on in the background."""
+    """A run that was started; it continues in the background."""
 
     run_id: UUID

@@ -39,7 +39,7 @@ class WebhookList(Schema):
 
 
 class WebhookDeliveryView(Schema):
-    """One call of a webhook, and what came of its last attempt."""
+    """One call of a webhook, and the result of its last attempt."""
 
     id: UUID = Field(description="The same at each attempt; sent as X-Comity-Delivery.")
     webhook_id: UUID

@@ -5,6 +5,7 @@ The filter runs on the user's own connection, which alone has its temporary tabl
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from threading import Lock
@@ -15,16 +16,28 @@ import duckdb
 from comity.clock import SystemClock
 from comity.model.errors import BadInput
 from comity.model.frontier import FrontierEntry, SeenPage
+from comity.model.statement import TextPosition
 from comity.rules.stale import RefreshTerms, revisit_rank
+from comity.store.parts.duckdb_table import one_line
 from comity.store.sql_table import SqlTable
 
+_SHOWN_PLACE: Final = re.compile(r"\nLINE (\d+): (.*)\n( *)\^")
 _STALE: Final = RefreshTerms(timedelta(days=1), only_stale=True)
 
 
 class Admission:
     """The filter and the table of one statement. A filter that DuckDB cannot read is refused at once."""
 
-    def __init__(self, duck: Any, lock: Lock, table: SqlTable, where: str | None, *, update_stale: bool) -> None:
+    def __init__(
+        self,
+        duck: Any,
+        lock: Lock,
+        table: SqlTable,
+        where: str | None,
+        where_at: TextPosition | None = None,
+        *,
+        update_stale: bool,
+    ) -> None:
         self._duck = duck
         self._lock = lock  # the statement's thread writes rows by the same connection
         self._table = table
@@ -34,7 +47,9 @@ class Admission:
             try:
                 duck.execute(_filtered(where), [[], []])
             except duckdb.Error as problem:
-                raise BadInput("WHERE", f"{str(problem).splitlines()[0]}; a filter may name the column url") from None
+                said = one_line(problem).partition("! Candidate bindings")[0]  # which are names of ours
+                remedy = "; a filter may name the column url" if isinstance(problem, duckdb.BinderException) else ""
+                raise BadInput("WHERE", f"{_place(problem, where_at)}{said}{remedy}") from None
 
     def admits(self, entries: Sequence[FrontierEntry]) -> Sequence[bool]:
         """Which of some URLs are visited."""
@@ -72,7 +87,17 @@ class Admission:
 def _filtered(where: str) -> str:
     """The places of the URLs that a filter admits."""
     numbered = "SELECT unnest(?::VARCHAR[]) AS url, unnest(range(len(?::VARCHAR[]))) AS place"
-    return f"SELECT place FROM ({numbered}) WHERE ({where}\n)"  # noqa: S608  # the user's own filter
+    return f"SELECT place FROM ({numbered}) WHERE (\n{where}\n)"  # noqa: S608  # the user's own filter
+
+
+def _place(problem: duckdb.Error, where_at: TextPosition | None) -> str:
+    """Where in the script it is what DuckDB shows; the filter has lines of its own, from the second."""
+    shown = _SHOWN_PLACE.search(str(problem))
+    if where_at is None or shown is None or shown[2].startswith("..."):
+        return ""
+    lines_on = int(shown[1]) - 2
+    column = len(shown[3]) - len(f"LINE {shown[1]}: ") + (1 if lines_on else where_at.column)
+    return f"line {where_at.line + lines_on}, column {column}: " if lines_on >= 0 else ""
 
 
 def _is_stale(entry: FrontierEntry, crawled_at: float) -> bool:

@@ -1,7 +1,7 @@
 """A DuckDB connection that understands CRAWL statements; every other statement goes to DuckDB as it was written.
 
 A statement's pages come as Parquet parts beside the database, and are upserted into its table while it crawls: a
-statement that is killed loses nothing that came, and goes on when it is issued again.
+statement that is killed loses no rows that arrived, and continues when it is issued again.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from comity.doors.sql.database_file import (
     STATE_DATABASE,
     DatabaseConnection,
     attach_state_database,
+    show_state_table,
     without_database,
 )
 from comity.doors.sql.extension_names import COLUMNS as COLUMNS_OF_EXTENSION
@@ -509,7 +510,7 @@ class SqlConnection(DatabaseConnection):
         return as_calls_of_macros(replaced(with_first_items(text), "READ_HTML", self._table_of))
 
     def _show_state(self, name: str) -> None:
-        """Bring a table of the state up to date in the database `comity`, which is in memory.
+        """Bring a table of the state up to date in the database `comity`, which is in memory; a view shows it.
 
         By a cursor: a transaction of the user's may write to one database only.
         """
@@ -519,10 +520,8 @@ class SqlConnection(DatabaseConnection):
                 return
             path = Path(opened.enter_context(TemporaryDirectory(prefix="comity-sql-"))) / f"{name}.csv"
             state = opened.enter_context(open_existing_state(settings_for(self._state)))
-            rows = write_table(state.database, name, path)
-            types = "false" if rows else "true"  # without rows there is nothing to infer them from
-            reads = f"read_csv({quoted(path)}, header = true, sample_size = -1, all_varchar = {types})"
-            cursor.execute(f"CREATE OR REPLACE TABLE {STATE_DATABASE}.main.{name} AS SELECT * FROM {reads}")  # noqa: S608
+            write_table(state.database, name, path)
+            show_state_table(cursor, name, path)
 
     def _table_of(self, arguments: str) -> str:
         """A table of a page, as a temporary table whose types DuckDB infers; gives its name."""
@@ -574,10 +573,13 @@ class SqlConnection(DatabaseConnection):
         options = options_of(statement)
         columns = columns_of(statement, reads_js=options.extract_js)
         table = SqlTable(self._duck, quoted_name(statement.target), columns.of_table, print_name(statement.target))
-        self._execute(f"SELECT * FROM ({statement.query}\n)", parameters)  # noqa: S608  # a query, and nothing else
+        # Nothing but a query; on its line of the script, which DuckDB's errors name.
+        before = "\n" * (statement.query_place.line - 1 if statement.query_place is not None else 0)
+        self._execute(f"SELECT * FROM ({before}{statement.query}\n)", parameters)  # noqa: S608
         seeds, unreadable = seeds_among(iter(lambda: self._duck.fetchmany(_ROWS_AT_ONCE), []))
         where = self._prepared(statement.where) if statement.where is not None else None
-        admission = Admission(self._duck, self._duck_lock, table, where, update_stale=options.update_stale)
+        at = statement.where_place
+        admission = Admission(self._duck, self._duck_lock, table, where, at, update_stale=options.update_stale)
         name = self._name_of(statement, seeds)
         named = [option for option, _value in statement.options]
         settings = self._settings_of(options, named, name, seeds, print_columns(columns.of_parts))

@@ -25,6 +25,8 @@ import duckdb
 from comity.doors.sql.network import is_in_transaction
 from comity.model.errors import ComityError
 from comity.reports.state_tables import NAMES as STATE_TABLES
+from comity.reports.state_tables import types_of
+from comity.store.parts.duckdb_table import quoted
 
 MEMORY: Final = ":memory:"
 STATE_DATABASE: Final = "comity"
@@ -59,7 +61,8 @@ _OF_CONNECTION: Final = (
     "UNION ALL SELECT sequence_name FROM duckdb_sequences() WHERE temporary "
     "UNION ALL SELECT type_name FROM duckdb_types() WHERE database_name = 'temp' AND NOT internal "
     "UNION ALL SELECT view_name FROM duckdb_views() AS viewed "
-    f"WHERE NOT internal AND ({_IN_MEMORY} OR {_NAMES_TEMPORARY.format(text='viewed.sql')})"
+    f"WHERE NOT internal AND ({_IN_MEMORY} OR {_NAMES_TEMPORARY.format(text='viewed.sql')}) "
+    f"AND NOT (database_name = '{STATE_DATABASE}' AND {_IN_MEMORY} AND view_name IN {STATE_TABLES})"
 )
 # DuckDB lists its functions in some hundredths of a second. The macros of our own functions call Python by names that
 # begin with `comity_`.
@@ -239,6 +242,19 @@ def attach_state_database(cursor: Any) -> bool:
         return False
     cursor.execute(f"ATTACH IF NOT EXISTS ':memory:' AS {STATE_DATABASE} (READ_WRITE)")  # also where the file is not
     return True
+
+
+def show_state_table(cursor: Any, name: str, path: Path) -> None:
+    """Show a table of the state, written as CSV, by a view of the database `comity`: DuckDB changes nothing by one."""
+    columns = ", ".join(f"'{column}': '{kind}'" for column, kind in types_of(name).items())
+    form = "header = true, delim = ',', quote = '\"', escape = '\"', max_line_size = 67108864"
+    copies = f"{STATE_DATABASE}.copies"
+    cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {copies}")
+    cursor.execute(
+        f"CREATE OR REPLACE TABLE {copies}.{name} AS "  # noqa: S608
+        f"SELECT * FROM read_csv({quoted(path)}, {form}, columns = {{{columns}}})"
+    )
+    cursor.execute(f"CREATE OR REPLACE VIEW {STATE_DATABASE}.main.{name} AS SELECT * FROM {copies}.{name}")  # noqa: S608
 
 
 @cache

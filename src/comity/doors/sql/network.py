@@ -118,6 +118,8 @@ _INSTEAD: Final = {
     "follow_links": "to follow links, name them by a selector: follow := 'a', max_depth := 2",
     "url_pattern": "choose rows by WHERE url LIKE '…'",
     "skip_cached": "CRAWL (SELECT …) INTO table requests only what the table lacks",
+    "sitemap": "to crawl what a sitemap lists, write crawl(sitemap('…'))",
+    "filter_pattern": "did you mean filter?",
     "conditional": "CRAWL (SELECT …) INTO table WITH (update_stale true) requests pages conditionally",
 }
 _OWN: Final = ("comity_page", "comity_linked", "comity_sitemap")
@@ -150,7 +152,7 @@ _Wanted = TypeVar("_Wanted", _Page, _Sitemap)
 
 
 def is_in_transaction(connection: Any) -> bool:
-    """Whether the user began a transaction: outside of one, every statement has its own number."""
+    """Whether the user started a transaction: outside of one, every statement has its own number."""
     asked = "SELECT txid_current()"
     return bool(connection.execute(asked).fetchall() == connection.execute(asked).fetchall())
 
@@ -257,7 +259,7 @@ def create_state_table(connection: Any, argument: str) -> str:
 
 
 def crawl_of_query(text: str) -> TextPosition | None:
-    """Where a statement has CRAWL with a query inside; a call of the function has one in parentheses of its own."""
+    """Where a statement has CRAWL with a query inside; a call of the function has one in its own parentheses."""
     found = (call for name in _OF_PAGES for call in calls_of(text, name) if _is_query(call.arguments))
     return next((position(text, call.start) for call in found), None)
 

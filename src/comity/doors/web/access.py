@@ -10,7 +10,6 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from ipaddress import IPv6Address, ip_address
 from typing import TYPE_CHECKING, Final, Protocol, assert_never
@@ -23,6 +22,7 @@ from comity.doors.web.errors import ApiError
 from comity.doors.web.logins import LoginThrottle, is_token
 from comity.doors.web.negotiation import FORM
 from comity.model.console import ConsoleSession, Role
+from comity.model.dataclass import dataclass
 
 if TYPE_CHECKING:
     from comity.operate.console_sessions import ConsoleSessions
@@ -262,7 +262,7 @@ class Access:
         session_name: str | None = None,
         role: Role | None = None,
     ) -> Caller:
-        """A caller whose forms are tied to a cookie of their own."""
+        """A caller whose forms are tied to their own cookie."""
         known = head.cookie(self.settings.form_cookie_name)
         secret = known or secrets.token_urlsafe(32)
         return Caller(session, session_name, role=role, form_secret=secret, has_new_secret=known is None)
@@ -304,7 +304,7 @@ class Access:
             raise ApiError(
                 403,
                 "admin_closed",
-                "the admin API is closed because no login is configured; comity users add adds a user",
+                "the admin API is closed because no login is configured; add a user with comity users add",
             )
         if not self._is_own_machine(head):
             raise ApiError(403, "admin_closed", "without a login, the admin API is open to this machine only")
@@ -358,7 +358,7 @@ def _check_token(caller: Caller, sent: str) -> None:
 
 
 def _cross_site() -> ApiError:
-    return ApiError(403, "csrf", "a page of another site may not send this request")
+    return ApiError(403, "csrf", "a page on another site cannot send this request")
 
 
 def _is_same(scheme: str, one: str, other: str) -> bool:

@@ -1,6 +1,6 @@
 """Audiences: who each router serves and what its requests may carry. Closed by default.
 
-Every route stands on a `Router`, which declares its audience, body limit and content types. `RouteTable` refuses to be
+Every route belongs to a `Router`, which declares its audience, body limit and content types. `RouteTable` refuses to be
 built over a route without a declaration, so such an application does not start; and the middleware forwards only
 requests that the table knows, so a route that is added later is not reachable either.
 """
@@ -8,7 +8,6 @@ requests that the table knows, so a route that is added later is not reachable e
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from re import Pattern
@@ -20,6 +19,7 @@ from starlette.routing import BaseRoute, Match, compile_path
 from starlette.types import Scope
 
 from comity.doors.web.errors import ApiError
+from comity.model.dataclass import dataclass
 
 SMALL_BODY_BYTES: Final = 16_384
 LARGE_BODY_BYTES: Final = 262_144  # a thousand seeds, or a long parser hint

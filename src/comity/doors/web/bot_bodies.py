@@ -120,7 +120,8 @@ def read_time(value: Any) -> Any:
 BotId = Annotated[str, Field(pattern=BOT_ID_PATTERN, description="The bot's own id.", examples=["shop-bot-1"])]
 JobId = Annotated[UUID, Field(strict=False, examples=[_EXAMPLE_ID])]
 JobIds = Annotated[
-    list[JobId], Field(min_length=1, max_length=MOST_IDS, description="The jobs; for one, `job_id` works too.")
+    list[JobId],
+    Field(min_length=1, max_length=MOST_IDS, description="The ids of the jobs; for one job, `job_id` works too."),
 ]
 Whole = Annotated[int, BeforeValidator(_whole)]
 _PRICE_SCHEMA: Final = {
@@ -178,7 +179,7 @@ class PullRequest(BotBody):
     max_jobs: Whole = Field(10, ge=1, le=LARGEST_PULL, description="The most jobs to hand out.")
     domain: Annotated[str, Field(max_length=300), AfterValidator(plain_text)] | None = Field(
         None,
-        description="Only jobs of this host or registrable domain; without a port: on any.",
+        description="Only jobs of this host or registrable domain; without a port, on any port.",
         examples=["example.com"],
     )
 

@@ -161,7 +161,7 @@ class AccessMiddleware:
                 headers.append("Set-Cookie", value.decode("latin-1"))
 
     def _asking_again(self, head: RequestHead, body: bytes | None, scope: Scope) -> Response | None:
-        """What answers a form of our own whose session has ended: nothing that was entered is lost."""
+        """What answers our own form whose session has ended: nothing that was entered is lost."""
         unsent = Unsent.of_body(head.path, body) if body is not None else None
         if unsent is None:
             return None

@@ -35,7 +35,7 @@ class PolicyFields(RequestBody):
     """The settings of a policy."""
 
     frequency_hours: Whole | None = _bounded("frequency_hours", "Hours between crawls; 24 by default.")
-    priority: Whole | None = _bounded("priority", "Higher is handed out first; 5 by default.")
+    priority: Whole | None = _bounded("priority", "Jobs with a higher priority are handed out first; 5 by default.")
     max_retries: Whole | None = _bounded("max_retries", "Retries after a failure; 3 by default.")
     retry_backoff_minutes: Whole | None = _bounded(
         "retry_backoff_minutes", "Minutes before the first retry, doubled for each further one; 5 by default."
@@ -63,7 +63,7 @@ class PolicyChangesBody(PolicyFields):
     url: PageAddress = ""
     # A policy always has these, so null is not allowed.
     frequency_hours: Whole = _bounded("frequency_hours", "Hours between crawls.")
-    priority: Whole = _bounded("priority", "Higher is handed out first.")
+    priority: Whole = _bounded("priority", "Jobs with a higher priority are handed out first.")
     max_retries: Whole = _bounded("max_retries", "Retries after a failure.")
     retry_backoff_minutes: Whole = _bounded("retry_backoff_minutes", "Minutes before the first retry.")
     timeout_minutes: Whole = _bounded("timeout_minutes", "How long a bot may hold a job.")

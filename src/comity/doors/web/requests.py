@@ -89,7 +89,7 @@ HostName = Annotated[
 Limit = Annotated[int, Query(description="The maximum number of items to return.", ge=1, le=200)]
 Offset = Annotated[int, Query(description="The number of items to skip.", ge=0, le=1_000_000)]
 After = Annotated[
-    str | None, Query(description="The `next` of the page before; none for the first page.", max_length=3000)
+    str | None, Query(description="The `next` of the previous page; omit it for the first page.", max_length=3000)
 ]
 PageUrl = Annotated[Address, Query(description="The URL of the page.", examples=["https://example.org/private/page"])]
 
@@ -288,8 +288,8 @@ class AuditRequest(RequestBody):
     site: Annotated[Line, Field(min_length=1, max_length=2000)] = Field(
         description="The start page of the site, or its host.", examples=["example.org"]
     )
-    max_pages: Annotated[Whole, Field(ge=1, le=100_000)] = Field(200, description="Stop after so many pages.")
-    max_minutes: Annotated[float, Field(gt=0, le=1440)] = Field(60.0, description="Stop after so many minutes.")
+    max_pages: Annotated[Whole, Field(ge=1, le=100_000)] = Field(200, description="Stop after this many pages.")
+    max_minutes: Annotated[float, Field(gt=0, le=1440)] = Field(60.0, description="Stop after this many minutes.")
 
 
 class SeedsRequest(RequestBody):

@@ -56,7 +56,7 @@ class WebServer(uvicorn.Server):
         self.should_exit = True
         services = getattr(getattr(self.config.app, "state", None), "services", None)
         if services is not None:
-            services.live.close()  # streams have no end of their own
+            services.live.close()  # streams do not end by themselves
 
 
 def is_dev(settings: Settings, host: str) -> bool:

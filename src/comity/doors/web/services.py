@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar, cast
 from uuid import UUID
@@ -20,6 +20,7 @@ from comity.doors.web.console.live import LiveHub
 from comity.doors.web.errors import LOG, ApiError
 from comity.doors.web.figures import count_ahead, keep_counted
 from comity.doors.web.logins import LoginThrottle
+from comity.model.dataclass import dataclass
 from comity.model.errors import NotFound
 from comity.model.search import SearchPage, SearchQuery
 from comity.model.source import Source, SourceStatus

@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
 from comity.extract.jobs.addresses import host_of, path_of, resolve, same_page
@@ -18,6 +18,7 @@ from comity.extract.jobs.text import job, plain
 from comity.extract.jobs.words.labels import labelled_fields
 from comity.extract.jobs.words.pages import CAREERS, JOB_PATH
 from comity.extract.jobs.words.titles import is_job_title
+from comity.model.dataclass import dataclass
 from comity.model.job import ExtractionMethod, JobFound
 
 _REGISTERED: Final = "http://www.iana.org/assignments/relation/"  # RFC 4287 §4.2.7.2

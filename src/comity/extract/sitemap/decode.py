@@ -6,7 +6,7 @@ a document by its first element, whatever precedes it.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from io import BytesIO
 from typing import Any, Final
@@ -14,6 +14,7 @@ from typing import Any, Final
 from isal import igzip_lib, isal_zlib
 
 from comity.extract.decode import encoding_of
+from comity.model.dataclass import dataclass
 from comity.model.sitemap import SitemapKind, SitemapProblem
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"

@@ -12,12 +12,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.resources import files
 from time import monotonic
 from typing import Any, Final
 
 from comity.frontier.store import FrontierUnavailable, FrontierUnfit
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 
 _NAMES: Final = (

@@ -14,7 +14,6 @@ from __future__ import annotations
 import secrets
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 from uuid import UUID
@@ -45,6 +44,7 @@ from comity.frontier.redis.layout import (
 )
 from comity.frontier.redis.link import LoneConnection, RedisLink, info_of
 from comity.frontier.store import FrontierUnavailable
+from comity.model.dataclass import dataclass
 from comity.model.frontier import GUESSED_SCHEME_PRIORITY, IMAGE_PRIORITY, FoundBy
 from comity.model.host import HostStatus
 from comity.rules.canonical import address_of_host, web_address

@@ -108,7 +108,7 @@ def build_report(data: AuditData, findings: Iterable[Finding], agents_of: Agents
 
 
 class _PageCounts:
-    """What is counted while the pages pass."""
+    """The counters that are kept while pages are read."""
 
     def __init__(self) -> None:
         self.urls = 0
@@ -134,14 +134,14 @@ class _PageCounts:
             self.sizes[bisect_right(_SIZE_BOUNDS, page.body_bytes)] += 1
 
     def status_bars(self) -> tuple[Bar, ...]:
-        """By status code; the rarest of many are one bar."""
+        """Bars by status code; if there are many, the rarest share one bar."""
         kept = dict(self._statuses.most_common(_MOST_STATUSES))
         bars = [Bar(label, kept[label]) for label in sorted(kept)]
         rest = sum(self._statuses.values()) - sum(kept.values())
         return (*bars, *([Bar("others", rest)] if rest else []))
 
     def depth_bars(self) -> tuple[Bar, ...]:
-        """By links from the start, without a gap."""
+        """Bars by distance from the start, without a gap."""
         deepest = max(self._depths, default=-1)
         labels = [f"{depth} and more" if depth == _DEEPEST_BAR else str(depth) for depth in range(deepest + 1)]
         return tuple(Bar(label, self._depths[depth]) for depth, label in enumerate(labels))
@@ -227,7 +227,7 @@ def _is_error(page: AuditedPage) -> bool:
 
 
 def _bars(labels: Sequence[str], counts: Counter[int]) -> tuple[Bar, ...]:
-    """A bar for each class up to the last that has pages."""
+    """A bar for each class, up to the last with pages."""
     return tuple(Bar(label, counts[number]) for number, label in enumerate(labels[: max(counts, default=-1) + 1]))
 
 

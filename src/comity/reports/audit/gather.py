@@ -1,4 +1,4 @@
-"""The folder of an audit: what came of it, in tables that can be read without the state.
+"""The folder of an audit: its results, in tables that can be read without the state.
 
 `pages/` has the pages as every crawl stores them. From them, and from what the state knows of the audit, come the files
 of `tables/`, which `stored` reads: pages and links in a stable order, robots.txt files, sitemaps, listed URLs and
@@ -62,7 +62,7 @@ ReadPages = Callable[[Sequence[str]], Iterator[tuple[Any, ...]]]
 
 
 class AuditRuns(NamedTuple):
-    """What the state knows an audit by."""
+    """How the state identifies an audit."""
 
     list_id: UUID
     run_ids: tuple[UUID, ...]
@@ -130,7 +130,7 @@ def decisions(database: Database, audit: AuditRuns) -> Iterator[dict[str, Any]]:
 
 
 def _refused(database: Database, audit: AuditRuns) -> Iterator[dict[str, Any]]:
-    """URLs that were decided about and never requested, with their reasons; an URL may come twice."""
+    """URLs that were decided about and never requested, with their reasons; a URL may occur twice."""
     for decision in decisions(database, audit):
         if not decision["allowed"]:
             why = decision["matched_rule"] or decision["reason"]
@@ -202,7 +202,7 @@ def _write_listed(made: Path, path: Path) -> None:
 
 
 def read_listed(path: Path) -> Iterator[list[Any]]:
-    """Entries of sitemaps as they were noted: address, sitemap, translations. A line that a kill cut is left out."""
+    """Entries of sitemaps as they were noted: address, sitemap, translations. A line cut off by a kill is left out."""
     if not path.exists():
         return
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -252,7 +252,7 @@ class _Spool:
         return len(self._places) - 2
 
     def read(self, number: int) -> str:
-        """A piece again."""
+        """Read a piece again."""
         first, end = self._places[number], self._places[number + 1]
         self._file.seek(first)
         return self._decompressor.decompress(self._file.read(end - first)).decode()

@@ -48,7 +48,7 @@ _MOST_BYTES: Final = 6_000_000
 _EARLY: Final = frozenset(map(str, EndReason)) - frozenset(map(str, DONE))
 GROUPS: Final = {
     Severity.ERROR: ("error", "Errors", "Failures that visitors or search engines run into. Fix these first."),
-    Severity.WARNING: ("warning", "Warnings", "What costs visibility, speed or safety."),
+    Severity.WARNING: ("warning", "Warnings", "Problems that cost visibility, speed or safety."),
     Severity.NOTICE: ("notice", "Notices", "Worth knowing, and often easy to improve."),
 }
 _PARTS: Final = (
@@ -129,7 +129,7 @@ def _summary(report: AuditReport) -> Html:
     if not report.totals.get("pages"):
         parts.append(element("p", "No page could be read, so there is little to say about the site.", class_="lead"))
     elif not report.findings:
-        parts.append(element("p", "Nothing was found that needs attention.", class_="lead"))
+        parts.append(element("p", "No problems were found.", class_="lead"))
     if report.findings:
         parts += [element("p", _overview(report.findings), class_="lead"), _figures(report.findings)]
         parts.append(_contents(report.findings))
@@ -163,7 +163,7 @@ def _overview(findings: Sequence[Finding]) -> str:
     worst = findings[0]
     kinds = "1 kind of problem" if len(findings) == 1 else f"{len(findings)} kinds of problem"
     if worst.severity is Severity.ERROR:
-        return f"{kinds} found. Begin with the errors: {_decapitalized(worst.title)}."
+        return f"{kinds} found. Start with the errors: {_decapitalized(worst.title)}."
     return f"{kinds} found, and no errors."
 
 

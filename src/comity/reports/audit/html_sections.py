@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 from urllib.parse import urlsplit
 
 from comity.model.audit import AgentAccess, AgentRule, AuditedRobots, AuditReport, Bar, SectionCount, SitemapFile
+from comity.model.dataclass import dataclass
 from comity.model.wording import counted
 from comity.reports.audit.build import BLOCKED, NO_ANSWER
 
@@ -49,9 +50,9 @@ def plots(report: AuditReport) -> Html:
     """
     drawn = [
         _plot("Answers", "URLs by status", report.statuses, _status_tone),
-        _plot("Depth", "pages by links from the start", report.depths, _plain),
-        _plot("Response time", "answers by time until the last byte", report.times, _plain),
-        _plot("Size", "pages by size of the HTML, uncompressed", report.sizes, _plain),
+        _plot("Depth", "pages by distance from the start", report.depths, _plain),
+        _plot("Response time", "responses by time to last byte", report.times, _plain),
+        _plot("Size", "pages by uncompressed size of the HTML", report.sizes, _plain),
     ]
     return element("div", *[each for each in drawn if each is not None], class_="plots")
 

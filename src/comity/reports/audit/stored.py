@@ -199,7 +199,7 @@ def read_info(folder: Path) -> AuditInfo:
 
 
 def read_runs(folder: Path) -> AuditRuns | None:
-    """What the state knows an audit by; None if the folder is new."""
+    """How the state identifies the audit of a folder; None if the folder is new."""
     try:
         return _read(folder)[1]
     except NotFound:

@@ -26,7 +26,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
         _ERROR,
         "Links to pages that do not work",
         "Visitors and crawlers that follow these links get an error instead of a page.",
-        "Point each link to a page that works, remove it, or restore or redirect the page it names.",
+        "Point each link to a page that works, remove it, or restore or redirect the page it points to.",
     ),
     Code.BROKEN_PAGE: Entry(
         _ERROR,
@@ -38,14 +38,14 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.SERVER_ERROR: Entry(
         _ERROR,
         "Server errors",
-        "The server failed with a status of 5xx. Crawlers slow down on a site that does so, and drop pages that "
-        "go on failing.",
+        "The server failed with a status of 5xx. Crawlers slow down on a site that does so, and drop pages that keep "
+        "failing.",
         "Look for these addresses in the server's error log and fix the cause.",
     ),
     Code.UNREACHABLE: Entry(
         _ERROR,
         "No answer",
-        "The server did not answer, or broke the connection: a name that does not resolve, a refused connection, a "
+        "The server did not answer, or dropped the connection: a name that does not resolve, a refused connection, a "
         "time-out, a bad certificate.",
         "Check DNS, the certificate and the server for these addresses.",
     ),
@@ -85,33 +85,33 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.CANONICAL_TO_REDIRECT: Entry(
         _WARNING,
         "Canonical address redirects",
-        "The page names a canonical address that redirects. Search engines may ignore it.",
-        "Name the address that the redirect leads to.",
+        "The page declares a canonical address that redirects. Search engines may ignore it.",
+        "Use the address that the redirect leads to.",
     ),
     Code.CANONICAL_TO_ERROR: Entry(
         _ERROR,
         "Canonical address does not work",
-        "The page names a canonical address that answers with an error, so neither of them may be indexed.",
-        "Name the address of a page that answers 200, usually the page itself.",
+        "The page declares a canonical address that answers with an error, so neither of them may be indexed.",
+        "Use the address of a page that answers 200, usually the page itself.",
     ),
     Code.CANONICAL_TO_NOINDEX: Entry(
         _ERROR,
         "Canonical address is noindex",
-        "The page names another page as canonical, and that page asks not to be indexed. Both may disappear "
+        "The page declares another page as canonical, and that page asks not to be indexed. Both may disappear "
         "from search.",
-        "Remove noindex from the canonical page, or name another one.",
+        "Remove noindex from the canonical page, or choose another one.",
     ),
     Code.CANONICAL_CHAIN: Entry(
         _WARNING,
         "Canonical chains",
-        "The canonical page names yet another page as canonical. Search engines get contradictory signals.",
-        "Name the last page of the chain on all of them.",
+        "The canonical page declares yet another page as canonical. Search engines get contradictory signals.",
+        "Use the last page of the chain on all of them.",
     ),
     Code.MULTIPLE_CANONICALS: Entry(
         _WARNING,
         "Several canonical addresses",
-        "The page names different canonical addresses. Search engines then ignore all of them.",
-        "Leave one canonical address on each page.",
+        "The page declares different canonical addresses. Search engines then ignore all of them.",
+        "Keep one canonical address on each page.",
     ),
     # Sitemaps and robots.txt
     Code.NOINDEX_IN_SITEMAP: Entry(
@@ -141,20 +141,20 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.NOT_CANONICAL_IN_SITEMAP: Entry(
         _NOTICE,
         "Sitemap URLs that are not canonical",
-        "The sitemap lists a page that names another page as its canonical one.",
+        "The sitemap lists a page that declares another page as canonical.",
         "List the canonical page only.",
     ),
     Code.SITEMAP_FAULT: Entry(
         _ERROR,
         "Sitemaps that cannot be read in full",
         "The sitemap is missing, damaged, cut or empty, so pages are not announced to search engines.",
-        "Fix the sitemap, or the line in robots.txt that names it.",
+        "Fix the sitemap, or the line in robots.txt that lists it.",
     ),
     Code.NO_SITEMAP: Entry(
         _NOTICE,
         "No sitemap",
-        "The site has no sitemap: robots.txt names none, and there is none at the usual places.",
-        "Publish a sitemap, and name it in robots.txt with a Sitemap line.",
+        "The site has no sitemap: robots.txt lists none, and there is none in the usual places.",
+        "Publish a sitemap, and list it in robots.txt with a Sitemap line.",
     ),
     Code.ORPHAN_PAGE: Entry(
         _WARNING,
@@ -173,7 +173,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
         _WARNING,
         "robots.txt lines that crawlers do not understand",
         "Crawlers skip these lines, or read them differently, so they may not do what they were written for.",
-        "Correct or remove the lines named.",
+        "Correct or remove these lines.",
     ),
     Code.ROBOTS_RULE_WITHOUT_EFFECT: Entry(
         _WARNING,
@@ -211,15 +211,15 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.MULTIPLE_TITLES: Entry(
         _WARNING,
         "Several titles",
-        "The page has more than one title element. Which one is used is left to chance.",
-        "Leave one title element in the head of the page.",
+        "The page has more than one title element. Search engines may use any of them.",
+        "Keep one title element in the head of the page.",
     ),
     Code.DUPLICATE_TITLE: Entry(
         _WARNING,
         "Duplicate titles",
         "Several pages have the same title, or nearly the same, so neither visitors nor search engines can tell them "
         "apart.",
-        "Give each page a title of its own.",
+        "Give each page its own title.",
     ),
     Code.LONG_TITLE: Entry(
         _NOTICE,
@@ -230,7 +230,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.MISSING_DESCRIPTION: Entry(
         _NOTICE,
         "Missing descriptions",
-        "The page has no meta description, so search engines pick a piece of text themselves.",
+        "The page has no meta description, so search engines choose an excerpt themselves.",
         "Write a sentence or two that say what the page offers.",
     ),
     Code.DUPLICATE_DESCRIPTION: Entry(
@@ -267,13 +267,13 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
         _NOTICE,
         "Near-duplicate pages",
         "Several pages differ in only a few words. Search engines may treat them as copies.",
-        "Merge the pages, name one as canonical, or give each a text of its own.",
+        "Merge the pages, name one as canonical, or give each its own text.",
     ),
     Code.THIN_PAGE: Entry(
         _NOTICE,
         "Pages with little text",
-        "The page has so little text that search engines may not find it worth showing.",
-        "Say more, merge the page into another one, or mark it noindex.",
+        "The page has so little text that search engines may not show it.",
+        "Add text, merge the page into another one, or mark it noindex.",
     ),
     Code.MISSING_ALT: Entry(
         _WARNING,
@@ -304,7 +304,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
         _NOTICE,
         "Large pages",
         "The HTML alone is so large that it loads slowly on a phone.",
-        "Move data, scripts and styles out of the page, or split it.",
+        "Move data, scripts and styles out of the page, or split the page.",
     ),
     Code.DEEP_PAGE: Entry(
         _NOTICE,
@@ -329,7 +329,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.MIXED_CONTENT: Entry(
         _ERROR,
         "Mixed content",
-        "The page is loaded over https, but loads parts of itself over http. Browsers block these parts or warn.",
+        "The page is loaded over https, but loads some resources over http. Browsers block them or show a warning.",
         "Load everything over https.",
     ),
     Code.HTTP_LINK: Entry(
@@ -347,7 +347,7 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
     Code.MISSING_CONTENT_TYPE_OPTIONS: Entry(
         _NOTICE,
         "No X-Content-Type-Options",
-        "Without this header, browsers may take a file for a script that was never meant to be one.",
+        "Without this header, browsers may run a file as a script that was never meant to be one.",
         "Send X-Content-Type-Options: nosniff.",
     ),
     Code.MISSING_FRAME_OPTIONS: Entry(
@@ -360,32 +360,32 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
         _NOTICE,
         "No Content-Security-Policy",
         "Without this header, a script that was injected into the page can do anything there.",
-        "Send a Content-Security-Policy that names where scripts may come from.",
+        "Send a Content-Security-Policy that lists where scripts may be loaded from.",
     ),
     Code.MISSING_REFERRER_POLICY: Entry(
         _NOTICE,
         "No Referrer-Policy",
-        "What browsers tell other sites about the page that a visitor came from is left to each browser.",
+        "Each browser decides what it tells other sites about the page that a visitor came from.",
         "Send Referrer-Policy: strict-origin-when-cross-origin, or a stricter one.",
     ),
     # Languages and structured data
     Code.HREFLANG_NO_RETURN: Entry(
         _WARNING,
         "Translations that do not link back",
-        "The page names a translation that does not name the page in turn. Search engines then ignore both.",
-        "Name every version, the page itself included, on every version.",
+        "The page links to a translation that does not link back. Search engines then ignore both.",
+        "On every version, list all versions, including the page itself.",
     ),
     Code.HREFLANG_INVALID: Entry(
         _WARNING,
         "Invalid language codes",
         "The hreflang value is not a language code, so search engines ignore it.",
-        'Use a language of ISO 639-1, perhaps with a region of ISO 3166-1: "en", "en-GB", or "x-default".',
+        'Use a language of ISO 639-1, optionally with a region of ISO 3166-1: "en", "en-GB", or "x-default".',
     ),
     Code.HREFLANG_TO_ERROR: Entry(
         _ERROR,
         "Translations that do not work",
-        "The page names a translation that answers with an error.",
-        "Name an address that works, or remove the entry.",
+        "The page links to a translation that answers with an error.",
+        "Use an address that works, or remove the entry.",
     ),
     Code.STRUCTURED_DATA_FAULT: Entry(
         _ERROR,
@@ -397,6 +397,6 @@ CATALOGUE: Final[Mapping[Code, Entry]] = {
         _WARNING,
         "Incomplete structured data",
         "A property that search engines require of this type is missing, so the page gets no rich result.",
-        "Add the properties named.",
+        "Add the missing properties.",
     ),
 }

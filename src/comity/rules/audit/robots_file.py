@@ -141,7 +141,7 @@ def _syntax(key: str, colon: str, value: str) -> str | None:
 def _overruled(written: WrittenRobots) -> Iterator[LineFault]:
     """Rules over which a rule of the opposite kind always wins (RFC 9309 §2.2.2: the longest match, then Allow).
 
-    A group can be in force for several agents, each with further groups of its own: the rule must lose for all.
+    A group can be in force for several agents, each with its own further groups: the rule must lose for all.
     """
     reasons: dict[int, str | None] = {}
     left = _MAX_TRIED

@@ -238,7 +238,7 @@ def _type_of(item: Item) -> str:
 
 
 def _names_its_target(item: Item) -> bool:
-    """Whether an entry of a list has a name of its own or by its target (Google takes either)."""
+    """Whether an entry of a list has a name, directly or in its target (Google accepts either)."""
     return _has(item, "name") or any(_has(each, "name") for each in _items(item.get("item")))
 
 

@@ -206,7 +206,7 @@ def _others(url: str, urls: Sequence[str]) -> Iterator[str]:
 
 
 def series_of(url: str) -> str:
-    """The address that all pages of a series share; other addresses are a series of their own."""
+    """The address that all pages of a series share; other addresses are their own series."""
     return _NUMBER.sub("", url.partition("#")[0]).replace("?&", "?").rstrip("?&/")
 
 

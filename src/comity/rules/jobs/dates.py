@@ -307,7 +307,7 @@ def _exact(text: str, zone: tzinfo | None, looks_back: bool) -> datetime | None:
         return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(epoch[1]))
     compact = _COMPACT.fullmatch(text)
     if compact:
-        day = _day(int(compact[1]), int(compact[2]), int(compact[3]))
+        day = day_of(int(compact[1]), int(compact[2]), int(compact[3]))
         return _at(day, None, zone or UTC, looks_back) if day else None
     return None
 
@@ -325,7 +325,7 @@ def _days(
             rest = _blanked(rest, match.start(), match.end())
     if spoken := _VIETNAMESE.search(rest):
         read = (
-            _found(_day(int(spoken[3]), int(spoken[2]), int(spoken[1])))
+            _found(day_of(int(spoken[3]), int(spoken[2]), int(spoken[1])))
             if spoken[3]
             else _without_year(int(spoken[2]), int(spoken[1]), today, looks_back)
         )
@@ -339,7 +339,7 @@ def _days(
         start, end, year, day = _around(rest, word)
         read = None
         if day and year:
-            read = _found(_day(year, month, day))
+            read = _found(day_of(year, month, day))
         elif day:
             read = _without_year(month, day, today, looks_back)
         if read is not None:
@@ -370,13 +370,13 @@ def _blanked(text: str, start: int, end: int) -> str:
 
 def _numeric(match: re.Match[str], today: date, order_country: str | None, looks_back: bool) -> _Found | None:
     if match["y1"]:
-        return _found(_day(int(match["y1"]), int(match["m1"]), int(match["d1"])))
+        return _found(day_of(int(match["y1"]), int(match["m1"]), int(match["d1"])))
     if match["y2"]:
         first, second, year = int(match["a2"]), int(match["b2"]), _year(match["y2"])
         is_month_first = order_country in _MONTH_FIRST and match["sep"] != "."
         if (is_month_first and first <= 12) or second > 12:
             first, second = second, first
-        return _found(_day(year, second, first))
+        return _found(day_of(year, second, first))
     return _without_year(int(match["m3"] or match["m4"]), int(match["d3"] or match["d4"]), today, looks_back)
 
 
@@ -384,7 +384,7 @@ def _without_year(month: int, day: int, today: date, looks_back: bool) -> _Found
     """The next such day, or the last one for a date in the past; a job is often listed after its last day, too."""
     earliest = today - timedelta(days=_LISTED_AFTER_DAYS)
     for year in (today.year - 1, today.year, today.year + 1):
-        read = _day(year, month, day)
+        read = day_of(year, month, day)
         if read and (today - timedelta(days=366) < read <= today if looks_back else read >= earliest):
             return _Found(read, has_year=False)
     return None
@@ -430,10 +430,6 @@ def _utc(moment: datetime) -> datetime | None:
 def _year(text: str) -> int:
     digits = text.lstrip("'")
     return int(digits) if len(digits) == 4 else 2000 + int(digits)
-
-
-def _day(year: int, month: int, day: int) -> date | None:
-    return day_of(year, month, day)
 
 
 def _found(day: date | None) -> _Found | None:

@@ -275,7 +275,7 @@ def joined(one: JobFound, other: JobFound) -> JobFound:
 def joined_over_pages(pages: Sequence[tuple[str, Sequence[JobFound]]]) -> list[list[JobFound]]:
     """Join the places of postings that pages of one listing share; each page comes with its own address.
 
-    Jobs without an address of their own have a page's; only their places tell them apart, so those stay.
+    Jobs without their own address have a page's; only their places tell them apart, so those stay.
     """
     own = {untracked(url.partition("#")[0]).rstrip("/?") for url, _ in pages}
     whole: dict[tuple[str, str, str], JobFound] = {}

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
+from comity.model.dataclass import dataclass
 from comity.model.ledger import Breach, LedgerLine, PolicyEntry, RobotsNote, Violation, found
 from comity.rules.ledger_chain import content_digest
 from comity.rules.politeness.backoff import RETRY_AFTER_CEILING_S
@@ -95,7 +95,7 @@ def _gap(before: LedgerLine, line: LedgerLine) -> Iterator[Violation]:
 
 
 def asked_until(line: LedgerLine) -> float | None:
-    """The end of the pause that the answer itself asked for (RFC 9110 §10.2.3); "0" is no leave to go on at once."""
+    """The end of the pause that the answer itself asked for (RFC 9110 §10.2.3); "0" is no leave to continue at once."""
     if line.status not in (429, 503) or line.retry_after_s is None or line.retry_after_s <= 0.0:
         return None
     return line.ended_at + min(line.retry_after_s, RETRY_AFTER_CEILING_S)

@@ -88,7 +88,7 @@ def parse_http_date(text: str, now: float) -> float | None:
 
 
 def _parts(value: str) -> list[str]:
-    """Split a list of header values at its commas, except for the comma after a weekday."""
+    """Split a list of header values at its commas, except after a weekday."""
     parts: list[str] = []
     weekday = ""
     for piece in value.replace("\n", ",").split(","):
@@ -160,7 +160,7 @@ def retry_delay(attempt: int, cap_s: float = MAX_RETRY_BACKOFF_S) -> float:
 
 
 def is_retryable(status: int | None) -> bool:
-    """Whether an answer may be better next time; None or 0 and below is a failed connection."""
+    """Whether a retry may succeed; None or 0 and below is a failed connection."""
     return status is None or status <= 0 or status == 429 or 500 <= status <= 599
 
 

@@ -21,7 +21,7 @@ Adaptive delay: a host that responds more slowly than usual gets fewer requests.
 
 From a steady state one outlier of any size lifts `recent` to 1.4 · baseline, inside the tolerance of 1.5, so it takes
 at least two slow responses in a row. Requests that overlap say the same thing about the host at the same moment: of
-those that began before a slow response was counted, no other slow one counts; the same holds for quick ones.
+those that started before a slow response was counted, no other slow one counts; the same holds for quick ones.
 Otherwise one stall would count once for each request in flight. A host that stays slow becomes its own new baseline
 after some hundred responses that count.
 The delay drops to 0, "none of its own", when it is back at the floor.
@@ -125,7 +125,7 @@ def reached_within(latency_s: float, usual_latency_s: float | None, delay_s: flo
 
 
 def opened(memory: GateMemory, limits: GateLimits, now: float, jitter: float, lease_ends_at: float = inf) -> GateState:
-    """The gate of a new holder, from what the row remembers; times that cannot be are read cautiously."""
+    """The gate of a new holder, from what the row remembers; impossible times are read cautiously."""
     adaptive_s = _known(memory.adaptive_delay_s, 0.0)
     pace = Pace(
         min(max(0.0, adaptive_s), ADAPTIVE_DELAY_CAP_S),
@@ -159,7 +159,7 @@ def opened(memory: GateMemory, limits: GateLimits, now: float, jitter: float, le
 
 
 def stricter_memory(one: GateMemory, other: GateMemory) -> GateMemory:
-    """Of two memories of one host, whatever allows a request later."""
+    """Of two memories of one host, the values that allow a request later."""
 
     def latest(first: float | None, second: float | None) -> float | None:
         return max((each for each in (first, second) if each is not None), default=None)
@@ -304,7 +304,7 @@ def sent(state: GateState, number: int, at: float) -> GateState:
 
 
 def with_limits(state: GateState, limits: GateLimits) -> GateState:
-    """The gate under new bounds; a wait that is under way becomes longer or shorter with them."""
+    """The gate with new limits; a wait in progress becomes longer or shorter accordingly."""
     floor = _floor(limits)
     delay = _in_force(limits, floor, state.pace.adaptive_delay_s, state.jitter)
     next_fetch_at = _next_fetch_at(state, state.last_start_at, delay.seconds)
@@ -338,7 +338,7 @@ def _floor(limits: GateLimits) -> DelayInForce:
 
 @lru_cache(maxsize=1024)
 def _longest(policy_s: float | None, robots_s: float | None, door_s: float | None) -> DelayInForce:
-    """The longest of the fixed delays; between equals the one that binds more doors is named."""
+    """The longest of the fixed delays, and what set it; of equal ones, the one that applies to more doors."""
     longest = NO_DELAY
     for seconds, source in (
         (policy_s, DelaySource.POLICY),
@@ -375,7 +375,7 @@ def _refused(state: GateState, number: int, retry_after_s: float | None, now: fl
     is_new = number > block.mark
     step = min(block.step + 1, STEP_MOST) if is_new else block.step
     until = block.until
-    # "Retry-After: 0" with a refusal is no leave to go on at once.
+    # "Retry-After: 0" with a refusal is no leave to continue at once.
     if retry_after_s is not None and retry_after_s > 0.0:
         until = max(until, now + min(retry_after_s, RETRY_AFTER_CEILING_S))
     elif is_new:
@@ -386,14 +386,14 @@ def _refused(state: GateState, number: int, retry_after_s: float | None, now: fl
 
 
 def _tells_pace(answer: AnswerKind, latency_s: float, pace: Pace) -> bool:
-    """Whether a response time counts: refusals and errors are often quick, and then show nothing."""
+    """Whether a response time counts: refusals and errors are often quick, which means nothing."""
     if answer is AnswerKind.SUCCESS:
         return True
     return answer is not AnswerKind.UNSENT and pace[2] is not None and latency_s > pace[2]
 
 
 def _usable(seconds: float | None) -> float | None:
-    """A duration that can be kept; hostile or broken ones count as not given, endless ones as a month."""
+    """A usable duration; hostile or broken ones count as missing, endless ones as a month."""
     if seconds is None or not seconds >= 0.0:
         return None
     return min(seconds, LONGEST_DELAY_S)

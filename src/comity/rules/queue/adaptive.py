@@ -1,7 +1,7 @@
 """When the next job of a policy with `schedule = 'adaptive'` is due: by the rate at which price and stock change.
 
 The belief about that rate and the square-root rule are those of adaptive sources (`rules.revisit`). A policy
-has no budget to share: one that changes about once in its `frequency_hours` is asked that often, others in proportion
+has no budget to share: one that changes about once in its `frequency_hours` is crawled that often, others in proportion
 to the square root of their rate, between half and eight times `frequency_hours`.
 """
 
@@ -43,7 +43,7 @@ class PolicyPlan(NamedTuple):
 
 
 def has_changed(before: Seen, after: Seen) -> bool:
-    """Whether price or stock are others than before; what one of the two does not know has not changed."""
+    """Whether price or stock have changed; a value that one of the two does not know has not."""
     if before.price is not None and after.price is not None:
         is_other_currency = None not in (before.currency, after.currency) and before.currency != after.currency
         if before.price != after.price or is_other_currency:
@@ -61,7 +61,7 @@ def plan_next(
     last_success_at: float | None,
     importance: float = 1.0,
 ) -> PolicyPlan:
-    """The plan after a result; one that says nothing of price and stock is no observation."""
+    """The plan after a result; a result without price and stock is no observation."""
     base_days = frequency_hours * _HOUR_S / _DAY_S
     state, looked_at = _remembered(statistics, base_days)
     looked_at = looked_at if looked_at is not None else last_success_at
@@ -82,7 +82,7 @@ def plan_next(
 
 
 def _remembered(statistics: Mapping[str, Any] | None, base_days: float) -> tuple[RevisitState, float | None]:
-    """What a row says; what cannot be read counts as nothing."""
+    """Read a row; values that cannot be read are ignored."""
     prior = RevisitState(PRIOR_WEIGHT, PRIOR_WEIGHT * base_days)
     try:
         assert statistics is not None

@@ -7,9 +7,9 @@ them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from comity.model.dataclass import dataclass
 from comity.model.queue import LARGEST_PULL, PullLimit
 
 MINUTE_S: Final = 60.0

@@ -8,12 +8,13 @@ another place only where its own place names none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
 
+from comity.model.dataclass import dataclass
 from comity.rules.expressions.values import parse_price
 
 LONGEST_TITLE: Final = 500
@@ -133,7 +134,7 @@ def product_of_nodes(nodes: Sequence[object], found_in: FoundIn, url: str = "") 
 
 
 def product_of_metas(metas: Mapping[str, Sequence[str]]) -> Product:
-    """The product that Open Graph's meta elements name."""
+    """The product in Open Graph's meta elements."""
 
     def said(names: Iterable[str]) -> str | None:
         return next((metas[name][0] for name in names if metas.get(name)), None)
@@ -169,7 +170,7 @@ def merged(products: Sequence[Product]) -> Product:
 
 
 def read_price(said: object) -> Decimal | None:
-    """A price that a column can hold; None for anything else.
+    """A price that a column can store; None for anything else.
 
     Data for machines has a point before its decimals and nothing else (schema.org, "price"); what has other marks was
     written for people.
@@ -211,7 +212,7 @@ def sign_in(said: object) -> str | None:
 
 
 def read_stock(said: object) -> bool | None:
-    """Whether a product can be had now: schema.org's ItemAvailability, Open Graph's words, or yes and no."""
+    """Whether a product is available: schema.org's ItemAvailability, Open Graph's words, or yes and no."""
     if isinstance(said, bool):
         return said
     if isinstance(said, dict):
@@ -324,7 +325,7 @@ def _resolved(said: object, by_id: Mapping[str, dict[str, Any]]) -> list[dict[st
 
 
 def _offer(offer: Mapping[str, Any], by_id: Mapping[str, dict[str, Any]]) -> Product:
-    """What one offer asks, and whether it can be had."""
+    """The price of one offer, and whether it is available."""
     currency = read_currency(_one(offer.get("priceCurrency")))
     stock = read_stock(offer.get("availability"))
     for name in ("lowPrice", "price") if "AggregateOffer" in _types(offer) else ("price", "lowPrice"):
@@ -352,7 +353,7 @@ def _specified(offer: Mapping[str, Any], by_id: Mapping[str, dict[str, Any]]) ->
 
 
 def _best(offers: Sequence[Product]) -> Product:
-    """The cheapest offer that can be had, else the cheapest; a product can be had if one of its offers can."""
+    """The cheapest available offer, else the cheapest; a product is available if one of its offers is."""
     if not offers:
         return Product()
     stocks = {each.in_stock for each in offers}

@@ -133,7 +133,7 @@ def _shortened(state: GateState, memory: GateMemory, slot: Slot, last_start_at: 
     planned = memory.next_fetch_at
     is_last = planned is None or planned <= slot.start_by + slot.delay_s + _ROUNDING_S
     if not is_last:
-        # A start that came too late must still be followed by a whole delay.
+        # A start that was too late must still be followed by a whole delay.
         return state._replace(next_fetch_at=max(state.next_fetch_at, last_start_at + state.delay.seconds))
     if last_start_at == -inf:
         # The slot was planned one delay after whatever came before it.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, auto
 from typing import Any, Final
@@ -12,6 +11,7 @@ from uuid import UUID
 
 from xxhash import xxh3_128
 
+from comity.model.dataclass import dataclass
 from comity.model.queue import BotError, JobStatus, Submission
 
 _encode: Final = json.JSONEncoder(separators=(",", ":"), sort_keys=True, ensure_ascii=False, default=str).encode
@@ -94,7 +94,7 @@ def judge(job: SubmittedJob, bot_id: str, digest: str, now: float, former: Forme
         message = "the job is locked by another bot; only the bot that pulled it can submit"
         return Judged(SubmitDecision.REFUSE, BotError.NOT_ASSIGNED, message, details)
     if job.submitted_by == bot_id:
-        message = f"the job was submitted before with other content, and is {job.status}; it was not changed"
+        message = f"the job was submitted before with different content, and is {job.status}; it was not changed"
     else:
         message = f"the job is {job.status}, not locked; pull it before you submit"
     return Judged(SubmitDecision.REFUSE, BotError.JOB_NOT_LOCKED, message, details)

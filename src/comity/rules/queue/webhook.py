@@ -1,7 +1,7 @@
 """The rules of webhooks: which events a result causes, how a call is signed, and when a failed one is made again.
 
 A signature covers the time of the attempt and the body, so a copied call cannot be sent again later: receivers refuse
-a timestamp that is more than five minutes away from their own clock. Each attempt has a signature of its own. The
+a timestamp that is more than five minutes away from their own clock. Each attempt has its own signature. The
 id of the delivery stays the same over all attempts, so that a receiver can drop what it has already handled.
 """
 

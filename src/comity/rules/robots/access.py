@@ -67,7 +67,7 @@ def read_status(
     if 200 <= http_status < 300:
         return RobotsReading(RobotsAccess.PARSE, Confidence.HIGH, f"{answered}: its rules apply", http_status)
     if http_status == _NOT_MODIFIED and conditional:
-        reason = f"{answered}: the rules read before still apply"
+        reason = f"{answered}: the rules read earlier still apply"
         return RobotsReading(RobotsAccess.UNCHANGED, Confidence.HIGH, reason, http_status)
     if 300 <= http_status < 400:
         if redirects_followed >= MAX_ROBOTS_REDIRECTS:

@@ -9,9 +9,10 @@ once and produces at most one record.
 """
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
+
+from comity.model.dataclass import dataclass
 
 # RFC 9309 §2.5: parse at least 500 KiB; what lies behind the limit is not read.
 MAX_BYTES: Final = 512 * 1024
@@ -129,7 +130,7 @@ def _whole_lines(body: bytes, max_bytes: int) -> bytes:
 
 
 def _decoded(body: bytes) -> bytes:
-    """Drop a byte order mark, whole or begun; bridge UTF-16 (RFC 9309 §2.2.2 permits bridging)."""
+    """Drop a byte order mark, whole or started; bridge UTF-16 (RFC 9309 §2.2.2 permits bridging)."""
     if body[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return body.decode("utf-16", "replace").encode("utf-8", "replace")
     for length in (3, 2, 1):

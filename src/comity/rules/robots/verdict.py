@@ -8,11 +8,12 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import nlargest
 from itertools import chain, islice
 from typing import Final, TypeAlias
 
+from comity.model.dataclass import dataclass
 from comity.model.robots import Confidence, RobotsVerdict
 from comity.rules.ledger_chain import content_digest
 from comity.rules.robots.parse import ANY_AGENT, MAX_BYTES, Membership, WrittenRobots, WrittenRule, read_lines, readable

@@ -7,12 +7,12 @@ is both u and ue, and scripts without blanks between words are split into charac
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.search import FILTERS, SearchDocument, SearchQuery, SearchSort
 from comity.rules.jobs.words import plain
 
@@ -42,7 +42,7 @@ _SPELLED_OUT: Final[dict[int, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One thing to look for, in each of its spellings; the last word of each may go on if it is a prefix."""
+    """One thing to look for, in each of its spellings; the last word of each may continue if it is a prefix."""
 
     runs: tuple[Run, ...]
     is_prefix: bool = False

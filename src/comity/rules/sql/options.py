@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 from comity.model.statement import OptionValue
 from comity.rules.suggestions import nearest
@@ -47,7 +47,7 @@ class SqlCrawlOptions:
 
 
 class OptionRule(NamedTuple):
-    """What an option takes. `field` is the one that it sets where that has another name, `scale` its unit there."""
+    """What an option takes. `field` is the setting, if its name differs; `scale` converts to its unit."""
 
     read: Callable[[OptionValue], Any]
     takes: str
@@ -84,7 +84,7 @@ def read_options(options: Iterable[tuple[str, OptionValue]]) -> SqlCrawlOptions:
 
 
 def _remedy(name: str) -> str:
-    """What to write instead of an option that there is not."""
+    """What to write instead of an option that does not exist."""
     if name in _INSTEAD:
         return _INSTEAD[name]
     begun = next((option for option in OPTIONS if option.startswith(name)), None)
@@ -196,7 +196,7 @@ OPTIONS: Final[dict[str, OptionRule]] = {
     "allow_subdomains": _boolean("follow links to subdomains"),
     "follow_links": _boolean("follow links from page to page"),
     "respect_nofollow": _boolean("do not follow links with rel=nofollow"),
-    "follow_canonical": _boolean("visit the page that rel=canonical names"),
+    "follow_canonical": _boolean("visit the page that rel=canonical points to"),
     "respect_robots_txt": _boolean("obey robots.txt; false is accepted for addresses in allowed networks"),
     "accept_content_types": OptionRule(
         _texts, "a list of types, such as text/html or text/*", "store only these bodies"
@@ -206,7 +206,9 @@ OPTIONS: Final[dict[str, OptionRule]] = {
     "max_retries": _bounded(0, 100, "how often a failed request is repeated"),
     "max_retry_backoff_seconds": _bounded(1, _DAY_S, "the longest wait before a retry"),
     "batch_size": _bounded(1, 100_000, "the fewest rows to write to the table at once; about once a second"),
-    "update_stale": _boolean("request pages again that changed according to their sitemap, or that are a day old"),
+    "update_stale": _boolean(
+        "request pages again that changed according to their sitemap; those of which it says nothing, after a day"
+    ),
     "sitemap_cache_hours": OptionRule(
         _number(0, 24 * 365),
         "a number of hours from 0 to 8,760",

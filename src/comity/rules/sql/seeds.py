@@ -22,7 +22,7 @@ class SeedKind(StrEnum):
 
 
 class QuerySeed(NamedTuple):
-    """A URL of the query; without a scheme of its own, https is tried first."""
+    """A URL of the query; without its own scheme, https is tried first."""
 
     kind: SeedKind
     address: WebAddress

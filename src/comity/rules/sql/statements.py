@@ -121,7 +121,7 @@ def print_statement(statement: CrawlStatement | CrawlingMerge | StreamStatement 
 
 
 def _printed_clauses(statement: CrawlStatement) -> Iterator[str]:
-    yield f"CRAWL ({statement.query}\n)"  # on a line of its own: the query may end in a comment
+    yield f"CRAWL ({statement.query}\n)"  # on its own line: the query may end in a comment
     yield f"INTO {print_name(statement.target)}"
     if statement.extract is not None:
         yield f"EXTRACT ({statement.extract}\n)"
@@ -204,7 +204,7 @@ class _Reader:
         self._at = 0
 
     def skip_query(self) -> None:
-        """Go on behind `CRAWL (query)`."""
+        """Continue after `CRAWL (query)`."""
         self._take_word("CRAWL")
         if self.next_is_word("SITES", "CONCURRENTLY"):
             self._at += 1
@@ -219,12 +219,14 @@ class _Reader:
         if self.next_is_word("SITES", "CONCURRENTLY"):  # older forms of the language; they mean the same
             self._at += 1
         query = self._enclosed("a query in parentheses: CRAWL (SELECT …) INTO table")
+        query_at = self._place_of_last(query)
         self._take_word("INTO")
         target = self._name()
         extract, where, limit = None, None, None
         options: tuple[tuple[str, OptionValue], ...] = ()
         places: tuple[int, ...] = ()
         extract_at: TextPosition | None = None
+        where_at: TextPosition | None = None
         seen: set[str] = set()
         while (token := self._peek()) is not None:
             clause = token.text.upper()
@@ -236,15 +238,16 @@ class _Reader:
             self._at += 1
             if clause == "EXTRACT":
                 extract = self._enclosed("columns in parentheses: EXTRACT (price FROM css '.price::text')")
-                extract_at = position(self._text, self._text.rindex(extract, 0, self._pieces[self._at - 1].start))
+                extract_at = self._place_of_last(extract)
             elif clause == "WHERE":
+                where_at = position(self._text, following.start) if (following := self._peek()) is not None else None
                 where = self._filter()
             elif clause == "WITH":
                 options, places = self._options()
             else:
                 limit = self._limit()
         at = tuple(position(self._text, place) for place in places)
-        return CrawlStatement(query, target, extract, where, options, limit, at, extract_at)
+        return CrawlStatement(query, target, extract, where, options, limit, at, extract_at, query_at, where_at)
 
     def stream(self) -> StreamStatement:
         """`STREAM (query) INTO name [WITH (batch_size n)] [LIMIT n]`, a form of the crawler extension's."""
@@ -300,7 +303,7 @@ class _Reader:
         return source[1:-1].strip() if start.is_symbol("(") else f"FROM {source}"
 
     def _merged(self) -> tuple[QualifiedName | None, str]:
-        """The target and the source; what is wrong with them, DuckDB says better."""
+        """The target and the source; DuckDB reports what is wrong with them."""
         before, self._at = self._at, 0
         try:
             while not self._take("INTO").is_word("INTO"):
@@ -386,8 +389,12 @@ class _Reader:
             self._fail(f"expected {what}; the parentheses are empty", closing)
         return inside
 
+    def _place_of_last(self, enclosed: str) -> TextPosition:
+        """Where the text begins that was between the last parentheses."""
+        return position(self._text, self._text.rindex(enclosed, 0, self._pieces[self._at - 1].start))
+
     def closing_of(self, opening: Token) -> Token:
-        """Go on behind the bracket that closes one; every other is closed before it."""
+        """Continue after the bracket that closes one; every other is closed before it."""
         open_brackets = [opening]
         while (token := self._peek()) is not None:
             self._at += 1

@@ -145,7 +145,7 @@ _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
 def string_value(token: Token) -> str:
-    """The text that a string says."""
+    """The value of a string literal."""
     text = token.text
     if text[0] == "$":
         mark = text.index("$", 1) + 1
@@ -156,7 +156,7 @@ def string_value(token: Token) -> str:
 
 
 def name_value(token: Token) -> str:
-    """The name that a word or a quoted name says."""
+    """The name in a word or a quoted name."""
     if token.kind is not TokenKind.QUOTED_NAME:
         return token.text
     mark = token.text[0]

@@ -238,7 +238,7 @@ class QueryParts(NamedTuple):
         return any(is_token(value) or read_iso_date(value) is not None for _name, value in self.filters)
 
     def leafs(self) -> bool:
-        """Whether its parameters only page through a list or a calendar, and so may go on without end."""
+        """Whether its parameters only page through a list or a calendar, and so may continue without end."""
         return all(names_date(name) for name, _value in self.filters)
 
 

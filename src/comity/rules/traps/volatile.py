@@ -42,7 +42,7 @@ _VALUES_PER_PAGE: Final = 3
 _DIGITS: Final = b"0123456789"
 _WORD: Final = re.compile(rb"[0-9A-Za-z_-]{6,}")
 # What forms and scripts change on every view: base64 between quotes, and words of ten and more with digits. Each
-# begins where no such word goes on, so that a long run is read once.
+# begins where no such word continues, so that a long run is read once.
 _TOKEN: Final = re.compile(
     rb"(?<=[\"'])(?=[a-z+/=_-]*[0-9A-Z])[0-9A-Za-z+/=_-]{24,}(?=[\"'])"
     rb"|(?<![0-9A-Za-z_-])(?=[A-Za-z_-]*[0-9])[0-9A-Za-z_-]{10,}"
@@ -78,7 +78,7 @@ class _Signature(NamedTuple):
 
 
 class _View:
-    """A page that came; its links are taken apart when first asked for."""
+    """A page that was received; its links are taken apart when first asked for."""
 
     __slots__ = ("_reads", "_unread", "body", "own", "read")
 
@@ -160,7 +160,7 @@ class VolatileParameters:
             self.note_link([(name, value) for name, value, _written in read.parameters])
 
     def fetched(self, target: str, body: bytes, links: Sequence[str]) -> None:
-        """Learn from a page that came."""
+        """Learn from a page that was received."""
         read = read_parameters(target)
         if read is None:
             return

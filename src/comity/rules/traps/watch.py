@@ -83,7 +83,7 @@ class TrapWatch:
         return self._volatile.folded
 
     def fetched(self, target: str, content_hash: Hashable, body: bytes = b"", links: Sequence[str] = ()) -> PageWatch:
-        """Learn from a page that came, before its links are judged; they are judged by what is given back.
+        """Learn from a page that was received, before its links are judged; they are judged by what is given back.
 
         `body` and `links`, as written, are looked at only where the kind of page is under suspicion.
         """
@@ -266,7 +266,7 @@ def _blurred(body: bytes) -> bytes:
 
 
 class PageWatch:
-    """A page that came, whose links are judged now."""
+    """A page that was received, whose links are judged now."""
 
     __slots__ = ("_is_pardoned", "_is_productive", "_pattern", "_shape", "_watch")
 

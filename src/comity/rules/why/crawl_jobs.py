@@ -12,7 +12,7 @@ _NOTHING = "Nothing is needed: "
 
 
 def crawl_job_decision(facts: UrlFacts, job: CrawlJobFacts) -> Decision:
-    """Name where the URL is in the crawl service."""
+    """Where the URL is in the crawl service."""
     return _open(facts, job) if job.is_open else _ended(facts, job)
 
 
@@ -74,7 +74,7 @@ def is_decided_later(facts: UrlFacts, at: datetime) -> bool:
 
 
 def added(job: CrawlJobFacts) -> Step:
-    """How the URL came into the crawl service."""
+    """How the URL was added to the crawl service."""
     return Step(job.since, "discovered", "added as a job of bots" if job.is_enabled is None else "added as a policy")
 
 

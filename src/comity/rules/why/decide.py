@@ -1,4 +1,4 @@
-"""What decided last about a URL: one ladder, from what holds now for all URLs to what was seen of this one."""
+"""The last decision about a URL: one ladder, from what applies to all URLs now to what was seen of this one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SAME_PAGE: Final = frozenset({"permuted_query", "volatile_parameter"})
 
 
 def decide(facts: UrlFacts) -> Decision:
-    """Name what decided last, with what would change it."""
+    """The last decision, with what would change it."""
     if facts.takedown is not None:
         remedy = action(Action.LIFT_TAKEDOWN, facts.takedown) + " lifts the takedown."
         return Decision("taken_down", f"It is taken down by the entry {facts.takedown}.", remedy)
@@ -83,7 +83,7 @@ def last_event(facts: UrlFacts) -> VisitFacts | DecisionFacts | None:
 
 
 def _behind_cooldown(facts: UrlFacts, own: Decision) -> Decision:
-    """Put the cooldown or block of a whole host in front of what became of one of its URLs."""
+    """Put the cooldown or block of a host before the decision about one of its URLs."""
     left_alone = cooldown(facts)
     if left_alone is None:
         return own
@@ -124,7 +124,7 @@ def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
         return left_out_decision(facts, decided.reason, decided.at, is_of_policy=decided.content.get("by") == "policy")
     if decided.type == "no_https":
         text = f"There is no TLS server, so the host is visited over http instead ({decided.reason})."
-        return Decision("no_https", text, "Nothing here: the site would have to support TLS.")
+        return Decision("no_https", text, "Nothing on your side: the site would have to support TLS.")
     if decided.type == "trap":
         code = decided.content.get("code", "trap")
         if code in _SAME_PAGE:
@@ -140,7 +140,7 @@ def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
 
 
 def _postponed(text: str, decided: DecisionFacts, facts: UrlFacts) -> Decision:
-    """Why a URL waits: another process has its host, or its requests do not get as far as the host."""
+    """Why a URL waits: another process holds its host, or its requests do not reach the host."""
     code = str(decided.content.get("code", "host_busy"))
     if code in ("proxy_failure", "credentials_missing"):
         return Decision(code, text, filled(CODES[code][1], host=facts.host_name))
@@ -156,7 +156,7 @@ def robots_decision(facts: UrlFacts, said: str, at: datetime | None) -> Decision
         text = f"robots.txt forbade it at {minute(at)} ({said}); it allows it now."
         return Decision("robots_denied_then", text, action(Action.RESET_HOST, host) + " crawls the host again.")
     reason = (robots.reason if robots is not None else said).removeprefix("robots.txt ")
-    remedy = "Nothing here: the site's robots.txt would have to allow it; it is read again automatically."
+    remedy = "Nothing on your side: the site's robots.txt would have to allow it; it is read again automatically."
     return Decision("robots_denied", f"robots.txt forbids it: {reason}.", remedy)
 
 
@@ -235,7 +235,7 @@ def _next(facts: UrlFacts, queue: QueueFacts, *, failed: bool) -> Decision:
 
 
 def _unqueued(facts: UrlFacts) -> Decision:
-    """It is in no queue: what else is known of it."""
+    """It is not queued: what else is known of it."""
     if facts.sitemap is not None and facts.sitemap.state != "planned" and not facts.sitemap.is_guess:
         return _sitemap(facts)
     if facts.image is not None and facts.image.asked_at is not None:
@@ -294,9 +294,9 @@ def _sitemap(facts: UrlFacts) -> Decision:
     detail = f" ({', '.join(said)})" if said else ""
     crawl = action(Action.RESET_HOST, facts.host_name) + " makes the next crawl read sitemaps again."
     if sitemap.state == "read":
-        text = f"It is a sitemap: it was read{at} and names {counted(sitemap.entries, 'entry', 'entries')}{detail}."
+        text = f"It is a sitemap: it was read{at} and lists {counted(sitemap.entries, 'entry', 'entries')}{detail}."
         if sitemap.is_index:
-            text = f"It is a sitemap index: it was read{at}; each sitemap that it names is read separately{detail}."
+            text = f"It is a sitemap index: it was read{at}; each sitemap that it lists is read separately{detail}."
     elif sitemap.state == "refused":
         text = f"It is a sitemap that was not requested{at}: {sitemap.detail or 'it was refused'}."
     elif sitemap.state == "planned":
@@ -321,7 +321,7 @@ def _image(facts: UrlFacts) -> Decision:
 
 
 def source_decision(facts: UrlFacts, source: SourceFacts) -> Decision:
-    """Name what decided last about a source."""
+    """The last decision about a source."""
     url, said = source.careers_url, source.message or "no reason is recorded"
     which = "It is a source" if facts.url == url else f"It belongs to the source {url}"
     if source.status == "deleted":
@@ -409,7 +409,7 @@ def not_seeded(facts: UrlFacts) -> Decision | None:
     """That its host is not a candidate for a crawl."""
     host = facts.host
     if host is None:
-        text = f"Its host {facts.host_name} is unknown: no seed, page or source has named it."
+        text = f"Its host {facts.host_name} is unknown: no seed, page or source mentions it."
         return Decision("unknown_host", text, action(Action.CRAWL, facts.host_name) + " crawls it.")
     if host.is_seeded:
         return None
@@ -432,6 +432,6 @@ def host_decision(facts: UrlFacts) -> Decision | None:
         text = f"Its host is not due before {minute(host.next_crawl_after)}."
         return Decision("not_due", text, action(Action.RESET_HOST, host.name) + " makes it due now.")
     if host.is_paused:
-        text = "Workers leave its host alone: a crawl of it had limits of its own, or was stopped."
+        text = "Workers do not crawl its host: a crawl of it had its own limits, or was stopped."
         return Decision("paused", text, action(Action.CRAWL, host.name) + " continues with it.")
     return None

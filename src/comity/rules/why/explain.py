@@ -25,7 +25,7 @@ _SEEN: Final[dict[str, str]] = {
     UnqueuedCode.ROBOTS: "skipped, because robots.txt forbids it",
     UnqueuedCode.TAKEDOWN: "skipped, because it is taken down",
     UnqueuedCode.TRAP: "skipped as part of an endless space",
-    UnqueuedCode.SITEMAP_LIMIT: "skipped, because sitemaps name too many",
+    UnqueuedCode.SITEMAP_LIMIT: "skipped, because the sitemaps list too many URLs",
     UnqueuedCode.REDIRECT_TARGET: "followed, as part of that visit",
     UnqueuedCode.LEFT_OUT: "left out",
 }
@@ -85,7 +85,7 @@ def _folded(folded: UrlFacts, parameters: str) -> Decision:
 def chain_of(facts: UrlFacts) -> tuple[Step, ...]:
     """Every step, oldest first; what is true now has no time and comes last."""
     past: list[tuple[datetime, int, Step]] = []
-    # Of the same moment, discovery comes first, then what was decided, then what came of it. A sighting has the time of
+    # Of the same moment, discovery comes first, then what was decided, then the result. A sighting has the time of
     # the last one: a URL that was decided about before then had been seen before, too.
     decided_at = [*(decided.at for decided in facts.decisions), *(visit.at for visit in facts.visits)]
     past += [(min([seen.at, *decided_at]), 0, _sighting(seen)) for seen in facts.sightings]
@@ -111,7 +111,7 @@ def _without_repeats(steps: Iterable[Step]) -> list[Step]:
 
 
 def _discovery(facts: UrlFacts) -> list[Step]:
-    """What named it first."""
+    """How it was found first."""
     steps = []
     source, queue = facts.source, facts.queue
     if source is not None:
@@ -123,14 +123,14 @@ def _discovery(facts: UrlFacts) -> list[Step]:
         at = queue.discovered_at
         if at is None and queue.found_by is FoundBy.SEED and facts.host is not None:
             at = facts.host.first_seen_at
-        steps.append(Step(at, "discovered", f"named by {named_by(queue.found_by, queue.found_at)}"))
+        steps.append(Step(at, "discovered", f"found through {named_by(queue.found_by, queue.found_at)}"))
     return steps
 
 
 def _sighting(seen: SightingFacts) -> Step:
     because = f", because {seen.reason}" if seen.reason else ""
     words = f"{_SEEN.get(seen.code, seen.code)}{because}"
-    return Step(seen.at, "seen", f"named by {named_by(seen.found_by, seen.found_at)}; {words}")
+    return Step(seen.at, "seen", f"found through {named_by(seen.found_by, seen.found_at)}; {words}")
 
 
 def _decided(decided: DecisionFacts) -> Step:

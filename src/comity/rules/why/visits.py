@@ -22,7 +22,7 @@ RobotsDecision = Callable[[UrlFacts, str, datetime | None], Decision]
 _FOUND: Final = {
     FoundBy.LINK: "a link on",
     FoundBy.SITEMAP: "the sitemap",
-    FoundBy.REDIRECT: "a redirect of",
+    FoundBy.REDIRECT: "a redirect from",
     FoundBy.CANONICAL: "the canonical address of",
     FoundBy.IMAGE: "an image on",
     FoundBy.SOURCE: "the source",
@@ -45,7 +45,7 @@ def sighting_decision(facts: UrlFacts, robots: RobotsDecision) -> Decision:
         reason = seen.reason or "a pattern"
         return left_out_decision(facts, reason, seen.at, is_of_policy=" of its host's policy" in reason)
     if code == UnqueuedCode.OTHER_HOST and host.partition(":")[0].endswith(f".{seen.host.partition(':')[0]}"):
-        text = f"It is out of scope: on a subdomain of {seen.host}. It was named by {by}."
+        text = f"It is out of scope: on a subdomain of {seen.host}. It was found through {by}."
         subdomains, this = action(Action.CRAWL_WITH_SUBDOMAINS, seen.host), action(Action.CRAWL, host)
         return Decision(code, text, subdomains + " crawls subdomains; " + this + " crawls this one.")
     words, remedy = _WORDS[code]
@@ -73,7 +73,7 @@ _NO_RESPECT: Final = (
 )
 _WORDS: Final[dict[str, tuple[Words, Words]]] = {
     UnqueuedCode.OTHER_HOST: (
-        "It is out of scope: on {host}, while the crawl of {own} stays on its own host. It was named by {by}.",
+        "It is out of scope: on {host}, while the crawl of {own} stays on its own host. It was found through {by}.",
         action(Action.CRAWL, "{host}") + " crawls that host.",
     ),
     UnqueuedCode.NOFOLLOW_LINK: ("The only link to it says rel=nofollow: {by}.", _NO_RESPECT),
@@ -82,7 +82,7 @@ _WORDS: Final[dict[str, tuple[Words, Words]]] = {
         _NO_RESPECT,
     ),
     UnqueuedCode.LINKS_OFF: (
-        "Links are not followed (" + action(Action.NO_FOLLOW_LINKS) + "). It was named by {by}.",
+        "Links are not followed (" + action(Action.NO_FOLLOW_LINKS) + "). It was found through {by}.",
         action(Action.CRAWL_FOLLOWING_LINKS, "{host}") + " follows it.",
     ),
     UnqueuedCode.CANONICAL_OFF: (
@@ -92,11 +92,11 @@ _WORDS: Final[dict[str, tuple[Words, Words]]] = {
         action(Action.CRAWL_FOLLOWING_CANONICAL, "{host}") + " follows it.",
     ),
     UnqueuedCode.TRAP: (
-        "It looks like part of an endless space: too many URLs like it were found. It was named by {by}.",
+        "It looks like part of an endless space: too many URLs like it were found. It was found through {by}.",
         action(Action.CRAWL, "{url}") + " starts there, if it is a distinct page.",
     ),
     UnqueuedCode.SITEMAP_LIMIT: (
-        "The sitemaps of its host name more pages than the limit. It was named by {by}.",
+        "The sitemaps of its host list more pages than the limit. It was found through {by}.",
         "Raise COMITY_MAX_SITEMAPS, or run " + action(Action.CRAWL, "{url}") + ".",
     ),
     UnqueuedCode.REDIRECT_TARGET: (
@@ -107,7 +107,7 @@ _WORDS: Final[dict[str, tuple[Words, Words]]] = {
 
 
 def never_found(facts: UrlFacts) -> Decision:
-    """No crawl has named it."""
+    """No crawl has found it."""
     host = facts.host
     assert host is not None, "an unknown host was answered before"
     begin = action(Action.CRAWL, facts.url) + " starts there."
@@ -138,16 +138,16 @@ def never_found(facts: UrlFacts) -> Decision:
         )
         return Decision("never_found", text, begin)
     text = (
-        "No link, sitemap or seed of its host has named it; frames, forms, feeds, scripts and link elements "
+        "No link, sitemap or seed of its host mentions it; frames, forms, feeds, scripts and link elements "
         "such as next and alternate are not followed."
     )
     return Decision("never_found", text, begin)
 
 
 _AGAIN: Final = action(Action.RESET_HOST, "{host}") + " queues it again"
-_SERVER: Final = "Nothing here: the site has to respond differently. " + _AGAIN + "."
-_NETWORK: Final = "Nothing here: the host has to be reachable. " + _AGAIN + "."
-_BROKEN: Final = "Nothing here: the site has to send a valid response. " + _AGAIN + "."
+_SERVER: Final = "Nothing on your side: the site has to respond differently. " + _AGAIN + "."
+_NETWORK: Final = "Nothing on your side: the host has to be reachable. " + _AGAIN + "."
+_BROKEN: Final = "Nothing on your side: the site has to send a valid response. " + _AGAIN + "."
 
 # By the code that is stored in front of the reason: what happened, and what would change it.
 CODES: Final[dict[str, tuple[str, Words]]] = {
@@ -174,7 +174,7 @@ CODES: Final[dict[str, tuple[str, Words]]] = {
         "The response is larger than the limit",
         "Raise COMITY_MAX_RESPONSE_BYTES, or the limit in the host's policy.",
     ),
-    "decompression_bomb": ("The body inflates to far more than it sends", _BROKEN),
+    "decompression_bomb": ("The body expands to far more than was sent", _BROKEN),
     "header_flood": ("The response header is too long", _BROKEN),
     "wrong_type": (
         "Its content type is not accepted",
@@ -286,10 +286,10 @@ def _came(facts: UrlFacts, visit: VisitFacts) -> Decision:
     revisit = _REVISIT.filled(host=host)
     if (wall := said.get("login_wall")) is not None:
         text = f"It requires a login instead of showing a page (HTTP {status} at {at})."
-        return Decision(wall.type, text, "Nothing here: the site would have to show the page without a login.")
+        return Decision(wall.type, text, "Nothing on your side: the site would have to show the page without a login.")
     if (noindex := said.get("noindex")) is not None:
         text = f"It asks not to be indexed ({noindex.reason}): fetched at {at} (HTTP {status}), but not stored."
-        return Decision("noindex", text, "Nothing here: the site would have to remove that. " + revisit)
+        return Decision("noindex", text, "Nothing on your side: the site would have to remove that. " + revisit)
     if (hard := said.get("unreadable")) is not None:
         text = f"It could not be read ({hard.reason}): fetched at {at} (HTTP {status}); its links are not known."
         return Decision("unreadable", text, revisit)
@@ -330,12 +330,12 @@ def minute(at: datetime | None) -> str:
 
 
 def second(at: datetime) -> str:
-    """A time for people that is near, to the second."""
+    """A time in the near future for people, to the second."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def named_by(found_by: FoundBy, found_at: str | None) -> str:
-    """What named a URL: a page, a sitemap, a seed, a redirect or a source."""
+    """How a URL was found: on a page, in a sitemap, as a seed, by a redirect or by a source."""
     if found_by is FoundBy.SEED:
         return "a seed"
     if found_by is FoundBy.UNKNOWN:

@@ -1,1 +1,1 @@
-"""An audit of a site: a crawl of its own list of visits, resumed by its site, kept in a folder of its own."""
+"""An audit of a site: a crawl with its own list of visits, resumed by its site, kept in its own folder."""

@@ -1,6 +1,6 @@
-"""Runs one audit on a thread of its own: a site enters, the folder of the audit and its `AuditInfo` leave.
+"""Runs one audit on its own thread: a site enters, the folder of the audit and its `AuditInfo` leave.
 
-An audit crawls a visit list of its own. If it was stopped or killed, the same command continues it; if it was done or
+An audit crawls its own visit list. If it was stopped or killed, the same command continues it; if it was done or
 its budget was spent, the next audit of the same site is a new one.
 """
 
@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -21,6 +21,7 @@ from uuid import UUID
 
 from comity.assemble import State
 from comity.model.audit import AuditInfo, ListedUrl, Warned
+from comity.model.dataclass import dataclass
 from comity.model.errors import ComityError
 from comity.model.gate import SLOT_TIMEOUT_MESSAGE, Door
 from comity.model.run import BudgetReason, EndReason
@@ -60,7 +61,7 @@ _LONGEST_NAME: Final = 250
 _MOST_ROUNDS: Final = 10_000
 _MOST_ENDED: Final = 5  # how often another process may end an audit just before this one continues it
 _BUDGETS: Final = frozenset(map(str, BudgetReason))
-# After these the same command goes on; after any other end it begins a new audit.
+# After these the same command continues; after any other end it begins a new audit.
 _GOES_ON: Final = frozenset(
     {
         EndReason.STOPPED,
@@ -118,7 +119,7 @@ class AuditRun(VisitListThread):
         """Pages that earlier processes fetched; `progress` counts those of this one."""
         self.is_resumed = False
         self.info: AuditInfo | None = None
-        """Known as soon as the audit has begun."""
+        """Known as soon as the audit has started."""
         self.folder: Path | None = None
         self._run_ids: list[UUID] = []
         self._moved_to: str | None = None
@@ -142,7 +143,7 @@ class AuditRun(VisitListThread):
 
     @contextmanager
     def _own_list(self, state: State) -> Iterator[VisitList]:
-        """The list of visits of this audit, begun or continued; `ComityError` while another process works on it.
+        """The list of visits of this audit, started or continued; `ComityError` while another process works on it.
 
         The lock of its folder is that of an open file, so a process that is killed frees it.
         """
@@ -156,7 +157,7 @@ class AuditRun(VisitListThread):
                 if is_open(state.database, visits):  # otherwise another process ended it just now, and this one is new
                     yield visits
                     return
-        raise ComityError(f"other processes audit {self.plan.start.url} again and again; wait until they have ended")
+        raise ComityError(f"other processes keep auditing {self.plan.start.url}; wait until they have finished")
 
     async def _audit_list(self, state: State, visits: VisitList) -> None:
         database, plan = state.database, self.plan
@@ -175,7 +176,7 @@ class AuditRun(VisitListThread):
             end_list(database, state.clock, visits)
 
     def _folder_of(self, state: State, visits: VisitList) -> Path:
-        """The folder of the audit, named by its site and the time when it began."""
+        """The folder of the audit, named by its site and the time when it started."""
         begun_at = list_state(state.database, visits, ()).begun_at
         site = self.plan.start.host.replace(":", "-").replace("[", "").replace("]", "")[:100]
         return Path(state.settings.audits) / f"{site}-{when(begun_at)}-{visits.list_id.hex[:4]}"
@@ -393,7 +394,7 @@ _ADVICE: Final[Mapping[str, str]] = {
     EndReason.ADDRESS_REFUSED: "Check the address and its port; --allow-network CIDR allows a private network.",
     EndReason.SERVER_ERRORS: "Fix the server first, then run the same command.",
     EndReason.RATE_LIMITED: "Run the same command later, or let the server accept the User-Agent {agent}.",
-    EndReason.ASKED_TO_WAIT: "Run the same command later: {host} asked for a pause.",
+    EndReason.ASKED_TO_WAIT: "Run the same command later: {host} asked Comity to wait.",
     EndReason.FORBIDDEN: "Let the server accept the User-Agent {agent}, or log in: --auth, --cookie or --login.",
     EndReason.LOGIN_REQUIRED: "Log in: --auth, --cookie or --login (docs/requests.md).",
     EndReason.LOGIN_FAILED: "Check the file of --login and its credentials (docs/requests.md).",

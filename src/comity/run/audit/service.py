@@ -1,15 +1,15 @@
-"""Audits that a server runs: a few at once, each on a thread of its own, stopped in order when the server ends."""
+"""Audits that a server runs: a few at once, each on its own thread, stopped in order when the server ends."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Final
 
 from comity.model.audit import AuditInfo
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, ComityError, NotFound
 from comity.reports.audit.build import report_of
 from comity.reports.audit.html import is_current, write_html
@@ -142,7 +142,7 @@ class AuditService:
             run.wait(max(0.0, ends_at - time.monotonic()))
 
     def _begun(self, run: AuditRun) -> AuditInfo | None:
-        """What is known of an audit as soon as it has begun; None if it ended before."""
+        """What is known of an audit as soon as it has started; None if it ended before."""
         for _look in range(int(_BEGINS_WITHIN_S / _LOOK_EVERY_S)):
             if run.info is not None:
                 return run.info

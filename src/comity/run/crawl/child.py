@@ -148,7 +148,7 @@ def _progress_message(progress: Progress) -> dict[str, Any]:
 
 
 class PageBudget:
-    """A pipe with one byte for each page that may still begin: a process takes one, and returns it if no page came.
+    """A pipe with one byte for each page that may still begin: a process takes one, and returns it without a page.
 
     If a process is killed, the bytes that it had taken are lost; `add` replaces them.
     """
@@ -195,7 +195,7 @@ def take_page(descriptor: int) -> bool:
 
 
 def return_page(end: int) -> None:
-    """Return one page to the budget: none came."""
+    """Return one page to the budget: none was fetched."""
     with suppress(BlockingIOError, BrokenPipeError):  # `fill` leaves space for it
         os.write(end, b"\0")
 

@@ -1,4 +1,4 @@
-"""Crawls that a server runs: started by an operator, a few at once, each in child processes of its own.
+"""Crawls that a server runs: started by an operator, a few at once, each in its own child processes.
 
 A run is recorded before anything else happens, so its page exists at once and later says how the run ended. Stopping is
 clean, as everywhere: requests in flight finish, and the same seeds continue exactly there. When the server stops, its
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID, uuid4
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, HostBusy
 from comity.model.run import EndReason
 from comity.operate.hosts import seeded_hosts_of_site

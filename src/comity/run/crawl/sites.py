@@ -7,12 +7,13 @@ threads and event loop.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from comity.assemble import cookie_folder, read_request_options
 from comity.clock import SystemClock
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 from comity.operate.hosts import request_refresh, seeded_hosts_of_site
 from comity.operate.runs import pause_hosts
@@ -59,7 +60,7 @@ class Sites:
 def with_page_limit(settings: Settings, max_pages: int | None, hosts: Collection[str]) -> Settings:
     """Apply an explicit page limit: it replaces the limit per host if it is "no limit", or if there is one host.
 
-    Several hosts share a limit in fair parts, and a host with a policy of its own keeps that limit.
+    Several hosts share a limit in fair parts, and a host with its own policy keeps that limit.
     """
     if max_pages is None or (max_pages and len(hosts) > 1):
         return settings

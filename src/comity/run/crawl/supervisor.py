@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID, uuid4
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import StateUnavailable
 from comity.model.run import Budget, BudgetReason, BudgetWarning, EndReason, Exhausted, HostLoad, Spent
 from comity.reports.runs import is_stop_requested
@@ -43,7 +44,7 @@ _LOOK_EVERY_S: Final = 1.0
 
 
 def supervised(recorded: Mapping[str, Any]) -> dict[str, Any]:
-    """What is stored with a run whose hosts are leased by child processes, not by the process that began it."""
+    """What is stored with a run whose hosts are leased by child processes, not by the process that started it."""
     return {**recorded, "is_supervised": True}
 
 
@@ -78,7 +79,7 @@ class SharedCrawl:
         begun: tuple[UUID, RunRecord] | None = None,
         handles_signals: bool = True,
     ) -> None:
-        """`begun` is a run that is recorded already. A server handles its signals itself, and calls `stop`."""
+        """`started` is a run that is recorded already. A server handles its signals itself, and calls `stop`."""
         self._seeds = sites.seeds
         self._recorded = sites.recorded
         self._pauses_hosts = sites.pauses_hosts
@@ -199,7 +200,7 @@ class SharedCrawl:
             captures_stderr=True,
         )
         self._parts[asyncio.create_task(part.child.wait())] = part
-        if self._ending is not None:  # it came while the process was being started
+        if self._ending is not None:  # it arrived while the process was being started
             part.child.send({"stop": str(self._ending.reason or EndReason.STOPPED)})
 
     def _most_hosts(self) -> int:

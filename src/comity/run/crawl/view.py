@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from comity.model.dataclass import dataclass
 from comity.model.frontier import UnqueuedCode
 from comity.model.gate import DelaySource, WaitReason
 from comity.model.outcome import (
@@ -38,7 +38,7 @@ _MOST_WAITS: Final = 10_000  # hosts whose last wait is remembered
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One visit of one URL, once its outcome is committed. Values are None where no answer came."""
+    """One visit of one URL, once its outcome is committed. Values are None if there was no answer."""
 
     url: str
     status: int | None = None
@@ -60,7 +60,7 @@ class Visit:
 
     @property
     def is_page(self) -> bool:
-        """Whether a page came, or has not changed."""
+        """Whether a page was received, or has not changed."""
         return self.outcome in ("fetched", "not_modified", _IMAGE)
 
 

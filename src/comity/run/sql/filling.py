@@ -1,6 +1,6 @@
 """Fills a table while a statement crawls: parts enter, rows and a summary leave.
 
-The crawl runs on a thread of its own; the rows are written on the caller's, whose connection it is.
+The crawl runs on its own thread; the rows are written on the caller's, whose connection it is.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Filling(NamedTuple):
 
 
 def fill(plan: StatementPlan, filling: Filling) -> StatementSummary:
-    """Run a statement to its end; Ctrl-C ends it early, keeps what came and raises `KeyboardInterrupt`."""
+    """Run a statement to its end; Ctrl-C ends it early, keeps what arrived and raises `KeyboardInterrupt`."""
     run, table = StatementRun(plan), filling.table
     with _alone(run), ctrl_c_noted() as ctrl_c:
         run.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -24,6 +24,7 @@ from comity.extract.sitemap.read import iter_entries
 from comity.model.errors import BadAddress, BadInput, ComityError
 from comity.model.frontier import FrontierEntry
 from comity.model.sitemap import PageHints
+from comity.rules.responses import without_tls
 from comity.rules.sql.seeds import QuerySeed, SeedKind, read_query_seed
 from comity.rules.surt import surt_key
 from comity.run.sql.filling import Filling, fill
@@ -67,7 +68,7 @@ class FunctionPages:
             result = apart.execute("SELECT * FROM pages")
             names = [column[0] for column in result.description]
             found = {row[0]: dict(zip(names, row, strict=True)) for row in result.fetchall()}
-        return [found.get(seed.address.url) if (seed := seeds[url]) is not None else None for url in urls]
+        return [_row_of(seed, found) if (seed := seeds[url]) is not None else None for url in urls]
 
     def sitemap(self, address: str, terms: PageTerms, *, is_recursive: bool = True) -> list[Row]:
         """What a sitemap, or the sitemaps of a site, name; no page is requested."""
@@ -173,6 +174,12 @@ def _listed(entry: FrontierEntry) -> Row:
     hints = entry.hints or PageHints(None, None, None)
     changefreq = str(hints.changefreq) if hints.changefreq is not None else None
     return {"url": entry.url, "lastmod": hints.lastmod, "changefreq": changefreq, "priority": hints.priority}
+
+
+def _row_of(seed: QuerySeed, found: Mapping[str, Row]) -> Row | None:
+    """The row of a URL; without a scheme, it is that of the page by http if there is no https."""
+    row = found.get(seed.address.url)
+    return row if row is not None or seed.names_scheme else found.get(without_tls(seed.address.url) or "")
 
 
 def _seed_of(text: str) -> QuerySeed | None:

@@ -1,4 +1,4 @@
-"""Runs one CRAWL statement on a thread of its own: URLs enter, Parquet parts and a summary leave.
+"""Runs one CRAWL statement on its own thread: URLs enter, Parquet parts and a summary leave.
 
 The statement is a visit list in the state. If it was killed, the same statement continues it; once it has ended, the
 same statement starts again from the beginning.
@@ -7,7 +7,7 @@ same statement starts again from the beginning.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -16,6 +16,8 @@ from typing import Any, Final
 
 from comity.assemble import State
 from comity.frontier.store import Validators
+from comity.model.dataclass import dataclass
+from comity.model.evidence import EvidenceType
 from comity.model.frontier import FrontierEntry, HostHome
 from comity.model.outcome import Fetched, NotModified, Outcome
 from comity.model.run import EndReason
@@ -51,7 +53,8 @@ from comity.walk.visit_list import (
 DOOR: Final = "sql"
 _LISTED: Final = 1000
 _WARNED_MOST: Final = 5
-_ALLOW: Final = "; to crawl a private network, name it in allow_networks (--allow-network on the command line)"
+_ALLOWED_BY: Final = "--allow-network"
+_ALLOW: Final = "; in Python: allow_networks"
 
 _PART_BYTES: Final = 64 * 1024 * 1024  # of bodies
 # Loading a part takes a few milliseconds, however few pages it has; but what has arrived since the last one is loaded
@@ -70,7 +73,7 @@ _UNREACHABLE: Final = frozenset(
         EndReason.FORBIDDEN,
     }
 )
-"""Hosts that the same statement does not go on with: each of their URLs gets a row that says why."""
+"""Hosts that the same statement does not continue with: each of their URLs gets a row that says why."""
 
 Admits = Callable[[Sequence[FrontierEntry]], Sequence[bool]]
 
@@ -88,7 +91,7 @@ class StatementPlan:
     """0 means no limit."""
     lists_refused: bool = True
     is_forgotten: bool = False
-    """Whether its list of visits is deleted at its end, because no statement ever goes on with it."""
+    """Whether its list of visits is deleted at its end, because no statement ever continues with it."""
     database: str = ""
     target: tuple[str, ...] = ()
     """The table that it fills, and the database that has it: `STOP CRAWL` names them."""
@@ -111,7 +114,7 @@ class StatementSummary:
     left_out: int = 0
     """URLs that were found and that the filter did not admit, or that the table has."""
     left: int = 0
-    """Hosts that still have URLs: the same statement goes on with them."""
+    """Hosts that still have URLs: the same statement continues with them."""
     ended_by: str = str(EndReason.NOTHING_LEFT)
     refused: int = 0
     """URLs that were not requested."""
@@ -119,7 +122,7 @@ class StatementSummary:
     unreachable: dict[str, str] = field(default_factory=dict)
     """Hosts that could not be crawled at all, and why."""
     waits_for: tuple[str, ...] = ()
-    """Hosts that another process is crawling; the statement goes on when that has ended."""
+    """Hosts that another process is crawling; the statement continues when that has ended."""
 
     @property
     def brought_nothing(self) -> bool:
@@ -130,7 +133,7 @@ class StatementSummary:
         """Sentences about hosts that could not be crawled: an empty table would not explain itself."""
         found = []
         for host, why in list(self.unreachable.items())[:_WARNED_MOST]:
-            found.append(f"{host} was not crawled: {why}{_ALLOW if why.startswith(EndReason.ADDRESS_REFUSED) else ''}")
+            found.append(f"{host} was not crawled: {why}{_ALLOW if _ALLOWED_BY in why else ''}")
         if (more := len(self.unreachable) - _WARNED_MOST) > 0:
             found.append(f"{more:,} more hosts were not crawled; their rows have the reasons")
         if not found and self.brought_nothing:
@@ -158,7 +161,7 @@ class StatementRun(VisitListThread):
         self._began = monotonic()
         self._not_requested: list[Callable[[], Iterator[list[RefusedRow]]]] = []
         self.is_complete = False
-        """Whether nothing is left for the same statement to go on with."""
+        """Whether nothing is left for the same statement to continue with."""
         self.summary = StatementSummary()
 
     def end(self) -> None:
@@ -373,11 +376,16 @@ class StatementRun(VisitListThread):
 
 
 def _refused(state: State, visits: VisitList) -> Iterator[list[RefusedRow]]:
-    """The URLs of a list that were not requested, each with its reason."""
+    """The URLs of a list that were not requested, each with its reason.
+
+    Without those that https did not reach and that http did: the query named no scheme, and the page has its row.
+    """
     after = 0
     while rows := not_asked(state.database, visits, after, _LISTED):
         after = rows[-1].place
-        yield [RefusedRow(row.url, surt_key(row.url), f"{row.code}: {_reason(row.content)}") for row in rows]
+        refused = (row for row in rows if row.code != EvidenceType.NO_HTTPS)
+        if found := [RefusedRow(row.url, surt_key(row.url), f"{row.code}: {_reason(row.content)}") for row in refused]:
+            yield found
 
 
 def _unreachable(

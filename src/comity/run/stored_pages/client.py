@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, ComityError, NotFound
 from comity.offload.pool import ChildPool, FailedWork, WorkFailure
 

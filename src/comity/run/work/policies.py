@@ -1,6 +1,6 @@
 """A worker's part of the crawl service: it makes jobs of due policies and does them itself (`comity work --policies`).
 
-It has a state, a session and leases of its own, beside those of the crawl: a host is asked by one of the two at a time.
+It has its own state, session and leases, beside those of the crawl: only one of the two requests a host at a time.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ class _Workers:
             }
             await child.start("work", own, job, descriptors=() if reports_to is None else (reports_to,))
             self._children[child.number] = child
-            if self._stopping.is_set():  # the signal came while the process was being started
+            if self._stopping.is_set():  # the signal arrived while the process was being started
                 child.send({"stop": True})
             try:
                 return await child.wait()

@@ -7,7 +7,7 @@ import random
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from functools import partial
 from math import inf
 from time import monotonic
@@ -16,6 +16,7 @@ from uuid import UUID
 
 from comity.assemble import REREAD_EVERY_S, open_state, read_request_options
 from comity.clock import SystemClock
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, StateUnavailable
 from comity.model.run import EndReason
 from comity.model.wording import counted
@@ -124,7 +125,7 @@ class WorkerProcess:
             )
 
     async def run_alone(self) -> int:
-        """Work to the end as a process of its own; returns the exit code."""
+        """Work to the end as its own process; returns the exit code."""
         codes: list[int] = []
 
         def on_signal(number: int) -> None:
@@ -452,7 +453,7 @@ class Worker:
     """Opens shifts and lets them crawl. `clock` gives seconds that never go back, `chance` a number in 0..1.
 
     One bounded run follows another while the table offers hosts. What happened is reported as `News`. A state that does
-    not answer ends the shift; the next one is opened after a growing pause and goes on where the last one stopped. So
+    not answer ends the shift; the next one is opened after a growing pause and continues where the last one stopped. So
     does a disk of pages that was full for longer than a run waits.
     """
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
+from comity.model.page import FILES_WRITTEN
 from comity.store.images import IMAGES_FOLDER
 from comity.store.parts.manifest import (
     PartNote,
@@ -100,9 +101,7 @@ def target_of(place: str | Path) -> Target:
         return Target.of_folder(path)
     kind = file_format(path.name)
     if kind is None:
-        raise BadInput(
-            f"{path}: parts are in a folder, or in a file ending in .duckdb, .jsonl[.gz], .csv[.gz] or .warc[.gz]"
-        )
+        raise BadInput(f"{path}: parts are in a folder, or in a file ending in {FILES_WRITTEN}")
     if kind is Format.PARQUET and path.is_file():
         raise BadInput(f"{path} is one file; parts are in a folder")
     return Target(path, kind)

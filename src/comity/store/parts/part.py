@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from errno import EEXIST, EMLINK, ENOSYS, EOPNOTSUPP, EPERM, ETIMEDOUT
 from pathlib import Path
 from time import monotonic, sleep
@@ -14,6 +14,7 @@ from uuid import UUID
 
 from xxhash import xxh3_128
 
+from comity.model.dataclass import dataclass
 from comity.model.page import PageRecord
 
 TEMPORARY: Final = ".tmp"

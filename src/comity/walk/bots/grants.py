@@ -14,7 +14,6 @@ import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
 from typing import Final, NamedTuple, Self
@@ -32,6 +31,7 @@ from comity.database.queue.bots import PullCount
 from comity.database.queue.grants import GrantRow, NewGrant
 from comity.database.queue.reservations import Hold, HostRow, Returned
 from comity.database.types import seconds_of
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadAddress, ComityError
 from comity.model.gate import DoorProfile, GateLimits, GateMemory
 from comity.model.grants import (
@@ -105,7 +105,7 @@ class _Plan(NamedTuple):
 
 
 class _Bot(NamedTuple):
-    """A bot with limits of its own, on whose behalf a client asks."""
+    """The bot on whose behalf a client requests grants, with its limits."""
 
     bot_id: str
     may: Allowance

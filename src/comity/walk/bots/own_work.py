@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 from uuid import UUID
@@ -23,6 +23,7 @@ from comity.database.queue.jobs import JobEnd, ReadyHost, WaitingJob
 from comity.database.queue.reservations import bot_holder
 from comity.extract.decode import decode_body
 from comity.extract.product import parse_config
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, ComityError, StateUnavailable
 from comity.model.evidence import Evidence
 from comity.model.queue import LONGEST_ERROR, OWN_BOT, BotRefused, JobStatus, Submission

@@ -9,7 +9,7 @@ empty waits a moment for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from threading import Lock
 from typing import Final, NamedTuple
@@ -24,6 +24,7 @@ from comity.database.queue import bots, jobs, reservations
 from comity.database.queue.bots import PullCount
 from comity.database.queue.jobs import JobLock, ReadyHost, WaitingJob
 from comity.database.queue.reservations import Hold, HostRow, bot_holder
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 from comity.model.evidence import Evidence
 from comity.model.gate import DoorProfile, GateLimits, GateMemory, WaitReason

@@ -8,7 +8,7 @@ answer submits again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -25,6 +25,7 @@ from comity.database.queue.jobs import HeldJob, JobEnd
 from comity.database.queue.policies import PolicyRow, SuccessOf
 from comity.database.queue.reservations import HostRow, bot_holder
 from comity.database.queue.results import PackedPage
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 from comity.model.gate import DoorProfile, GateLimits, GateMemory, Observation
 from comity.model.ledger import Purpose

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import Final
 
+from comity.model.dataclass import dataclass
 from comity.model.run import HOST_PAGES, Budget, BudgetReason, BudgetWarning, Exhausted, Spent
 from comity.rules.budget import check, most_visits, warn_from
 from comity.walk.crawl.events import BudgetSpent, Emit, PagesFreed

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from comity.model.dataclass import dataclass
 from comity.model.outcome import Outcome
 from comity.model.wording import NO_ADVICE, CrawlAdvice
 from comity.store.sitemap_files import SitemapFiles

@@ -428,7 +428,7 @@ class OpenHosts:
         if host.tally.unread_sitemaps:
             files = counted(host.tally.unread_sitemaps, "sitemap was", "sitemaps were")
             warnings.append(
-                f"{host.name}: {files} not read in full; pages that nothing else names are missing. "
+                f"{host.name}: {files} not read in full; pages that can be found only there are missing. "
                 f"The first is {host.tally.unread_sitemap}."
             )
         if host.tally.unread_pages:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain
 from typing import Final
 
+from comity.model.dataclass import dataclass
 from comity.model.evidence import EvidenceType
 from comity.model.fetch import FailureKind
 from comity.model.host import HostError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -16,6 +16,7 @@ from comity.database.types import from_seconds
 from comity.fetch.inflate import inflate_coded
 from comity.leases.holder import is_dead, is_dead_store_name
 from comity.leases.leases import Leases
+from comity.model.dataclass import dataclass
 from comity.model.page import PageRecord
 from comity.model.run import FAILURES, EndReason
 from comity.reports.idle import IdleHost, why_idle

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
+from comity.model.dataclass import dataclass
 from comity.model.fetch import DEFAULT_LIMITS, FetchLimits
 from comity.model.gate import DoorProfile
 from comity.model.page import NO_DETAILS, KeptDetails

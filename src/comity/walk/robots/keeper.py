@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import inf
 from typing import Any, Final
@@ -16,6 +16,7 @@ from uuid import UUID
 from comity.database import robots as robots_table
 from comity.database.connection import Database
 from comity.database.types import to_seconds
+from comity.model.dataclass import dataclass
 from comity.model.fetch import DEFAULT_LIMITS, Cookie, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.gate import SlotTimeout, Wait, WaitReason
 from comity.model.ledger import Purpose

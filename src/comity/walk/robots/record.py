@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -18,6 +18,7 @@ from comity.database import ledger
 from comity.database import robots as robots_table
 from comity.database.connection import Database
 from comity.database.types import from_seconds, to_seconds
+from comity.model.dataclass import dataclass
 from comity.model.errors import NotFound, Remedy, RemedyCode
 from comity.model.fetch import FailureKind, Response
 from comity.model.host import HostError, Lease

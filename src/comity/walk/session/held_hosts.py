@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from comity.clock import Clock
@@ -18,6 +18,7 @@ from comity.database import ledger
 from comity.database import policies as policies_table
 from comity.database.connection import Database
 from comity.leases.leases import Leases
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadAddress, LeaseLost
 from comity.model.fetch import Cookie
 from comity.model.gate import DoorProfile, GateMemory

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from secrets import token_hex
 from typing import Final, Protocol
 
+from comity.model.dataclass import dataclass
 from comity.model.fetch import Cookie, DigestLogin, FetchFailure, FetchRequest, Headers, RequestIdentity, Response
 from comity.model.host import HostPolicy
 from comity.rules.canonical import origin_of

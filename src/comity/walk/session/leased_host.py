@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import Final
 
 from comity.frontier.host_queue import KEYS_MOST, HostQueue
 from comity.gate import HostGate
+from comity.model.dataclass import dataclass
 from comity.model.evidence import Evidence
 from comity.model.fetch import FailureKind, FetchFailure, FetchLimits
 from comity.model.frontier import FoundBy, FrontierEntry, LeftOutUrl, SiteLink, Unqueued, UnqueuedCode

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf
 from types import TracebackType
 from typing import Final, NamedTuple, Self
@@ -25,6 +24,7 @@ from comity.clock import Clock
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.leases.leases import Leases
+from comity.model.dataclass import dataclass
 from comity.model.errors import ComityError, HostBusy
 from comity.model.fetch import Fetcher, FetchRequest
 from comity.model.gate import DoorProfile

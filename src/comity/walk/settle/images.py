@@ -7,13 +7,14 @@ more. All of it blocks.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import NamedTuple
 from uuid import UUID
 
 from comity.frontier.store import FrontierChange, HostSettlement
+from comity.model.dataclass import dataclass
 from comity.model.frontier import IMAGE_PRIORITY, FrontierEntry
 from comity.model.host import Lease
 from comity.model.image import RequestedImage, Sighting, StoredImage

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from itertools import chain
 from typing import Final
@@ -18,6 +18,7 @@ from comity.database import hosts, ledger, records, runs, sitemaps, takedowns
 from comity.database.frontier import left_out, unqueued
 from comity.frontier.store import FrontierChange, FrontierStore, FrontierUnavailable, HostSettlement, PutBack
 from comity.leases.leases import Leases
+from comity.model.dataclass import dataclass
 from comity.model.evidence import Evidence
 from comity.model.expression import StoredColumn
 from comity.model.fetch import FailureKind

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, NamedTuple
 
 from comity.extract.html_pool import HtmlPool
 from comity.extract.jobs.systems.answers import post_body_for
+from comity.model.dataclass import dataclass
 from comity.model.fetch import ContentTypeRules, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.frontier import QueuedUrl
 from comity.model.gate import DoorProfile, SlotTimeout, Wait

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Final
@@ -18,6 +18,7 @@ from comity.database import ledger
 from comity.database.sources import rows as sources_table
 from comity.database.sources.rows import page_from, source_from
 from comity.leases.holder import is_dead, machine_name
+from comity.model.dataclass import dataclass
 from comity.model.errors import ComityError, HostBusy, LeaseLost, StateUnavailable
 from comity.model.host import SCRIPTS_NOT_RUN
 from comity.model.job import JobFound, JobPosting

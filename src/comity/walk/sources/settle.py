@@ -6,7 +6,7 @@ A run that comes late (its lock or its lease is gone) writes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID, uuid4
@@ -21,6 +21,7 @@ from comity.database.sources import postings as postings_table
 from comity.database.sources import rows as sources_table
 from comity.database.sources.rows import source_from
 from comity.leases.leases import Leases
+from comity.model.dataclass import dataclass
 from comity.model.errors import LeaseLost
 from comity.model.job import JobPosting, ListingKind
 from comity.model.source import (

@@ -66,7 +66,7 @@ ReportOption = Annotated[
     typer.Option(
         "--report",
         metavar="FILE.html",
-        help="Write the report as one HTML page that needs nothing else.",
+        help="Write the report as one self-contained HTML page.",
         rich_help_panel=_RESULTS,
     ),
 ]

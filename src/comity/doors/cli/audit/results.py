@@ -1,9 +1,8 @@
-"""What an audit hands over: a summary or a document on stdout, a page, tables, and an exit code."""
+"""The results of an audit: a summary or a document on stdout, a page, tables, and an exit code."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,6 +12,7 @@ import typer
 from comity.doors.cli.crawl.rendering import render_bytes
 from comity.doors.cli.output import Cell, TextColumn, TextRow, note, write_json, write_line, write_pairs, write_table
 from comity.model.audit import Severity
+from comity.model.dataclass import dataclass
 from comity.model.errors import ComityError
 from comity.model.run import EndReason
 from comity.model.wording import counted
@@ -27,7 +27,7 @@ STYLES: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOT
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What the user wants of an audit."""
+    """The results that the user requested."""
 
     report: Path | None = None
     tables: Path | None = None
@@ -45,7 +45,7 @@ class _Written:
 
 
 def deliver(stored: StoredAudit, results: Results, *, is_whole: bool = True) -> None:
-    """Write everything that was asked for; exits with 1 if no page came, or if a finding is too severe."""
+    """Write everything that was asked for; exits with 1 if no page was fetched, or if a finding is too severe."""
     from comity.reports.audit.build import report_of
     from comity.run.audit.audit import advice_for, read_nothing
 
@@ -120,7 +120,7 @@ def _write_findings(report: AuditReport) -> None:
     """A line for each finding, with the first page that has it below."""
     if not report.findings:
         write_line(
-            Cell("Nothing was found that needs attention.", "green")
+            Cell("No problems were found.", "green")
             if report.totals["pages"]
             else "No page was read, so nothing was checked."
         )

@@ -194,7 +194,7 @@ def run_crawl(
     refresh: bool = False,
     output: CrawlOutput = NO_LINES,
 ) -> None:
-    """Crawl, print the summary, and exit with the code that it deserves."""
+    """Crawl, print the summary, and exit with the matching code."""
     from comity.run.crawl.sites import crawl_sites
 
     if processes > 1 and ":memory:" in invocation.settings.where:
@@ -217,8 +217,8 @@ def run_crawl(
         write_idle(summary.idle)
         if not summary.pages and summary.code == EndReason.ALREADY_DONE and not Path(places["pages"]).exists():
             write_line(
-                f"Nothing was written to {places['pages']}. `comity pages export {places['pages']}` writes there the "
-                "pages of earlier crawls."
+                f"Nothing was written to {places['pages']}. To write the pages of earlier crawls there, run "
+                f"`comity pages export {places['pages']}`."
             )
     if summary.status == "stopped":
         raise typer.Exit(INTERRUPTED)

@@ -1,7 +1,7 @@
 """`--json-lines`: what a crawl does, one JSON object a line on stdout, while it runs.
 
 `doors.schemas.runs` describes every object. Lines are flushed with each batch of visits. When the reader is gone
-(`| head`), the crawl is stopped as by Ctrl-C: what was begun is finished and stored, and the same command continues.
+(`| head`), the crawl is stopped as by Ctrl-C: what was started is finished and stored, and the same command continues.
 """
 
 from __future__ import annotations

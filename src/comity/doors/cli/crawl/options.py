@@ -6,7 +6,7 @@ Options about how pages are requested are also those of a host's policy.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from comity.doors.cli.options import OptionGroup, option, switch
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
+from comity.model.page import FILES_WRITTEN
 
 if TYPE_CHECKING:
     from comity.doors.cli.options import Invocation
@@ -34,7 +36,7 @@ IntoOption = Annotated[
     option(
         "--into",
         "TARGET",
-        "Where to store pages: a folder (Parquet parts), or a .duckdb, .jsonl[.gz], .csv[.gz] or .warc[.gz] file.",
+        f"Where to store pages: a folder (Parquet parts), or a {FILES_WRITTEN} file.",
     ),
 ]
 IncludeOption = Annotated[
@@ -72,7 +74,7 @@ RespectNofollowOption = Annotated[
 FollowCanonicalOption = Annotated[
     bool | None,
     switch(
-        "--follow-canonical/--no-follow-canonical", "Visit the canonical URL that a page names. Default yes.", LINKS
+        "--follow-canonical/--no-follow-canonical", "Visit the canonical URL that a page declares. Default yes.", LINKS
     ),
 ]
 SitemapsOption = Annotated[bool | None, switch("--sitemaps/--no-sitemaps", "Read sitemaps. Default yes.", LINKS)]

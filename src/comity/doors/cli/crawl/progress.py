@@ -182,7 +182,7 @@ class _Moment(NamedTuple):
 
 
 def _pace(load: HostLoad) -> str:
-    """How fast a host may be asked, and what it still has."""
+    """How fast a host may be requested, and what it still has."""
     interval_s = max(load.delay_s, (load.latency_s or 0.0) / max(load.at_once, 1))
     more = "+" if load.has_more else ""
     return f"{load.host} {interval_s:.2g} s each, {load.queued:,}{more} queued"
@@ -201,7 +201,7 @@ def wrapped_parts(parts: Sequence[str], width: int) -> list[str]:
 
 
 def fitted(label: str, items: Sequence[str], width: int) -> str:
-    """As many items as fit on one line, and how many more there are."""
+    """The items that fit on one line, and how many more there are."""
     text = f"{label}: {items[0] if items else 'none'}"
     if width_of(text) > width:
         return cut(text, width)

@@ -65,7 +65,7 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
     )
     in_all = sum(line.pages_in_all or 0 for line in summary.hosts)
     if in_all > summary.pages - summary.unchanged:  # earlier runs fetched some
-        write_line(f"In all: {counted(in_all, 'page')} of {counted(len(summary.hosts), 'host')}.")
+        write_line(f"All runs: {counted(in_all, 'page')} of {counted(len(summary.hosts), 'host')}.")
     if summary.left_out:
         write_line(f"{counted(summary.left_out, 'URL')} left out by patterns: {_patterns(summary.left_out_by)}.")
     if summary.images_found or summary.images_stored:
@@ -91,7 +91,7 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
             )
             for line in summary.hosts[:_MOST_HOSTS]
         ]
-        counts = [TextColumn(name, True) for name in ("THIS RUN", "IN ALL", "STILL QUEUED")]
+        counts = [TextColumn(name, True) for name in ("THIS RUN", "ALL RUNS", "STILL QUEUED")]
         write_table([TextColumn("HOST"), TextColumn("STATUS"), *counts], rows)
         if len(summary.hosts) > _MOST_HOSTS:
             write_line(f"… and {counted(len(summary.hosts) - _MOST_HOSTS, 'host')} more: comity domains list")
@@ -102,7 +102,7 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
     if left:
         queued, all_wait = sum(line.queued for line in left), all(line.next_run_at is not None for line in left)
         when = " once they are due" if all_wait else ""
-        write_line(f"Still to be visited: {counted(queued, 'URL')}. The same command continues there{when}.")
+        write_line(f"Still to visit: {counted(queued, 'URL')}. Run the same command to continue{when}.")
     write_line("")
     parts = "/*.parquet" if places["pages_are_parts"] else ""
     if Path(places["pages"]).exists():  # a run that fetched nothing may have made neither file nor folder
@@ -168,7 +168,7 @@ _LEFT_OUT: Final = {
 
 
 class VisitLines:
-    """A line on stderr for each visit, beside the progress: stdout is for the summary. The first line is a head."""
+    """A line on stderr for each visit, beside the progress: stdout is for the summary. The first line is a header."""
 
     def __init__(self) -> None:
         self._has_head = False

@@ -13,7 +13,15 @@ import typer
 
 from comity.doors.cli.domains.rendering import host_document, line_document, status_cell, write_host, write_hosts
 from comity.doors.cli.help_text import command, group
-from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_number, checked_text, read_invocation
+from comity.doors.cli.options import (
+    Invocation,
+    JsonOption,
+    LimitOption,
+    StateOption,
+    check_number,
+    checked_text,
+    read_invocation,
+)
 from comity.doors.cli.output import (
     Cell,
     CsvOption,
@@ -43,7 +51,6 @@ _STATUSES: Final = ", ".join(list(HostStatus)[:-1]) + " or " + list(HostStatus)[
 _WAITS: Final = frozenset({HostStatus.PENDING, HostStatus.ACTIVE})
 
 HostArgument = Annotated[str, typer.Argument(metavar="HOST", help="A host such as example.com, or any URL on it.")]
-LimitOption = Annotated[int, typer.Option("--limit", metavar="N", help="Show at most this many.")]
 _MAX_NAMES: Final = 10
 _WHY: Final = {
     "leased": "is being crawled by {}; run this again afterwards",
@@ -141,7 +148,7 @@ def show_domain(
         write_host(found, now)
 
 
-@command(app, "reset", examples=('comity domains reset example.com --reason "the site asked us back"',))
+@command(app, "reset", examples=('comity domains reset example.com --reason "the site invited us back"',))
 def reset_domain(
     context: typer.Context,
     host: HostArgument,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 app = group(
     """The crawl service: URLs that are crawled again and again by bots.
 
-    A policy names a URL and how often to crawl it. When it is due, it becomes a job. Bots pull jobs over HTTP from
+    A policy is a URL and how often to crawl it. When it is due, it becomes a job. Bots pull jobs over HTTP from
     comity web, crawl the pages and submit results: prices, stock, anything. See docs/bots.md.
     """
 )
@@ -25,6 +25,15 @@ policies = group("Policies: which URLs are crawled, and how often.")
 jobs = group("Jobs: one crawl of a URL each, from pending to done.")
 results = group("Results: what bots submitted. They cannot be changed.")
 webhooks = group("Webhooks: URLs that Comity calls when a job ends, a price changes or a product is back in stock.")
+
+PolicyOption = Annotated[str | None, typer.Option("--policy", metavar="POLICY", help="Only those of this policy.")]
+DomainOption = Annotated[str | None, typer.Option("--domain", metavar="HOST", help="Only this host.")]
+SearchOption = Annotated[
+    str | None, typer.Option("--search", metavar="TEXT", help="Only those whose URL contains this.")
+]
+EnabledOption = Annotated[
+    bool | None, typer.Option("--enabled/--disabled", help="Only enabled ones, or only disabled ones.")
+]
 
 
 def read_id(text: str, noun: str, listing: str) -> UUID:

@@ -10,6 +10,7 @@ import typer
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import (
     JsonOption,
+    LimitOption,
     StateOption,
     check_number,
     checked_text,
@@ -17,8 +18,8 @@ from comity.doors.cli.options import (
     read_invocation,
 )
 from comity.doors.cli.output import CsvOption, check_one_format
+from comity.doors.cli.queue import DomainOption, PolicyOption, SearchOption, read_id
 from comity.doors.cli.queue import jobs as app
-from comity.doors.cli.queue import read_id
 from comity.doors.cli.queue.rendering import (
     MOST_LISTED,
     export_rows,
@@ -38,9 +39,7 @@ StatusOption = Annotated[
         "--status", metavar="NAME", help="Only jobs with this status: pending, locked, done, failed or expired."
     ),
 ]
-DomainOption = Annotated[str | None, typer.Option("--domain", metavar="HOST", help="Only this host.")]
 BotOption = Annotated[str | None, typer.Option("--bot", metavar="BOT", help="Only those that this bot holds.")]
-PolicyOption = Annotated[str | None, typer.Option("--policy", metavar="POLICY", help="Only those of this policy.")]
 ReasonOption = Annotated[
     str | None, typer.Option("--reason", metavar="TEXT", help="The reason; stored in the history of each job.")
 ]
@@ -57,9 +56,7 @@ def list_all(
     bot: BotOption = None,
     policy: PolicyOption = None,
     domain: DomainOption = None,
-    search: Annotated[
-        str | None, typer.Option("--search", metavar="TEXT", help="Only those whose URL contains this.")
-    ] = None,
+    search: SearchOption = None,
     sort: Annotated[
         str,
         typer.Option(
@@ -68,7 +65,7 @@ def list_all(
             help="created_at, priority, url, locked_at or retry_count; a leading - reverses the order.",
         ),
     ] = "-created_at",
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Show at most N.")] = 50,
+    limit: LimitOption = 50,
     as_csv: CsvOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from comity.doors.cli.help_text import command
-from comity.doors.cli.options import JsonOption, StateOption, check_number, name_options_in_errors, read_invocation
+from comity.doors.cli.options import (
+    JsonOption,
+    LimitOption,
+    StateOption,
+    check_number,
+    name_options_in_errors,
+    read_invocation,
+)
 from comity.doors.cli.output import Cell, CsvOption, check_one_format, write_line
+from comity.doors.cli.queue import DomainOption, EnabledOption, SearchOption
 from comity.doors.cli.queue import policies as app
 from comity.doors.cli.queue.rendering import (
     MOST_LISTED,
@@ -36,7 +44,8 @@ EveryOption = Annotated[
     int | None, typer.Option("--frequency-hours", metavar="N", help="Hours between crawls. Default 24.")
 ]
 PriorityOption = Annotated[
-    int | None, typer.Option("--priority", metavar="N", help="Higher is handed out first. Default 5.")
+    int | None,
+    typer.Option("--priority", metavar="N", help="Jobs with a higher priority are handed out first. Default 5."),
 ]
 RetriesOption = Annotated[
     int | None, typer.Option("--max-retries", metavar="N", help="Retries after a failure. Default 3.")
@@ -122,15 +131,11 @@ def add(
 )
 def list_all(
     context: typer.Context,
-    enabled: Annotated[
-        bool | None, typer.Option("--enabled/--disabled", help="Only enabled ones, or only disabled ones.")
-    ] = None,
+    enabled: EnabledOption = None,
     due: Annotated[bool, typer.Option("--due", help="Only those that are due now.")] = False,
     failing: Annotated[bool, typer.Option("--failing", help="Only those whose last job failed.")] = False,
-    domain: Annotated[str | None, typer.Option("--domain", metavar="HOST", help="Only this host.")] = None,
-    search: Annotated[
-        str | None, typer.Option("--search", metavar="TEXT", help="Only those whose URL contains this.")
-    ] = None,
+    domain: DomainOption = None,
+    search: SearchOption = None,
     sort: Annotated[
         str,
         typer.Option(
@@ -140,7 +145,7 @@ def list_all(
             "a leading - reverses the order.",
         ),
     ] = "next_run_at",
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Show at most N.")] = 100,
+    limit: LimitOption = 100,
     as_csv: CsvOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,
@@ -254,7 +259,7 @@ for _name, _action, _about in (
         "disable",
         "Disable policies: no jobs are made. A job that no bot holds is dropped; a locked one may be finished.",
     ),
-    ("run-now", "run_now", "Make policies due now. A job that waits for its retry can be pulled now."),
+    ("run-now", "run_now", "Make policies due now. A job waiting for its retry can be pulled now."),
     (
         "delete",
         "delete",
@@ -328,7 +333,7 @@ def import_file(
 def export(
     context: typer.Context,
     file: Annotated[str, typer.Argument(metavar="FILE", help="A .csv, .json or .jsonl file; - is stdout, as CSV.")],
-    domain: Annotated[str | None, typer.Option("--domain", metavar="HOST", help="Only this host.")] = None,
+    domain: DomainOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:

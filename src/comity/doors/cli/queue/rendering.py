@@ -314,7 +314,7 @@ def write_bulk(report: ActionReport, one: str, many: str) -> None:
 
 
 def write_stats(stats: QueueStats) -> None:
-    """The crawl service at a glance."""
+    """A summary of the crawl service."""
     write_line(Cell("Jobs", "bold"))
     write_pairs([(status, coloured(f"{number:,}", status)) for status, number in stats.jobs.items()])
     oldest = "-" if stats.oldest_pending_seconds is None else duration(stats.oldest_pending_seconds)
@@ -419,7 +419,7 @@ def write_rows(
     nothing: str,
     remedy: str = "",
 ) -> None:
-    """Write rows as JSON, as CSV or as a table; without any, say so."""
+    """Write rows as JSON, as CSV or as a table; if there are none, say so."""
     if invocation.as_json:
         write_exact(schema.list_of(rows))
     elif as_csv:
@@ -431,7 +431,7 @@ def write_rows(
 
 
 def note_more(invocation: Invocation, page: Any, limit: int, export: str = "") -> None:
-    """Say that a page is not all there is; JSON is for programs, which ask for as many as they want."""
+    """Say that there are more rows; not with JSON, because programs set their own limit."""
     if page.cursor is not None and not invocation.as_json:
         elsewhere = f", or {export}" if export else ""
         note(f"only the first {limit:,} are listed; use --limit to list more{elsewhere}")

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from comity.doors.cli.help_text import command
-from comity.doors.cli.options import JsonOption, StateOption, check_number, name_options_in_errors, read_invocation
+from comity.doors.cli.options import (
+    JsonOption,
+    LimitOption,
+    StateOption,
+    check_number,
+    name_options_in_errors,
+    read_invocation,
+)
 from comity.doors.cli.output import Cell, CsvOption, check_one_format, render_time, write_line, write_pairs
-from comity.doors.cli.queue import read_id
+from comity.doors.cli.queue import PolicyOption, SearchOption, read_id
 from comity.doors.cli.queue import results as app
 from comity.doors.cli.queue.rendering import (
     MOST_LISTED,
@@ -26,8 +33,6 @@ from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
     from comity.reports.queue import ItemPage
-
-PolicyOption = Annotated[str | None, typer.Option("--policy", metavar="POLICY", help="Only those of this policy.")]
 
 
 @command(
@@ -47,9 +52,7 @@ def list_all(
         bool | None, typer.Option("--in-stock/--out-of-stock", help="Only what is in stock, or what is not.")
     ] = None,
     bot: Annotated[str | None, typer.Option("--bot", metavar="BOT", help="Only those of this bot.")] = None,
-    search: Annotated[
-        str | None, typer.Option("--search", metavar="TEXT", help="Only those whose URL contains this.")
-    ] = None,
+    search: SearchOption = None,
     late: Annotated[
         bool, typer.Option("--late", help="Show submissions that came after their lock had expired instead.")
     ] = False,
@@ -57,7 +60,7 @@ def list_all(
         str | None,
         typer.Option("--sort", metavar="COLUMN", help="created_at, crawled_at or url; a leading - reverses the order."),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Show at most N.")] = 50,
+    limit: LimitOption = 50,
     as_csv: CsvOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,

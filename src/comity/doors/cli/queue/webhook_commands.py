@@ -12,6 +12,7 @@ from comity.doors.cli.crawl.options import AllowNetworkOption
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import (
     JsonOption,
+    LimitOption,
     StateOption,
     check_number,
     name_options_in_errors,
@@ -34,7 +35,7 @@ from comity.doors.cli.output import (
     write_pairs,
     write_table,
 )
-from comity.doors.cli.queue import read_id
+from comity.doors.cli.queue import EnabledOption, read_id
 from comity.doors.cli.queue import webhooks as app
 from comity.doors.cli.queue.rendering import MOST_LISTED, note_more, write_exact, write_rows
 from comity.model.errors import BadInput, ComityError
@@ -63,7 +64,7 @@ SecretOption = Annotated[
     typer.Option(
         "--secret-file",
         metavar="FILE",
-        help="A file with the secret that calls are signed with; - is stdin. env:WEBHOOK_SECRET_NAME names a variable "
+        help="A file with the secret that signs the calls; - is stdin. env:WEBHOOK_SECRET_NAME reads a variable "
         "of the server's environment instead.",
     ),
 ]
@@ -143,7 +144,7 @@ def edit(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change a webhook. Deliveries that wait go to the new URL, signed with the new secret."""
+    """Change a webhook. Waiting deliveries go to the new URL, signed with the new secret."""
     invocation = read_invocation(context, state, as_json, allow_networks=_networks(allow_network))
     from comity.operate.webhooks import edit_webhook
 
@@ -172,9 +173,7 @@ def new_secret(
 @command(app, "list", examples=("comity queue webhooks list", "comity queue webhooks list --disabled --json"))
 def list_all(
     context: typer.Context,
-    enabled: Annotated[
-        bool | None, typer.Option("--enabled/--disabled", help="Only enabled ones, or only disabled ones.")
-    ] = None,
+    enabled: EnabledOption = None,
     as_csv: CsvOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,
@@ -240,15 +239,15 @@ def _add_command(name: str, about: str, act: Callable[[State, UUID], Webhook], b
 
 _add_command("show", "Show one webhook.", _show_one, None)
 _add_command(
-    "enable", "Enable a webhook and forget its failures. Deliveries that wait are sent.", _enable, "is enabled"
+    "enable", "Enable a webhook and reset its failure count. Waiting deliveries are sent.", _enable, "is enabled"
 )
 _add_command(
     "disable",
-    "Disable a webhook: events are no longer noted for it. Deliveries that wait are kept until it is enabled.",
+    "Disable a webhook: no more events are recorded for it. Waiting deliveries are kept until it is enabled.",
     _disable,
     "is disabled",
 )
-_add_command("delete", "Delete a webhook with its deliveries, and show what it was.", _delete, "was deleted")
+_add_command("delete", "Delete a webhook with its deliveries, and show it.", _delete, "was deleted")
 
 
 @command(app, "test", examples=("comity queue webhooks test ID",))
@@ -295,7 +294,7 @@ def deliveries(
         ),
     ] = None,
     event: Annotated[str | None, typer.Option("--event", metavar="EVENT", help="Only those of this event.")] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Show at most N.")] = 50,
+    limit: LimitOption = 50,
     as_csv: CsvOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,

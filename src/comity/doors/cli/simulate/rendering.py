@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from html import escape
 from math import ceil, floor, isfinite, log10
 from typing import Any, Final, Literal
 
 from comity.doors.cli.output import Cell, TextColumn, TextRow, write_line, write_table
+from comity.model.dataclass import dataclass
 from comity.schedule.simulate import AIM_DELAY_GAIN, Comparison, Schedule, SimulatedSchedule
 
 NAMES: Final = {
@@ -159,7 +160,7 @@ class Axis:
     ticks: tuple[float, ...] | None = None
 
     def share(self, value: float) -> float:
-        """Where a value lies, from 0 at the low end to 1 at the high end; in the middle of a range of nothing."""
+        """The position of a value, from 0 at the low end to 1 at the high end; in the middle of a range of nothing."""
         if self.high <= self.low:
             return 0.5
         if self.is_logarithmic:
@@ -258,7 +259,7 @@ class Panel:
         self._draw_axes(title)
 
     def place(self, x: float, y: float) -> tuple[float, float]:
-        """Where a pair of values lies on the sheet; values beyond the axes are moved to their end."""
+        """The position of a pair of values on the sheet; values beyond the axes are moved to their end."""
         across, up = (min(1.0, max(0.0, share)) for share in (self._across.share(x), self._up.share(y)))
         return self._box.left + across * self._box.width, self._box.top + (1 - up) * self._box.height
 

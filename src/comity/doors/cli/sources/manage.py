@@ -15,6 +15,7 @@ from comity.doors.cli.help_text import command
 from comity.doors.cli.options import (
     Invocation,
     JsonOption,
+    LimitOption,
     OptionGroup,
     StateOption,
     check_number,
@@ -201,7 +202,7 @@ def _add_list(invocation: Invocation, file: str, terms: ImportTerms) -> None:
 
 
 def _content(file: str) -> bytes:
-    """The bytes of a file; of one that is too large, as many as say so."""
+    """The bytes of a file; of one that is too large, only enough to refuse it."""
     from comity.model.source_import import MOST_FILE_BYTES
 
     try:
@@ -223,7 +224,7 @@ def list_all(
     ] = None,
     org_type: Annotated[str | None, option("--org-type", "NAME", "Only this kind of organisation.")] = None,
     search: Annotated[str | None, option("--search", "TEXT", "Only those whose name or URL contains this.")] = None,
-    limit: Annotated[int, option("--limit", "N", "Show at most N.")] = 100,
+    limit: LimitOption = 100,
     as_csv: CsvOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,

@@ -9,6 +9,7 @@ import typer
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import (
     JsonOption,
+    LimitOption,
     StateOption,
     check_number,
     name_options_in_errors,
@@ -142,7 +143,7 @@ def status(context: typer.Context, state: StateOption = None, as_json: JsonOptio
 def logs(
     context: typer.Context,
     named: Annotated[str | None, typer.Argument(metavar="SOURCE", help="Only this source: its URL or id.")] = None,
-    limit: Annotated[int, option("--limit", "N", "Show at most N.")] = 20,
+    limit: LimitOption = 20,
     as_csv: CsvOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,

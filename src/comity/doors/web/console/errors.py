@@ -93,6 +93,6 @@ def to_login(request: Request, prefix: str) -> Response:
     address = f"{prefix}/login" + (f"?{urlencode({'next': wanted})}" if is_page and len(wanted) <= _LONGEST_WAY else "")
     if request.headers.get("hx-trigger", "").startswith("field-"):  # a check while typing: what was typed is not lost
         return Response(status_code=401, headers=PAGE_HEADERS)
-    if request.headers.get("hx-request") == "true":  # htmx goes on with the whole page
+    if request.headers.get("hx-request") == "true":  # htmx continues with the whole page
         return Response(status_code=401, headers={**PAGE_HEADERS, "HX-Redirect": address})
     return RedirectResponse(address, 303, PAGE_HEADERS)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from hashlib import sha256
 from typing import Annotated, Any, Final, TypeVar
@@ -19,12 +19,13 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from comity.doors.web.errors import ApiError
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput
 
 MOST_FIELDS: Final = 2000  # a bulk action on a page of rows has 200
 OPENED_WITH: Final = "opened_with"
 _CHANGED: Final = (
-    "This was changed after you opened the form. Save again to replace it with what is below, or cancel to see it."
+    "Someone changed this after you opened the form. Save again to replace it with these values, or cancel."
 )
 Body = TypeVar("Body", bound=BaseModel)
 

@@ -1,13 +1,12 @@
 """Forms that are sent after their session has ended: what was entered is carried through the login, and sent again.
 
-A form of our own page leaves, a page that asks leaves. What was entered stays with the browser, in hidden fields; a
+Our own form page leaves, a page that asks leaves. What was entered stays with the browser, in hidden fields; a
 person sends it again, with a token of the new session. So a page of another site gains nothing: its forms are refused.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl, quote
 
@@ -18,6 +17,7 @@ from comity.doors.web.access import CSRF_FIELD
 from comity.doors.web.console.components import cut, words
 from comity.doors.web.console.forms import MOST_FIELDS, Field, Form
 from comity.doors.web.console.page import PREFIX, render
+from comity.model.dataclass import dataclass
 
 LOGIN_FORM: Final = Form(
     (

@@ -15,10 +15,11 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, TypeVar, cast
 
 from comity.doors.web.errors import LOG
+from comity.model.dataclass import dataclass
 
 Value = TypeVar("Value")
 _QUICK_S: Final = 0.1
@@ -40,7 +41,7 @@ class _Entry:
     value: Any = None
     counted_at: float | None = None
     begun_at: float = 0.0
-    """When counting it began: what was changed later is not in it."""
+    """When counting it started: what was changed later is not in it."""
     took_s: float = 0.0
     counting: Future[None] | None = None
     count: Callable[[], Any] | None = None

@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlencode
 
@@ -25,6 +25,7 @@ import anyio.to_thread
 from markupsafe import Markup
 
 from comity.doors.web.errors import LOG
+from comity.model.dataclass import dataclass
 
 if TYPE_CHECKING:
     from comity.doors.web.services import WebServices
@@ -85,7 +86,7 @@ class _Channel:
     """The fragment as the lines of an event, made once for all viewers; empty if the view failed."""
     version: int = 0
     begun_at: float = -math.inf
-    """When the rendering of the fragment began: what was changed later is not in it."""
+    """When the rendering of the fragment started: what was changed later is not in it."""
     rendered_at: float = -math.inf
     is_rendering: bool = False
     task: asyncio.Task[None] | None = None

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
@@ -24,6 +23,7 @@ from comity.doors.web.audiences import LARGE_BODY_BYTES, Audience, Router
 from comity.doors.web.console import assets, components
 from comity.doors.web.negotiation import FORM, VARY
 from comity.doors.web.notices import Offer, notice_of, set_notice
+from comity.model.dataclass import dataclass
 
 if TYPE_CHECKING:
     from comity.doors.web.services import WebServices
@@ -283,7 +283,7 @@ def render_fragment(request: Request, template: str, *, status: int = 200, **con
 def redirect(
     request: Request, path: str, *, notice: str = "", kind: str = "good", offer: Offer | None = None
 ) -> RedirectResponse:
-    """Answer a form: the browser goes on to a page of the console (`/sources`), which shows the notice once.
+    """Answer a form: the browser continues to a page of the console (`/sources`), which shows the notice once.
 
     `offer` is a button beside the notice that takes back what was done.
     """

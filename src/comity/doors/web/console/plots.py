@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import quote
@@ -18,6 +17,7 @@ from markupsafe import Markup
 
 from comity.doors.schemas import iso_time
 from comity.doors.web.console import components
+from comity.model.dataclass import dataclass
 
 WIDTH: Final = 1000
 HEIGHT: Final = 100

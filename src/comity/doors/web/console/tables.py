@@ -7,7 +7,7 @@ table does not have is ignored, with a notice: it is never an error.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
@@ -21,6 +21,7 @@ from markupsafe import Markup, escape
 
 from comity.doors.schemas import iso_time
 from comity.doors.web.console import components
+from comity.model.dataclass import dataclass
 from comity.rules.csv_rows import CsvValue, csv_line
 
 DEFAULT_LIMIT: Final = 50
@@ -227,7 +228,7 @@ class Table:
     ) -> TablePage:
         """The rows of one page. Pass one row more than `query.limit` if there is one: it tells that a page follows.
 
-        A report that pages by cursors of its own passes `cursor` instead: the place of the next page, "" at the end.
+        A report that pages by its own cursors passes `cursor` instead: the place of the next page, "" at the end.
         `path` is where the table stands if not on this page's own path; `more` is added to its URLs (`tab=jobs`).
         """
         has_more = len(rows) > query.limit

@@ -1,6 +1,6 @@
 """The routes, one module per noun. Every router declares its audience; `API_ROUTERS` lists them.
 
-Pages have routers of their own, in `console.pages`, and use what stands here; `application` has both.
+Pages have their own routers, in `console.pages`, and use what stands here; `application` has both.
 """
 
 from typing import Final

@@ -30,7 +30,7 @@ _HTML: Final[dict[int | str, dict[str, Any]]] = {
     200: {"content": {"text/html": {}}, "description": "The report, as one HTML page."}
 }
 REPORT_POLICY: Final = f"sandbox allow-scripts allow-popups; {report_policy()}; frame-ancestors 'self'"
-"""A report is shown in an origin of its own: whatever it contains, it cannot reach the console's cookies or pages."""
+"""A report is shown in its own origin: whatever it contains, it cannot reach the console's cookies or pages."""
 
 
 @router.get("", operation_id="list_audits", response_model=AuditList)

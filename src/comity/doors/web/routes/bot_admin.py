@@ -43,7 +43,7 @@ def list_all(
     status: Annotated[BotStatus | None, Query()] = None,
     limit: Limit = 100,
     cursor: Annotated[
-        str | None, Query(description="`next_cursor` of the page before.", pattern=BOT_ID_PATTERN)
+        str | None, Query(description="`next_cursor` of the previous page.", pattern=BOT_ID_PATTERN)
     ] = None,
     sort: BotSort = "bot_id",
 ) -> BotList:

@@ -94,8 +94,8 @@ async def submit_result(
 ) -> Response:
     """Submit the result of a job that the bot holds, or why there is none.
 
-    Submitting the same again answers the same and changes nothing. Other content for a finished job is refused. If the
-    URL was taken down meanwhile, nothing is stored and the job has failed.
+    Submitting the same again answers the same and changes nothing. Different content for a finished job is refused. If
+    the URL was taken down meanwhile, nothing is stored and the job has failed.
     """
     with counting(services):
         await _check_bot(services, caller.bot, body)
@@ -141,10 +141,10 @@ async def release_jobs(
 
 
 async def _check_bot(services: WebServices, key_bot: str | None, body: BotBody) -> None:
-    """Refuse a body that speaks for another bot than its key; without a key, make sure that the bot has a row."""
+    """Refuse a body whose bot id does not belong to its key; without a key, make sure that the bot has a row."""
     if key_bot is not None:
         if body.bot_id != key_bot:
-            message = f"the API key belongs to another bot than {body.bot_id}"
+            message = f"the API key does not belong to the bot {body.bot_id}"
             raise BotRefused(BotError.NOT_ASSIGNED, message, {"bot_id": body.bot_id})
         return
     if body.bot_id == OWN_BOT:

@@ -68,7 +68,7 @@ def robots_verdict(
     services: Services,
     url: PageUrl,
     agent: Annotated[
-        Line | None, Query(description="Judge for this crawler instead of ours.", min_length=1, max_length=300)
+        Line | None, Query(description="Answer for this crawler instead of Comity.", min_length=1, max_length=300)
     ] = None,
 ) -> RobotsVerdictView:
     """Judge a page by the robots.txt that was fetched last, with the deciding line."""

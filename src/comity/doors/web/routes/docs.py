@@ -106,7 +106,7 @@ def api_page(description: Document) -> str:
             f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
             f"<header><h1>{escape(title)} <small>{escape(info['version'])}</small></h1>",
             f"<p>{escape(info.get('description', ''))}</p>",
-            '<p><a href="/openapi.json">openapi.json</a> has the same for programs.</p></header>',
+            '<p><a href="/openapi.json">openapi.json</a> describes the same for programs.</p></header>',
             f'<div class="page">{_contents(groups)}<main>',
             *(_audience(name, tags, schemas) for name, tags in groups.items()),
             _errors(description),

@@ -1,4 +1,4 @@
-"""/api/politeness: crawlers with URLs of their own ask when they may request each, and report what came of it."""
+"""/api/politeness: crawlers with their own URLs ask when they may request each, and report the result."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ClientBody(LenientBody):
 
 
 class ReportBody(LenientBody):
-    """What came of one request. Without a status, it failed."""
+    """The result of one request. Without a status, it failed."""
 
     grant_id: GrantId
     status: Annotated[Whole, Field(ge=100, le=599)] | None = Field(
@@ -73,7 +73,9 @@ class GrantRequest(ClientBody):
         description="The client's own user agent: robots.txt is read for its product token. Default: Comity's.",
         examples=["AcmeBot/2.0 (+https://acme.example/bot)"],
     )
-    reports: Reports = Field(default_factory=list, description="As for `/report/`; noted before the URLs are answered.")
+    reports: Reports = Field(
+        default_factory=list, description="As for `/report/`; recorded before the URLs are answered."
+    )
 
 
 class ReportRequest(ClientBody):
@@ -118,7 +120,7 @@ async def grant_requests(
 async def report_requests(
     services: Services, caller: CurrentCaller, body: Annotated[ReportRequest, Depends(body_of(ReportRequest))]
 ) -> Response:
-    """Report what came of requests. This ends their grants; reporting again changes nothing."""
+    """Report the results of requests. This ends their grants; reporting again changes nothing."""
     with counting(services):
         _check_client(caller, body)
         granted = await services.granter.report(body.client_id, [report.value() for report in body.reports])
@@ -139,7 +141,7 @@ async def release_grants(
 
 
 def _check_client(caller: Caller, body: ClientBody) -> None:
-    """Refuse a body that speaks for another client than its key."""
+    """Refuse a body whose client id does not belong to its key."""
     bot = caller.bot
     if bot is not None and body.client_id != bot and not body.client_id.startswith(f"{bot}/"):
         message = f"the API key belongs to {bot}: client_id must be {bot}, or {bot} followed by a slash and a name"

@@ -23,8 +23,8 @@ class HealthView(Schema):
     status: Literal["ok", "ready"]
     failing: list[str] = Field(
         default_factory=list,
-        description="Background loops, such as the upkeep of the queue, that failed unexpectedly and wait to "
-        "start again; the log says why.",
+        description="Background loops, such as the upkeep of the queue, that failed unexpectedly and are "
+        "waiting to restart; the log has the reason.",
     )
 
 

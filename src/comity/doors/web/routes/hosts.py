@@ -178,7 +178,7 @@ def evidence(
     responses=error_responses(404, 409, 413, 415),
 )
 def reset(services: Services, host: HostName, body: ResetRequest) -> ResetView:
-    """Make a host ready to be crawled from the start. The limits that the site set stay in force."""
+    """Make a host ready to be crawled from the start. Limits set by the site stay in force."""
     state = services.state
     found = reset_host(
         state.database, state.clock, canonical_name(services, host), reason=body.reason, frontier=state.frontier
@@ -193,7 +193,7 @@ def reset(services: Services, host: HostName, body: ResetRequest) -> ResetView:
     responses=error_responses(404, 409, 413, 415),
 )
 def cooldown(services: Services, host: HostName, body: CooldownRequest) -> CooldownView:
-    """Leave a host alone for a while. No worker takes it before the end; a reset ends it."""
+    """Do not crawl a host for a while. No worker takes it before the end; a reset ends the cooldown."""
     state, name = services.state, canonical_name(services, host)
     until = cool_down_host(state.database, state.clock, name, timedelta(hours=body.hours), reason=body.reason)
     return CooldownView(host=name, until=until)

@@ -111,7 +111,7 @@ PolicyId = Annotated[UUID, Path(description="The id of a policy.", examples=[_ID
 JobId = Annotated[UUID, Path(description="The id of a job.", examples=[_ID_EXAMPLE])]
 ResultId = Annotated[UUID, Path(description="The id of a result, or of its job.", examples=[_ID_EXAMPLE])]
 LateId = Annotated[UUID, Path(description="The id of a late submission.", examples=[_ID_EXAMPLE])]
-Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.", max_length=5000)]
+Cursor = Annotated[str | None, Query(description="`next_cursor` of the previous page.", max_length=5000)]
 Sort = Annotated[
     str, Query(description="A column; - in front of it reverses the order.", max_length=40, examples=["-created_at"])
 ]
@@ -377,7 +377,7 @@ def list_jobs(
 
 @glance_router.get("", operation_id="get_queue", response_model=QueueGlanceView)
 def glance(services: Services) -> QueueGlanceView:
-    """Show the queue at a glance: jobs by status, policies, and what was finished in the last 24 hours."""
+    """Show a summary of the queue: jobs by status, policies, and what was finished in the last 24 hours."""
     found = asdict(queue_at_a_glance(services))
     hours = FinishedHourView.list_of(finished_hours(services))
     return QueueGlanceView.model_validate(found | {"hours": hours})
@@ -471,7 +471,7 @@ def list_late(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> LateSubmissionList:
-    """List submissions that came after their lock had run out, the newest first. They changed nothing."""
+    """List submissions that arrived after their lock had run out, the newest first. They changed nothing."""
     database = services.state.database
     page = LATE.page(database, sort=sort, limit=limit, cursor=cursor, bot_id=bot_id or None, job_id=job_id)
     found = LateSubmissionView.list_of(page.items)
@@ -520,7 +520,7 @@ def show_result(services: Services, result_id: ResultId) -> Response:
     responses=_HTML | error_responses(404),
 )
 def result_html(services: Services, result_id: ResultId) -> Response:
-    """Download the page of a result, as plain text: a page of a stranger is never shown by this server."""
+    """Download the page of a result, as plain text: this server never renders a page from another site."""
     database = services.state.database
     found = find_result(database, result_id)
     return _download(raw_html_of(database, found.id), found.id)

@@ -145,7 +145,7 @@ def run_progress(services: WebServices, run_id: UUID) -> RunProgressView | None:
 
 
 def place_after(at: datetime, identity: UUID) -> str:
-    """Where a list in the order of time goes on."""
+    """Where a list in the order of time continues."""
     return write_cursor(_BY_TIME, at, identity)
 
 

@@ -68,7 +68,7 @@ _Secret = Annotated[
         pattern="^[ -~]+$",
         min_length=SHORTEST_SECRET,
         max_length=LONGEST_SECRET,
-        description="What calls are signed with: printable ASCII.",
+        description="The secret that signs the calls: printable ASCII.",
         examples=["at least 16 characters"],
     ),
 ]
@@ -160,7 +160,7 @@ def list_deliveries(
     status: OfStatus = None,
     event: OfEvent = None,
     limit: Limit = 50,
-    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.", max_length=5000)] = None,
+    cursor: Annotated[str | None, Query(description="`next_cursor` of the previous page.", max_length=5000)] = None,
 ) -> WebhookDeliveryList:
     """List deliveries, the newest first. They are kept for 30 days."""
     page = DELIVERIES.page(
@@ -226,7 +226,7 @@ def show(services: Services, caller: CurrentCaller, webhook_id: WebhookId) -> We
     "/{webhook_id}", operation_id="edit_webhook", response_model=WebhookView, responses=error_responses(404, 413, 415)
 )
 def edit(services: Services, webhook_id: WebhookId, body: WebhookChanges) -> WebhookView:
-    """Change the fields that are sent. Deliveries that wait go to the new URL, signed with the new secret."""
+    """Change the fields that are sent. Waiting deliveries go to the new URL, signed with the new secret."""
     state = services.state
     changes = body.model_dump(exclude_unset=True)
     networks = state.settings.allow_networks
@@ -239,7 +239,7 @@ def edit(services: Services, webhook_id: WebhookId, body: WebhookChanges) -> Web
     "/{webhook_id}", operation_id="delete_webhook", response_model=WebhookView, responses=error_responses(404)
 )
 def delete(services: Services, webhook_id: WebhookId) -> WebhookView:
-    """Delete a webhook with its deliveries. The answer is what it was."""
+    """Delete a webhook with its deliveries. The answer is the deleted webhook."""
     return WebhookView.model_validate(delete_webhook(services.state.database, webhook_id))
 
 
@@ -247,7 +247,7 @@ def delete(services: Services, webhook_id: WebhookId) -> WebhookView:
     "/{webhook_id}/enable", operation_id="enable_webhook", response_model=WebhookView, responses=error_responses(404)
 )
 def enable(services: Services, webhook_id: WebhookId) -> WebhookView:
-    """Enable a webhook and forget its failures. Deliveries that wait are sent."""
+    """Enable a webhook and reset its failure count. Waiting deliveries are sent."""
     return WebhookView.model_validate(enable_webhook(services.state.database, services.state.clock, webhook_id))
 
 
@@ -255,7 +255,7 @@ def enable(services: Services, webhook_id: WebhookId) -> WebhookView:
     "/{webhook_id}/disable", operation_id="disable_webhook", response_model=WebhookView, responses=error_responses(404)
 )
 def disable(services: Services, webhook_id: WebhookId) -> WebhookView:
-    """Disable a webhook: events are no longer noted for it. Deliveries that wait are kept until it is enabled."""
+    """Disable a webhook: no more events are recorded for it. Waiting deliveries are kept until it is enabled."""
     return WebhookView.model_validate(disable_webhook(services.state.database, services.state.clock, webhook_id))
 
 
@@ -277,7 +277,7 @@ def new_secret(services: Services, webhook_id: WebhookId) -> NewWebhook:
     responses=error_responses(404, 409, 429),
 )
 async def send_test(services: Services, webhook_id: WebhookId) -> WebhookDeliveryView:
-    """Call a webhook now with the event `test`, also a disabled one, and show what came of it. It is not repeated."""
+    """Call a webhook now with the event `test`, also a disabled one, and show the result. It is not repeated."""
     state = services.state
     async with services.trial():
         delivery_id = await asyncio.to_thread(add_test_delivery, state.database, state.clock, webhook_id)

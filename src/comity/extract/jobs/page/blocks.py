@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass
 from typing import Final
 
 from comity.extract.jobs.addresses import leads_away, posting_key, same_page
@@ -30,6 +29,7 @@ from comity.extract.jobs.words.pages import (
     STORIES_HEADING,
 )
 from comity.extract.jobs.words.titles import is_job_title, is_navigation, is_news_title
+from comity.model.dataclass import dataclass
 from comity.model.job import ExtractionMethod, JobFound
 
 _REACH: Final = 120

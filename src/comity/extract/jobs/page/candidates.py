@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 from urllib.parse import unquote
@@ -21,6 +20,7 @@ from comity.extract.jobs.words.dates import DATE
 from comity.extract.jobs.words.labels import labelled, meaning_of, without_label
 from comity.extract.jobs.words.pages import BADGE_CLASS, EMPLOYMENT
 from comity.extract.jobs.words.titles import is_generic, is_job_title, is_navigation
+from comity.model.dataclass import dataclass
 
 _MOST_TEXT: Final = 400
 _TITLE_NAME: Final = re.compile(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from turbohtml import Document, Element, Text
@@ -16,6 +16,7 @@ from turbohtml import Document, Element, Text
 from comity.extract.jobs.addresses import resolve
 from comity.extract.jobs.text import collapse
 from comity.extract.jobs.words.pages import CHROME_WORDS, STRONG_CHROME_WORDS
+from comity.model.dataclass import dataclass
 
 MAX_ELEMENTS: Final = 100_000
 MAX_DEPTH: Final = 400

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right, insort
 from collections import Counter
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
@@ -42,6 +41,7 @@ from comity.extract.jobs.words.pages import (
     SYSTEM_HOST,
 )
 from comity.extract.jobs.words.titles import is_generic, is_job_title, is_navigation, is_news_title
+from comity.model.dataclass import dataclass
 from comity.model.job import ExtractionMethod, JobFound
 
 LEAST_SCORE: Final = 3.25

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 from comity.extract.jobs.addresses import query_of, with_query
 from comity.extract.jobs.json_api.mapping import find, has_items, items_of, mapped_jobs, missing_in
+from comity.model.dataclass import dataclass
 from comity.model.job import ExtractionMethod, JobFound
 from comity.model.parser_hint import ApplicantSystem, HintField, HintProblem, JsonPath, MappingHint, Template
 from comity.rules.parser_hint import json_path, template

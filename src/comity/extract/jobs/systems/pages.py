@@ -10,7 +10,6 @@ import html
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -21,6 +20,7 @@ from comity.extract.jobs.json_api.mapping import find, mapped_jobs, text_of_valu
 from comity.extract.jobs.page.outline import Outline
 from comity.extract.jobs.page.selected import selected_jobs
 from comity.extract.lenient_json import read_lenient
+from comity.model.dataclass import dataclass
 from comity.model.job import ExtractionMethod, JobFound
 from comity.model.parser_hint import (
     ApplicantSystem,

@@ -178,7 +178,7 @@
     stream.addEventListener("ended", () => {
       leave();
       if (!hasUnsent()) { reload(); return; }
-      old.querySelector("span").textContent = "Your session has ended. What you entered is kept when you send it.";
+      old.querySelector("span").textContent = "Your session has ended. Your entries are kept when you send the form.";
       old.hidden = false;
     });
     stream.addEventListener("error", () => {

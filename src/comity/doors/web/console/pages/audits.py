@@ -82,8 +82,8 @@ AUDITS: Final = Table(
 FORM: Final = Form(
     (
         Field("site", "Site", required=True, placeholder="example.org", attributes={"maxlength": 2000}),
-        Field("max_pages", "Pages at most", "number", required=True, attributes={"min": 1, "max": 100_000}),
-        Field("max_minutes", "Minutes at most", "number", required=True, attributes={"min": 1, "max": 1440}),
+        Field("max_pages", "Maximum pages", "number", required=True, attributes={"min": 1, "max": 100_000}),
+        Field("max_minutes", "Maximum minutes", "number", required=True, attributes={"min": 1, "max": 1440}),
     ),
     {"max_pages": "200", "max_minutes": "60"},
 )

@@ -74,7 +74,7 @@ TABLE: Final = Table(
     pages_by_key=True,
     newer="First",
     row_href=lambda row: url(_PATH, row.bot_id),
-    empty="No bots yet. A bot is a program that pulls jobs and submits results with a key of its own.",
+    empty="No bots yet. A bot is a program that pulls jobs and submits results with its own key.",
 )
 _LIMITS: Final = (
     Field(
@@ -106,7 +106,7 @@ QUARANTINE: Final = Form(
             "minutes",
             "Minutes",
             "number",
-            "It gets no jobs in this time, and may still submit those that it holds.",
+            "It gets no jobs during this time, but may still submit those that it holds.",
             required=True,
             attributes={"min": 1, "max": MOST_QUARANTINE_MINUTES},
         ),
@@ -257,7 +257,7 @@ def new_key(request: Request, services: Services, bot_id: queue.BotName) -> Resp
 
 
 def _key_page(request: Request, bot: BotRecord, key: str, done: str) -> HTMLResponse:
-    """The answer to the form itself, not a page of its own: a key has no address."""
+    """The answer to the form itself, not its own page: a key has no address."""
     return queue.render_queue(
         request,
         "queue/secret.html",

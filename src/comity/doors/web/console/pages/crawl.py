@@ -116,7 +116,7 @@ RUNS: Final = Table(
         Column("end_reason", "End reason", in_page=False),
         Column("id", "Id", in_page=False),
     ],
-    # Runs of sources are many, and have a log of their own.
+    # Runs of sources are many, and have their own log.
     [choice("door", "Command", DOORS, default="crawl"), choice("status", "Status", STATUSES)],
     default_sort="-started_at",
     key=lambda row: place_after(row.started_at, row.id),
@@ -164,12 +164,12 @@ START: Final = Form(
         ),
         Field(
             "max_pages",
-            "Pages at most",
+            "Maximum pages",
             "number",
             help="0 for no limit. Default: 1,000 per host.",
             attributes={"min": 0},
         ),
-        Field("max_minutes", "Minutes at most", "number", help="0 for no limit.", attributes={"min": 0, "step": "any"}),
+        Field("max_minutes", "Maximum minutes", "number", help="0 for no limit.", attributes={"min": 0, "step": "any"}),
         Field("max_depth", "Depth", "number", help="Links from a seed. Default: 50.", attributes={"min": 0}),
         Field(
             "delay_s",

@@ -52,7 +52,7 @@ _QUESTIONS: Final = {
     ),
     JobAction.MARK_PENDING: (
         "Retry {}?",
-        "Some are locked. A bot that loses its lock can no longer submit the job. Any bot can pull it again.",
+        "Some jobs are locked. A bot that loses its lock can no longer submit the job. Any bot can pull it again.",
         "Retry",
     ),
 }

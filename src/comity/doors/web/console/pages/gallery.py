@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -14,6 +13,7 @@ from comity.doors.web.console import components, plots
 from comity.doors.web.console.forms import Field, Form, FormInvalid, PostedForm
 from comity.doors.web.console.page import PageRouter, redirect, render
 from comity.doors.web.console.tables import Bulk, Column, Table, choice, search
+from comity.model.dataclass import dataclass
 from comity.rules import host_transitions, job_transitions
 
 router = PageRouter("/admin/components")

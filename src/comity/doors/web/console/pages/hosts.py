@@ -61,7 +61,7 @@ TONES: Final = {
 _REQUESTS_SHOWN: Final = 100
 _FIRST_CSV_ROWS: Final = 50
 _CSV_ROWS: Final = 1_000
-_GAP_S: Final = 60.0  # between two requests: longer ones begin a plot of their own
+_GAP_S: Final = 60.0  # between two requests: longer ones begin their own plot
 _MOST_PLOTS: Final = 3
 _HOURS: Final = (("1", "1 hour"), ("24", "1 day"), ("168", "7 days"), ("336", "14 days"), ("720", "30 days"))
 
@@ -431,7 +431,7 @@ def _request_plot(group: list[HostRequest]) -> Markup:
     margin = span * 0.01
     lanes = [plots.Lane("Closed", closed), plots.Lane("Requests", sent)]
     if pauses:
-        lanes.append(plots.Lane("Pauses asked for", pauses))
+        lanes.append(plots.Lane("Requested pauses", pauses))
     early = sum(each.is_early for each in group)
     note = f"{components.plural(len(group), 'request')}, " + (f"{early} too early" if early else "none too early")
     return plots.timeline(components.when(start), start - margin, start + span + margin, lanes, note=note)
@@ -439,7 +439,7 @@ def _request_plot(group: list[HostRequest]) -> Markup:
 
 COOLDOWN: Final = Form(
     (
-        Field("hours", "Leave it alone for", "select", choices=_HOURS, required=True),
+        Field("hours", "Do not crawl for", "select", choices=_HOURS, required=True),
         Field("reason", "Reason", help="Stored with the host.", attributes={"maxlength": 300}),
     ),
     {"hours": "24"},

@@ -23,7 +23,7 @@ Next = Annotated[str, Query(alias="next", max_length=2000)]
 
 @login_router.get("/login")
 async def show_login(request: Request, services: Services, caller: CurrentCaller, wanted: Next = "") -> Response:
-    """Ask for a name and a password; a browser that is logged in, or needs no login, goes on."""
+    """Ask for a name and a password; a browser that is logged in, or needs no login, continues."""
     if caller.session is not None or not await services.access.has_login():
         return redirect(request, _inside(wanted))
     user = "admin" if services.access.settings.password_hash is not None else ""
@@ -32,7 +32,7 @@ async def show_login(request: Request, services: Services, caller: CurrentCaller
 
 @login_router.post("/login")
 async def log_in(request: Request, services: Services, caller: CurrentCaller, entered: PostedForm) -> Response:
-    """Log in, and go on to the page that was asked for, or to the form that came without a session."""
+    """Log in, and continue to the page that was asked for, or to the form that came without a session."""
     user, password = entered.get("user"), await _password(request)
     if not user or not password or len(user) > 64 or len(password) > _LONGEST:
         missing = {name: "Enter it." for name, value in (("user", user), ("password", password)) if not value}
@@ -49,7 +49,7 @@ async def log_in(request: Request, services: Services, caller: CurrentCaller, en
         return refused
     unsent = Unsent.of_text(entered.get("unsent"))
     if unsent is not None:
-        response: Response = ask_to_send(request, unsent, "Your session had ended, so nothing was changed yet.")
+        response: Response = ask_to_send(request, unsent, "Your session has ended, so nothing has been changed yet.")
     else:
         response = redirect(request, _inside(entered.get("next")))
     response.headers.append("Set-Cookie", cookies.headers["set-cookie"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -37,6 +36,7 @@ from comity.doors.web.requests import PolicyChanges, SourceChanges, SourceId, So
 from comity.doors.web.routes.crawl import queue_run
 from comity.doors.web.routes.sources import act_on_many
 from comity.doors.web.services import Services, WebServices
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, ComityError, NotFound
 from comity.model.job import SourceType
 from comity.model.robots import RobotsUnreachable
@@ -337,7 +337,7 @@ async def bulk(request: Request, services: Services, entered: PostedForm) -> Res
     word = {"run": "queued", "pause": "paused", "resume": "resumed", "delete": "deleted"}[action]
     notice = f"{plural(len(done) - len(failed), 'source')} {word}."
     if failed:
-        notice += f" {plural(len(failed), 'source')} could not be: {failed[0].reason}."
+        notice += f" {plural(len(failed), 'source')} could not be {word}: {failed[0].reason}."
     offer = None
     if action == "pause":
         paused = (("id", str(item.id)) for item in done if item.is_done)
@@ -534,7 +534,7 @@ async def simulate(request: Request, services: Services, source_id: SourceId) ->
 
 @dataclass(slots=True)
 class _Trial:
-    """What a test fetch or a simulated run came to."""
+    """The result of a test fetch or a simulated run."""
 
     head: HeadRead | None = None
     simulation: Simulation | None = None

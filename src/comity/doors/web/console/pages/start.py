@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from fastapi import Request, Response
 
@@ -11,6 +10,7 @@ from comity.doors.web.console.live import view
 from comity.doors.web.console.page import PageRouter, fragment, redirect
 from comity.doors.web.routes.console import worker_of
 from comity.doors.web.services import Services, WebServices
+from comity.model.dataclass import dataclass
 from comity.operate.demonstration import is_empty
 
 router = PageRouter("/admin/demonstration")

@@ -140,7 +140,7 @@ FORM: Final = Form(
         Field(
             "secret",
             "Secret",
-            help="What calls are signed with. Empty: Comity makes one, and shows it once.",
+            help="The secret that signs the calls. If empty, Comity makes one and shows it once.",
             attributes={"minlength": SHORTEST_SECRET, "maxlength": LONGEST_SECRET, "autocomplete": "off"},
             is_code=True,
         ),
@@ -228,7 +228,7 @@ def _of_receivers(receivers: dict[UUID, str]) -> Table:
 def show_delivery(
     request: Request, services: Services, caller: CurrentCaller, delivery_id: queue.RowId
 ) -> HTMLResponse:
-    """Show one delivery: what is sent, and what came of it."""
+    """Show one delivery: what is sent, and the result."""
     database = services.state.database
     delivery = get_delivery(database, delivery_id)
     return queue.render_queue(
@@ -290,7 +290,7 @@ def _filled(webhook: Webhook) -> Form:
 
 @router.post("/{webhook_id}")
 def save(request: Request, services: Services, webhook_id: queue.RowId, entered: PostedForm) -> Response:
-    """Change a webhook. Deliveries that wait go to the new URL."""
+    """Change a webhook. Waiting deliveries go to the new URL."""
     state, path = services.state, f"{_PATH}/{webhook_id}"
     try:
         _filled(get_webhook(state.database, webhook_id)).require_same(entered)
@@ -312,7 +312,7 @@ def save(request: Request, services: Services, webhook_id: queue.RowId, entered:
 def enable(request: Request, services: Services, webhook_id: queue.RowId) -> Response:
     """Enable a webhook and forget its failures."""
     enable_webhook(services.state.database, services.state.clock, webhook_id)
-    return redirect(request, f"{_PATH}/{webhook_id}", notice="Enabled. Deliveries that wait are sent.")
+    return redirect(request, f"{_PATH}/{webhook_id}", notice="Enabled. Waiting deliveries are sent.")
 
 
 @router.post("/{webhook_id}/disable")
@@ -322,14 +322,14 @@ def disable(request: Request, services: Services, webhook_id: queue.RowId) -> Re
     return redirect(
         request,
         f"{_PATH}/{webhook_id}",
-        notice="Disabled. Deliveries that wait are kept.",
+        notice="Disabled. Waiting deliveries are kept.",
         offer=Offer(f"{_PATH}/{webhook_id}/enable"),
     )
 
 
 @router.post("/{webhook_id}/test")
 async def send_test(request: Request, services: Services, webhook_id: queue.RowId) -> Response:
-    """Call a webhook now with the event `test`, and show what came of it."""
+    """Call a webhook now with the event `test`, and show the result."""
     state = services.state
     async with services.trial():
         delivery_id = await asyncio.to_thread(add_test_delivery, state.database, state.clock, webhook_id)

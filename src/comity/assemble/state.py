@@ -1,4 +1,4 @@
-"""The one place where objects are built and handed to each other."""
+"""The open state, and everything that is built on it."""
 
 from __future__ import annotations
 
@@ -6,28 +6,39 @@ import os
 import random
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
+from comity.assemble.terms import (
+    audit_profile,
+    breaker_terms,
+    cookie_folder,
+    crawl_profile,
+    crawl_scope,
+    fetch_limits,
+    profile_of,
+    queue_profile,
+    read_request_options,
+    robots_terms,
+    state_file,
+    tracking_rules,
+    trap_terms,
+)
 from comity.clock import Clock, SystemClock
-from comity.database.connection import Database, file_of, open_database
+from comity.database.connection import Database, open_database
 from comity.database.schema import ensure_current
 from comity.leases.leases import Leases, LeaseTerms
+from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, Remedy, RemedyCode
-from comity.model.fetch import ContentTypeRules, FetchLimits
-from comity.model.gate import DOOR_PROFILES, Door, DoorProfile
+from comity.model.fetch import Fetcher
+from comity.model.gate import Door
 from comity.model.page import KeptDetails
-from comity.model.queue import QUEUE_PROFILE
-from comity.model.robots import RobotsUnreachable
-from comity.model.run import Budget, CrawlScope
+from comity.model.run import Budget
 from comity.model.sitemap import SitemapBounds
-from comity.model.traps import TrapTerms
 from comity.rules.canonical import WebAddress
-from comity.rules.queue.bot_limits import BreakerTerms
 from comity.rules.stale import RefreshTerms
 from comity.settings import Settings
 from comity.telemetry.loops import Loops
@@ -40,9 +51,7 @@ if TYPE_CHECKING:
     from comity.frontier.store import FrontierStore
     from comity.model.explanation import Explanation
     from comity.operate.bots import BotKeyring
-    from comity.operate.request_options import RequestOptions
     from comity.rules.seed_list import SiteHosts
-    from comity.rules.tracking import TrackingRules
     from comity.rules.url_patterns import PatternRules
     from comity.search_engine.job_search import JobSearch, SearchEngine
     from comity.store.sink import MakeSink
@@ -62,7 +71,6 @@ if TYPE_CHECKING:
     from comity.walk.crawl.run_record import RunRecord
     from comity.walk.crawl.terms import CrawlTerms
     from comity.walk.queue_again import LeftOutTerms
-    from comity.walk.robots.keeper import RobotsTerms
     from comity.walk.robots.record import RobotsInForce
     from comity.walk.session.identity import Identities
     from comity.walk.session.session import Session, SessionTerms
@@ -130,7 +138,7 @@ class State:
 
     def crawl(
         self,
-        fetcher: CurlFetcher,
+        fetcher: Fetcher,
         hosts: Collection[str] | None,
         hooks: CrawlHooks | None = None,
         sink: MakeSink | None = None,
@@ -163,7 +171,7 @@ class State:
             fetcher,
             SessionTerms(
                 profile=terms.profile,
-                robots=self._robots_terms(ignores_own=ignores_own_robots),
+                robots=robots_terms(self.settings, ignores_own=ignores_own_robots),
                 concurrency=terms.concurrency,
                 collapse_subdomains=settings.collapse_subdomains,
                 refresh_every_s=REFRESH_EVERY_S,
@@ -179,26 +187,26 @@ class State:
 
         settings, is_audit = self.settings, visits is not None and visits.door == Door.AUDIT
         return CrawlTerms(
-            profile=self._audit_profile() if is_audit else self._profile(),
-            scope=self._scope(),
-            tracking=self._tracking(),
-            traps=self._traps(),
+            profile=audit_profile(settings) if is_audit else crawl_profile(settings),
+            scope=crawl_scope(settings),
+            tracking=tracking_rules(settings),
+            traps=trap_terms(settings),
             sitemap_bounds=SitemapBounds(most_files=settings.max_sitemaps),
             sitemaps_fresh_s=settings.sitemap_hours * 3600,
-            limits=self._fetch_limits(settings.max_response_bytes),
+            limits=fetch_limits(settings, settings.max_response_bytes),
             budget=Budget(pages_per_run=settings.max_pages, minutes_per_run=settings.max_minutes),
             agent=settings.identity,
             concurrency=settings.concurrency,
             connections=self._connections(),
             max_redirects=settings.max_redirects,
             max_errors_in_a_row=settings.max_domain_errors,
-            per_host_budget=settings.enable_per_domain_budget and not is_audit,  # an audit has one of its own
+            per_host_budget=settings.enable_per_domain_budget and not is_audit,  # an audit has its own
             pages_per_host=settings.pages_per_host,
             smart=settings.enable_smart_scheduling,
             claims=settings.enable_claim_protocol,
             track=settings.enable_domain_tracking,
             images=settings.images,
-            image_limits=self._fetch_limits(settings.max_image_bytes),
+            image_limits=fetch_limits(settings, settings.max_image_bytes),
             text=settings.text,
             markdown=settings.markdown,
             refresh=RefreshTerms(settings.refresh_after, only_stale=settings.update_stale),
@@ -235,7 +243,7 @@ class State:
             self.patterns(), settings.max_depth, self.site(), settings.images, settings.collapse_subdomains
         )
 
-    def session(self, fetcher: CurlFetcher, terms: SessionTerms, leases: Leases | None = None) -> Session:
+    def session(self, fetcher: Fetcher, terms: SessionTerms, leases: Leases | None = None) -> Session:
         """What may talk to hosts, for one client."""
         from comity.walk.session.session import Session
 
@@ -256,7 +264,7 @@ class State:
         folder = cookie_folder(self.settings)
         return Identities(options.identity_of, None if folder is None else CookieFiles(folder))
 
-    async def reread_robots(self, fetcher: CurlFetcher) -> None:
+    async def reread_robots(self, fetcher: Fetcher) -> None:
         """Read robots.txt again where it closed a host and its copy is too old; a change reopens the host."""
         from comity.upkeep.reread_robots import reread_robots
 
@@ -280,30 +288,7 @@ class State:
         sink = open_sink(settings.pages, leases.holder)
         return RunRecord(self.database, leases, sink, self.clock, run_id, columns_key=key)
 
-    def _fetch_limits(self, most_bytes: int) -> FetchLimits:
-        settings = self.settings
-        return FetchLimits(
-            max_body_bytes=most_bytes,
-            max_wire_bytes=most_bytes,
-            connect_timeout_s=settings.connect_timeout_s,
-            first_byte_timeout_s=settings.first_byte_timeout_s,
-            idle_timeout_s=settings.idle_timeout_s,
-            total_timeout_s=settings.fetch_timeout_s,
-        )
-
-    def _scope(self) -> CrawlScope:
-        settings = self.settings
-        return CrawlScope(
-            max_depth=settings.max_depth,
-            follow_links=settings.follow_links,
-            respect_nofollow=settings.respect_nofollow,
-            collapse_subdomains=settings.collapse_subdomains,
-            follow_canonical=settings.follow_canonical,
-            sitemaps=settings.sitemaps,
-            content_types=ContentTypeRules(accept=settings.accept_types, reject=settings.reject_types),
-        )
-
-    def source_runner(self, fetcher: CurlFetcher, reader: ListingReader | None = None) -> SourceRunner:
+    def source_runner(self, fetcher: Fetcher, reader: ListingReader | None = None) -> SourceRunner:
         """What runs and tries sources; an asynchronous context."""
         from comity.walk.session.session import SessionTerms
         from comity.walk.sources.plan import SourcePlanner
@@ -311,8 +296,8 @@ class State:
 
         settings = self.settings
         terms = SourceTerms(
-            profile=self._profile_of(Door.SOURCES, settings.source_delay_s, settings.source_retries),
-            limits=self._fetch_limits(settings.max_response_bytes),
+            profile=profile_of(settings, Door.SOURCES, settings.source_delay_s, settings.source_retries),
+            limits=fetch_limits(settings, settings.max_response_bytes),
             agent=settings.identity,
             max_redirects=settings.max_redirects,
             collapse_subdomains=settings.collapse_subdomains,
@@ -321,7 +306,7 @@ class State:
             fetcher,
             SessionTerms(
                 profile=terms.profile,
-                robots=self._robots_terms(),
+                robots=robots_terms(self.settings),
                 concurrency=AT_ONCE,
                 collapse_subdomains=settings.collapse_subdomains,
                 touched_by="source",
@@ -335,17 +320,17 @@ class State:
         """What robots.txt says to bots and other crawlers, from the cache; for one thread."""
         from comity.walk.bots.robots import RobotsBook
 
-        terms = self._robots_terms()
+        terms = robots_terms(self.settings)
         return RobotsBook(terms.agent, terms.unreachable)
 
-    def robots_reader(self, fetcher: CurlFetcher) -> RobotsReader:
+    def robots_reader(self, fetcher: Fetcher) -> RobotsReader:
         """What reads robots.txt for bots and other crawlers in the background; an asynchronous context."""
         from comity.walk.bots.robots import AT_ONCE, RobotsReader
         from comity.walk.session.session import SessionTerms
 
         terms = SessionTerms(
-            profile=self.queue_profile(),
-            robots=self._robots_terms(),
+            profile=queue_profile(self.settings),
+            robots=robots_terms(self.settings),
             concurrency=AT_ONCE,
             collapse_subdomains=self.settings.collapse_subdomains,
             touched_by="queue",
@@ -357,7 +342,7 @@ class State:
         """What gives grants to other crawlers; an asynchronous context."""
         from comity.walk.bots.grants import Granter, GrantTerms
 
-        terms = GrantTerms(self.queue_profile(), self.settings.collapse_subdomains, self.settings.grant_ttl_s)
+        terms = GrantTerms(queue_profile(self.settings), self.settings.collapse_subdomains, self.settings.grant_ttl_s)
         return Granter(self.database, self.clock, random.random, self.robots_book(), reader, terms, self.loops)
 
     def puller(self, reader: ReadsRobots | None = None, *, makes_jobs: bool = False) -> Puller:
@@ -376,7 +361,7 @@ class State:
             self._threads_of_bots(),
             self.robots_book(),
             reader,
-            PullTerms(self.queue_profile(), collapse),
+            PullTerms(queue_profile(self.settings), collapse),
             partial(refill, self.database, self.clock, self.locks(), collapse if makes_jobs else None),
         )
 
@@ -384,7 +369,7 @@ class State:
         """What takes the results of bots."""
         from comity.walk.bots.submit import Submitter, SubmitTerms
 
-        terms = SubmitTerms(self.queue_profile(), self._breaker())
+        terms = SubmitTerms(queue_profile(self.settings), breaker_terms(self.settings))
         return Submitter(self.database, self.clock, self._threads_of_bots(), terms)
 
     def locks(self) -> Locks:
@@ -392,7 +377,7 @@ class State:
         from comity.walk.bots.locks import Locks
 
         threads = self._threads_of_bots()
-        return Locks(self.database, self.clock, threads, self.queue_profile(), self._breaker())
+        return Locks(self.database, self.clock, threads, queue_profile(self.settings), breaker_terms(self.settings))
 
     def queue_sweeper(self, *, makes_jobs: bool = True) -> QueueSweeper:
         """What makes jobs of due policies, and ends locks that ran out."""
@@ -407,15 +392,15 @@ class State:
             collapse_subdomains=self.settings.collapse_subdomains,
         )
 
-    def own_worker(self, fetcher: CurlFetcher, on_done: Callable[[JobDone], None]) -> OwnWorker:
+    def own_worker(self, fetcher: Fetcher, on_done: Callable[[JobDone], None]) -> OwnWorker:
         """What does jobs of the crawl service without a bot; an asynchronous context."""
         from comity.walk.bots.own_work import AT_ONCE, OwnTerms, OwnWorker
         from comity.walk.session.session import SessionTerms
 
-        settings, profile = self.settings, self.queue_profile()
+        settings, profile = self.settings, queue_profile(self.settings)
         terms = OwnTerms(
             profile=profile,
-            limits=self._fetch_limits(settings.max_response_bytes),
+            limits=fetch_limits(settings, settings.max_response_bytes),
             agent=settings.identity,
             max_redirects=settings.max_redirects,
             collapse_subdomains=settings.collapse_subdomains,
@@ -425,7 +410,7 @@ class State:
             fetcher,
             SessionTerms(
                 profile=profile,
-                robots=self._robots_terms(),
+                robots=robots_terms(self.settings),
                 concurrency=AT_ONCE,
                 collapse_subdomains=settings.collapse_subdomains,
                 touched_by="queue",
@@ -447,20 +432,6 @@ class State:
         if found is None:
             found = _bot_threads[self.database] = BotThreads()
         return found
-
-    def _breaker(self) -> BreakerTerms:
-        settings = self.settings
-        return BreakerTerms(
-            bot_failures=settings.bot_failures,
-            bot_pause_s=settings.bot_pause_minutes * 60,
-            site_failures=settings.site_failures,
-            site_pause_s=settings.site_pause_minutes * 60,
-        )
-
-    def queue_profile(self) -> DoorProfile:
-        """The limits of bots and other crawlers on one host, with the operator's settings."""
-        most_s = self.settings.max_retry_backoff_seconds
-        return replace(QUEUE_PROFILE, interval_s=self.settings.queue_delay_s, max_retry_backoff_s=most_s)
 
     def due_sources(
         self, runner: RunsSources, on_result: Callable[[Result], None] = lambda _result: None
@@ -514,21 +485,8 @@ class State:
         from comity.reports.why import WhyTerms, explain
 
         settings = self.settings
-        terms = WhyTerms(settings.identity, self._tracking(), settings.collapse_subdomains, settings.retries)
+        terms = WhyTerms(settings.identity, tracking_rules(settings), settings.collapse_subdomains, settings.retries)
         return explain(self.database, self.clock, address, terms, self.frontier.reads_in)
-
-    def _tracking(self) -> TrackingRules | None:
-        from comity.rules.tracking import TRACKING_PARAMETERS, TrackingRules
-
-        if not self.settings.strip_tracking:
-            return None
-        return TrackingRules(parameters=(*TRACKING_PARAMETERS, *self.settings.tracking_parameters))
-
-    def _traps(self) -> TrapTerms | None:
-        settings = self.settings
-        if not settings.avoid_traps:
-            return None
-        return TrapTerms(longest_target=settings.max_url_length, most_segments=settings.max_path_segments)
 
     def _proxy(self) -> ProxySettings | None:
         """The proxy of every request, if there is exactly one; with several, each host has its own."""
@@ -537,49 +495,19 @@ class State:
         proxies = read_request_options(self.settings, self.clock.seconds).proxies
         return ProxySettings(*proxies[0]) if len(proxies) == 1 else None
 
-    async def read_robots(self, fetcher: CurlFetcher, address: WebAddress) -> RobotsInForce:
+    async def read_robots(self, fetcher: Fetcher, address: WebAddress) -> RobotsInForce:
         """The robots.txt in force for an address."""
         from comity.walk.session.session import SessionTerms
 
         terms = SessionTerms(
-            profile=self._profile(),
-            robots=self._robots_terms(),
+            profile=crawl_profile(self.settings),
+            robots=robots_terms(self.settings),
             concurrency=1,
             collapse_subdomains=self.settings.collapse_subdomains,
             touched_by="robots",
         )
         async with self.session(fetcher, terms) as session:
             return await session.robots(address)
-
-    def _profile(self) -> DoorProfile:
-        """The limits of crawls, with the operator's settings."""
-        settings = self.settings
-        profile = self._profile_of(Door.CRAWL, settings.delay_s, settings.retries)
-        return replace(profile, max_concurrency=settings.per_host, max_adaptive_delay_s=settings.max_delay_s)
-
-    def _audit_profile(self) -> DoorProfile:
-        """The limits of audits; a delay or a number of requests at once that was set replaces theirs."""
-        settings, profile = self.settings, DOOR_PROFILES[Door.AUDIT]
-        profile = replace(profile, retry_limit=settings.retries, max_retry_backoff_s=settings.max_retry_backoff_seconds)
-        if "delay_s" in settings.model_fields_set:
-            profile = replace(profile, interval_s=settings.delay_s, random_delay_s=None)
-        return replace(profile, max_concurrency=settings.per_host if "per_host" in settings.model_fields_set else 2)
-
-    def _profile_of(self, door: Door, interval_s: float, retries: int) -> DoorProfile:
-        profile, most_s = DOOR_PROFILES[door], self.settings.max_retry_backoff_seconds
-        return replace(profile, interval_s=interval_s, retry_limit=retries, max_retry_backoff_s=most_s)
-
-    def _robots_terms(self, *, ignores_own: bool = False) -> RobotsTerms:
-        from comity.walk.robots.keeper import RobotsTerms
-
-        settings = self.settings
-        return RobotsTerms(
-            agent=settings.identity,
-            ttl_s=settings.robots_ttl_hours * 3600,
-            unreachable=RobotsUnreachable(settings.robots_unreachable),
-            timeouts=self._fetch_limits(settings.max_response_bytes),
-            ignored_in=settings.allow_networks if ignores_own else (),
-        )
 
     def _connections(self) -> int:
         """How many connections can be kept, with the limit of open files as high as it may be."""
@@ -636,38 +564,6 @@ def _redis_frontier(database: Database, clock: Clock, redis_url: str) -> RedisFr
     from comity.frontier.redis.store import RedisFrontier
 
     return RedisFrontier(database, redis_url, clock)
-
-
-def read_request_options(settings: Settings, now: Callable[[], float]) -> RequestOptions:
-    """What settings add to requests, with every secret that they refer to; `BadInput` if one cannot be read."""
-    from comity.operate.request_options import OptionTexts, RequestOptions
-
-    texts = OptionTexts(
-        headers=settings.headers,
-        cookies=settings.cookies,
-        auth=settings.auth,
-        proxy=settings.proxy,
-        login=settings.login,
-        origins=settings.request_origins,
-        cookie_jar=settings.cookie_jar,
-        keep_cookies=settings.keep_cookies,
-        collapse_subdomains=settings.collapse_subdomains,
-        proxy_login=(settings.proxy_user, settings.proxy_password),
-    )
-    return RequestOptions(texts, os.environ, now)
-
-
-def cookie_folder(settings: Settings) -> Path | None:
-    """Where cookies are kept between leases; None for a shared state without a setting."""
-    if settings.cookie_folder:
-        return Path(settings.cookie_folder)
-    path = state_file(settings)
-    return None if path is None else path.parent / "cookies"
-
-
-def state_file(settings: Settings) -> Path | None:
-    """The file of an embedded state, existing or not; None for a shared state."""
-    return file_of(settings.where)
 
 
 @contextmanager
