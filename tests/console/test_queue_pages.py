@@ -290,7 +290,10 @@ LISTED = {
         ["URL", "Status", "Bot", "Priority", "Retries", "Lock or wait", "Created"],
         {"Status", "Priority", "Created"},
     ),
-    "crawl_results": (["URL", "Title", "Price", "Stock", "Bot", "Stored"], {"Stock", "Currency", "Policy", "Created"}),
+    "crawl_results": (
+        ["URL", "Title", "Price", "Stock", "Bot", "Crawled", "Stored"],
+        {"Stock", "Currency", "Policy", "Created"},
+    ),
 }
 
 
@@ -307,6 +310,8 @@ def test_a_list_has_the_columns_badges_and_filters_of_the_admin(visit: OpenPage,
         expect(badge).to_have_text(re.compile("enabled|pending|locked|done|failed|expired"))
         expect(page.get_by_label("All rows of this page")).to_have_count(1)
     else:  # results are made by bots alone
+        expect(page.locator("tbody .price").first).to_have_css("font-weight", "600")
+        expect(page.locator("tbody tr").first).to_contain_text(" ago")
         expect(page.locator("main form[method=post]")).to_have_count(0)
         expect(page.locator("[data-tick]")).to_have_count(0)
 

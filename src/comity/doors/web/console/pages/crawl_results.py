@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
 from comity.doors.web.console import components
-from comity.doors.web.console.page import PageRouter, url
+from comity.doors.web.console.page import PageRouter, current_services, url
 from comity.doors.web.console.pages import queue
 from comity.doors.web.console.pages.crawl_policies import money, price_plot
 from comity.doors.web.console.tables import Column, Filter, Table, TableQuery, choice, search
@@ -43,6 +43,10 @@ def stock_badge(in_stock: bool | None) -> Markup:
     return components.badge("good", "in stock") if in_stock else components.badge("off", "out of stock")
 
 
+def _crawled(row: SubmittedResult) -> Markup:
+    return components.when(row.crawled_at, relative_to=current_services().state.clock.now())
+
+
 def _bot(row: SubmittedResult) -> object:
     if not row.bot_id:
         return None
@@ -58,7 +62,7 @@ TABLE: Final = Table(
         Column("price", "Price", lambda row: money(row.price, row.currency), is_number=True),
         Column("in_stock", "Stock", lambda row: stock_badge(row.in_stock)),
         Column("bot_id", "Bot", _bot, is_minor=True),
-        Column("crawled_at", "Crawled", in_page=False),
+        Column("crawled_at", "Crawled", _crawled, lambda row: row.crawled_at, is_minor=True),
         Column("created_at", "Stored", sorts=True),
         Column("currency", "Currency", in_page=False),
         Column("id", "Id", in_page=False),
