@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heapify, heappop, heappush
 from itertools import islice
 from math import inf
 from typing import Final, Protocol
 
+from comity.model.dataclass import dataclass
 from comity.model.gate import (
     AnswerKind,
     DelayInForce,

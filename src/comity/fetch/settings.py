@@ -5,11 +5,12 @@ from __future__ import annotations
 import resource
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 from urllib.parse import urlsplit
 
 from comity.fetch.inflate import ACCEPT_ENCODING
+from comity.model.dataclass import dataclass
 
 WANTED_CONNECTIONS: Final = 8192
 """Kept open at most: a new TLS connection costs more CPU than all other work on a page."""

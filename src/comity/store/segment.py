@@ -145,12 +145,18 @@ def encode(record: PageRecord) -> tuple[bytes, ...]:
         meta += _content(record)
     data = body or b""
     # The body has its own check in `content_hash`; this one finds where a crash cut the file.
-    of_meta = xxh3_64(meta[0])
-    for piece in meta[1:]:  # they are large, and not joined for that
-        of_meta.update(piece)
-    digest = xxh3_64_intdigest(data, seed=of_meta.intdigest())
+    digest = xxh3_64_intdigest(data, seed=_digest_of(meta))
     kind = _NO_BODY if body is None else _HAS_BODY
     return _HEADER.pack(_MAGIC, kind, sum(map(len, meta)), len(data), digest), *meta, data
+
+
+def _digest_of(meta: list[bytes]) -> int:
+    if len(meta) == 1:
+        return xxh3_64_intdigest(meta[0])
+    digest = xxh3_64()
+    for piece in meta:  # they are large, and not joined for that
+        digest.update(piece)
+    return digest.intdigest()
 
 
 def with_content(record: PageRecord) -> PageRecord:

@@ -209,7 +209,9 @@ class Settler:
             fetched = {batch.lease.host_id: {row.at for row in each.fetches} for batch, each in kept}
             ledger.append_requests(connection, self._run_id, requests, fetched)
         self._stored = None
-        self._store.keep(place for (host_id, _page), place in zip(pages, places, strict=True) if host_id in held)
+        if result.lost:
+            places = [place for (host_id, _page), place in zip(pages, places, strict=True) if host_id in held]
+        self._store.keep(places)
         return result
 
     def _store_pages(self, batches: Sequence[HostBatch]) -> _Stored:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from comity.extract.html_pool import HtmlPool
+from comity.model.dataclass import dataclass
 from comity.model.fetch import DEFAULT_LIMITS, FetchLimits
 from comity.model.page import NO_DETAILS, KeptDetails
 from comity.model.run import CrawlScope

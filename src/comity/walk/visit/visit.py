@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
 
 from comity.extract.forms import shows_logged_out
 from comity.extract.html_pool import is_light
 from comity.extract.images import read_image
+from comity.model.dataclass import dataclass
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import ANY_CONTENT_TYPE, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.frontier import (
