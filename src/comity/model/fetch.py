@@ -6,10 +6,10 @@ expected result, not an exception.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import field
 from enum import StrEnum
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from comity.model.dataclass import dataclass
 from comity.model.named_tuple import made_often
@@ -314,6 +314,22 @@ class NotAllowed:
     """A request that was not made: taken down, forbidden by robots.txt, or its host cannot be asked now."""
 
     code: str
+
+
+class Waiter(Protocol):
+    """What is notified of the end of a request, and waits for it, in place of a future."""
+
+    def done(self) -> bool:
+        """Whether it was notified."""
+        ...
+
+    def set_result(self, answer: tuple[int, str]) -> None:
+        """Notify it: the result of the transfer, and what went wrong."""
+        ...
+
+    def __await__(self) -> Generator[Any, None, tuple[int, str]]:
+        """Wait for that."""
+        ...
 
 
 Send = Callable[[FetchRequest, OnSent | None], Awaitable[Response | FetchFailure]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -16,6 +16,7 @@ from comity.model.fetch import (
     OnSent,
     Response,
     Send,
+    Waiter,
     page_of_one_request,
 )
 from comity.model.gate import AnswerKind, DelayInForce, Observation, Reservation, SlotTimeout, Wait
@@ -48,6 +49,7 @@ class Exchange(NamedTuple):
     row: LedgerRow
 
 
+GetFor = Callable[[FetchRequest, OnSent | None, Waiter], Awaitable[Response | FetchFailure]]
 OnWait = Callable[[str, Wait, float, DelayInForce], None]
 """Called when a request to a host must wait: with the host, the wait, the present time, and the delay in force."""
 OnRequest = Callable[[LedgerRow, "Response | FetchFailure | None"], None]
@@ -63,6 +65,9 @@ class Requests:
         self.fetcher = fetcher
         # Whether each page takes one request, as with nearly all fetchers.
         self.takes_one_for_page = type(fetcher).get_page is page_of_one_request
+        # For a visit that waits for its request without a task, where the fetcher can notify it.
+        get_for: GetFor | None = getattr(fetcher, "get_for", None) if getattr(fetcher, "takes_waiters", False) else None
+        self._get_for = get_for if self.takes_one_for_page else None
         self.on_end: Callable[[LeasedHost], None] = lambda _host: (
             None
         )  # called after requests that were not a visit's first
@@ -70,6 +75,11 @@ class Requests:
         self.on_request: OnRequest | None = None
         self._capacity = capacity
         self._clock = clock
+
+    @property
+    def takes_steps(self) -> bool:
+        """Whether visits need no tasks for their requests."""
+        return self._get_for is not None
 
     async def ask(
         self,
@@ -130,9 +140,11 @@ class Requests:
         may_go: Callable[[], bool] | None = None,
         answers_challenge: bool = True,
         rows: list[LedgerRow] | None = None,
+        waiter: Waiter | None = None,
     ) -> Exchange | NotStarted:
         """Use a start that the gate has granted just now; `send` makes the request, by default the fetcher's `get`.
 
+        With a `waiter` the fetcher notifies that one, and not a task.
         A challenge for a user name and a password is answered by a second request, with a start and a row of its own.
         """
         self._capacity.take()
@@ -142,7 +154,9 @@ class Requests:
         seen, status, retry_after_s, is_over, is_challenged = _NOTHING, None, None, False, False
         try:
             on_sent = partial(self._note_sent, host, slot) if gate.needs_sent_time(slot) else None
-            if host.identity is None:
+            if waiter is not None and self._get_for is not None and host.identity is None:
+                result = await self._get_for(request, on_sent, waiter)
+            elif host.identity is None:
                 result = await (send or self.fetcher.get)(request, on_sent)
             else:
                 result, is_challenged = await self._send_as(host.identity, request, send or self.fetcher.get, on_sent)

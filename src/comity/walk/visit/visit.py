@@ -11,7 +11,15 @@ from comity.extract.forms import shows_logged_out
 from comity.extract.html_pool import is_light
 from comity.extract.images import read_image
 from comity.model.evidence import Evidence, EvidenceType
-from comity.model.fetch import ANY_CONTENT_TYPE, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
+from comity.model.fetch import (
+    ANY_CONTENT_TYPE,
+    FailureKind,
+    FetchFailure,
+    FetchLimits,
+    FetchRequest,
+    Response,
+    Waiter,
+)
 from comity.model.frontier import (
     GUESSED_SCHEME_PRIORITY,
     LINKED_IMAGE_PRIORITY,
@@ -113,13 +121,18 @@ def _unknown(_origin: str) -> None:
     """The robots.txt of an origin of which none is in force."""
 
 
-async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, context: VisitContext) -> Outcome:
-    """Visit one URL of a leased host; `slot` is the start that the host's gate granted."""
+async def visit(
+    host: LeasedHost, cleared: Cleared, slot: Reservation, context: VisitContext, waiter: Waiter | None = None
+) -> Outcome:
+    """Visit one URL of a leased host; `slot` is the start that the host's gate granted.
+
+    A visit that is not a task has a `waiter` for its first request.
+    """
     entry, address = cleared.entry, cleared.address
     trail = Trail(VisitDetails() if context.keeps_details else None)
     try:
         trail.evidence.append(robots_evidence_of(host.lease.host_id, address, cleared.verdict, slot.started_at))
-        asked = await _first_request(host, cleared, slot, trail, context)
+        asked = await _first_request(host, cleared, slot, trail, context, waiter)
         for hops in range(context.max_redirects + 1):
             if isinstance(asked, NotStarted):
                 return not_started(host, entry, trail, asked.why, context)
@@ -157,7 +170,12 @@ async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, context: 
 
 
 def _first_request(
-    host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Trail, context: VisitContext
+    host: LeasedHost,
+    cleared: Cleared,
+    slot: Reservation,
+    trail: Trail,
+    context: VisitContext,
+    waiter: Waiter | None,
 ) -> Awaitable[Exchange | NotStarted]:
     """Request the queued URL itself, with the start that was granted for it; the requests join the trail."""
     entry, address, verdict, version, is_image = cleared
@@ -172,7 +190,15 @@ def _first_request(
     if requests.takes_one_for_page or is_image:
         rows = trail.requests
         return requests.send(
-            host, slot, request, purpose, verdict=verdict, robots_version=version, may_go=may_go, rows=rows
+            host,
+            slot,
+            request,
+            purpose,
+            verdict=verdict,
+            robots_version=version,
+            may_go=may_go,
+            rows=rows,
+            waiter=waiter,
         )
     send = partial(requests.send, host, slot, purpose=purpose, verdict=verdict, robots_version=version, may_go=may_go)
     return fetch_page(host, entry, request, send, trail, context)
