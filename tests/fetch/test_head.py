@@ -48,10 +48,22 @@ def test_no_line_breaks_the_reading(lines: list[bytes]) -> None:
 
 written = st.sampled_from(
     [
-        *(b"HTTP/1.1 200 OK\r\n", b"HTTP/2 404\r\n", b"HTTP/1.1 100 Continue\r\n", b"HTTP/1.1 200 a:b\r\n", b"HTTP/1.1 20\r\n"),
+        *(
+            b"HTTP/1.1 200 OK\r\n",
+            b"HTTP/2 404\r\n",
+            b"HTTP/1.1 100 Continue\r\n",
+            b"HTTP/1.1 200 a:b\r\n",
+            b"HTTP/1.1 20\r\n",
+        ),
         *(b"\r\n", b"\n", b"\r", b"", b"HTTP/1.1 200\r\n", b"HTTP/10 200 OK\r\n", b"HTTP/1.1  200 OK\r\n"),
-        *(b"Server: nginx\r\n", b"server: other\r\n", b"ETag:\t \"a\" \t\r\n", b"A: b\n", b" folded\r\n", b": x\r\n"),
-        *(b"X-Odd : \xe4\r\n", b"X: a\x00\r\n", b"no colon\r\n", b"Long: " + b"v" * 300 + b"\r\n", b"N" * 200 + b": v\r\n"),
+        *(b"Server: nginx\r\n", b"server: other\r\n", b'ETag:\t "a" \t\r\n', b"A: b\n", b" folded\r\n", b": x\r\n"),
+        *(
+            b"X-Odd : \xe4\r\n",
+            b"X: a\x00\r\n",
+            b"no colon\r\n",
+            b"Long: " + b"v" * 300 + b"\r\n",
+            b"N" * 200 + b": v\r\n",
+        ),
     ]
 )
 

@@ -101,9 +101,7 @@ class CurlFetcher:
         """How many sockets are open, in use or kept."""
         return self._connections.count()
 
-    def get(
-        self, request: FetchRequest, on_sent: OnSent | None = None
-    ) -> Coroutine[Any, Any, Response | FetchFailure]:
+    def get(self, request: FetchRequest, on_sent: OnSent | None = None) -> Coroutine[Any, Any, Response | FetchFailure]:
         """Make one request. Never raises for what a server or a URL does; cancelling ends it at once.
 
         `on_sent` is called when the way to the host is open and the request goes out; it must not wait or raise.

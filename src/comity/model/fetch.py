@@ -140,11 +140,11 @@ class FetchLimits:
                 raise ValueError(f"{name} must be above zero")
 
 
-@dataclass(frozen=True, slots=True)
-class ContentTypeRules:
+class ContentTypeRules(NamedTuple):
     """Which media types are wanted; patterns such as `text/html`, `text/*` or `*/*`.
 
-    An empty `accept` takes everything; `reject` is checked after it and wins. Read by `rules.content_type`.
+    An empty `accept` takes everything; `reject` is checked after it and wins. Read by `rules.content_type`. A tuple,
+    because it is hashed for every response.
     """
 
     accept: tuple[str, ...] = ()

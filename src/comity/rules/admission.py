@@ -96,8 +96,8 @@ PatternCheck = Callable[[WebAddress], LeftOut | None]
 """Whether patterns leave a URL out; a method of `UrlRules`."""
 
 
-@dataclass(slots=True)  # not frozen, which would make each of them slow to build
-class Terms:
+@made_often
+class Terms(NamedTuple):
     """The questions of one stage, and the rules in force there; a question that is None or empty is skipped."""
 
     host: str | None = None

@@ -17,6 +17,7 @@ from math import inf
 from typing import Any, Final, Generic, TypeVar
 
 from comity.model.fetch import Waiter
+from comity.model.frontier import IMAGE_PRIORITY
 from comity.model.gate import Reservation, SlotTimeout, Wait, WaitReason
 from comity.model.outcome import Fetched, NotModified, Outcome, Postponed, Refused, Trail
 from comity.walk.crawl.budget import RunBudget
@@ -136,7 +137,7 @@ class Dispatcher:
             entry = host.work.peek(now)
             if entry is None:
                 break
-            is_page = not entry.is_image  # an image is not a page of the budget
+            is_page = entry.priority > IMAGE_PRIORITY  # an image is not a page of the budget
             # First: a run whose budget is spent waits for no delay, and reserves no start that it will not use.
             if is_page and self._budget.is_spent(host):
                 break
@@ -275,9 +276,7 @@ class Dispatcher:
         if wait.until < inf:  # else a request must end first, and its end brings the host back
             self._later.push(host, wait.until)
 
-    async def _visit(
-        self, host: LeasedHost, cleared: Cleared, slot: Reservation, waiter: Waiter | None = None
-    ) -> None:
+    async def _visit(self, host: LeasedHost, cleared: Cleared, slot: Reservation, waiter: Waiter | None = None) -> None:
         outcome: Outcome | None = None
         self._capacity.release()  # its request takes the place, before anything else runs
         try:

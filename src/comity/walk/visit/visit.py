@@ -22,6 +22,7 @@ from comity.model.fetch import (
 )
 from comity.model.frontier import (
     GUESSED_SCHEME_PRIORITY,
+    IMAGE_PRIORITY,
     LINKED_IMAGE_PRIORITY,
     FoundBy,
     FrontierEntry,
@@ -92,7 +93,7 @@ def clear(host: LeasedHost, entry: QueuedUrl, context: VisitContext) -> Cleared 
     address = resolve_link(entry.url, entry.url, collapse=context.scope.collapse_subdomains)
     if address is None:
         return Refused(entry, Trail(), "invalid_url", f"{entry.url[:200]} is not a web address", context.clock())
-    origin, is_image = address.origin, entry.is_image
+    origin, is_image = address.origin, entry.priority <= IMAGE_PRIORITY
     robots = context.robots.known(host, origin)
     # A page that was visited before is no step further into an endless space.
     watch = host.traps if entry.seen is None and not is_image else None
