@@ -22,7 +22,6 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
-from comity.model.dataclass import dataclass
 from comity.model.fetch import FetchFailure
 from comity.model.named_tuple import made_often
 from comity.model.robots import RobotsVerdict
