@@ -81,6 +81,16 @@ class Requests:
         """Whether visits need no tasks for their requests."""
         return self._get_for is not None
 
+    def sender_for(self, waiter: Waiter) -> Send:
+        """What makes the request of a visit that is no task: its waiter is notified."""
+        get_for = self._get_for
+        assert get_for is not None
+
+        def send(request: FetchRequest, on_sent: OnSent | None) -> Awaitable[Response | FetchFailure]:
+            return get_for(request, on_sent, waiter)
+
+        return send
+
     async def ask(
         self,
         host: LeasedHost,
@@ -140,11 +150,9 @@ class Requests:
         may_go: Callable[[], bool] | None = None,
         answers_challenge: bool = True,
         rows: list[LedgerRow] | None = None,
-        waiter: Waiter | None = None,
     ) -> Exchange | NotStarted:
         """Use a start that the gate has granted just now; `send` makes the request, by default the fetcher's `get`.
 
-        With a `waiter` the fetcher notifies that one, and not a task.
         A challenge for a user name and a password is answered by a second request, with a start and a row of its own.
         """
         self._capacity.take()
@@ -154,9 +162,7 @@ class Requests:
         seen, status, retry_after_s, is_over, is_challenged = _NOTHING, None, None, False, False
         try:
             on_sent = partial(self._note_sent, host, slot) if gate.needs_sent_time(slot) else None
-            if waiter is not None and self._get_for is not None and host.identity is None:
-                result = await self._get_for(request, on_sent, waiter)
-            elif host.identity is None:
+            if host.identity is None:
                 result = await (send or self.fetcher.get)(request, on_sent)
             else:
                 result, is_challenged = await self._send_as(host.identity, request, send or self.fetcher.get, on_sent)

@@ -64,7 +64,7 @@ from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.details import note_answer
 from comity.walk.visit.fetch_page import Granted, fetch_page, grant
-from comity.walk.visit.page import is_html, read_page, target_of
+from comity.walk.visit.page import in_a_task, is_html, read_page, target_of
 from comity.walk.visit.refusals import busy, denied, not_requested, not_started, unsent
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -129,6 +129,9 @@ async def visit(
 
     A visit that is not a task has a `waiter` for its first request.
     """
+    if waiter is not None and host.identity is not None:  # put in force just now, perhaps with a proxy
+        await in_a_task()
+        waiter = None
     entry, address = cleared.entry, cleared.address
     trail = Trail(VisitDetails() if context.keeps_details else None)
     try:
@@ -199,7 +202,7 @@ def _first_request(
             robots_version=version,
             may_go=may_go,
             rows=rows,
-            waiter=waiter,
+            send=requests.sender_for(waiter) if waiter is not None else None,
         )
     send = partial(requests.send, host, slot, purpose=purpose, verdict=verdict, robots_version=version, may_go=may_go)
     return fetch_page(host, entry, request, send, trail, context)
