@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from comity.fetch import head
 from comity.fetch.head import (
     content_length,
     encode_headers,
@@ -45,6 +46,46 @@ def test_no_line_breaks_the_reading(lines: list[bytes]) -> None:
     assert all(name == name.lower() for name, _ in headers)
 
 
+written = st.sampled_from(
+    [
+        *(
+            b"HTTP/1.1 200 OK\r\n",
+            b"HTTP/2 404\r\n",
+            b"HTTP/1.1 100 Continue\r\n",
+            b"HTTP/1.1 200 a:b\r\n",
+            b"HTTP/1.1 20\r\n",
+        ),
+        *(b"\r\n", b"\n", b"\r", b"", b"HTTP/1.1 200\r\n", b"HTTP/10 200 OK\r\n", b"HTTP/1.1  200 OK\r\n"),
+        *(b"Server: nginx\r\n", b"server: other\r\n", b'ETag:\t "a" \t\r\n', b"A: b\n", b" folded\r\n", b": x\r\n"),
+        *(
+            b"X-Odd : \xe4\r\n",
+            b"X: a\x00\r\n",
+            b"no colon\r\n",
+            b"Long: " + b"v" * 300 + b"\r\n",
+            b"N" * 200 + b": v\r\n",
+        ),
+    ]
+)
+
+
+@given(st.lists(written, max_size=6), st.booleans())
+def test_a_head_is_read_the_same_in_c(lines: list[bytes], is_whole: bool) -> None:
+    lines = [STATUS, *lines, b"\r\n"] if is_whole else lines
+    assert head._plain_in_c is not None, "the module in C is not compiled"
+    found = head.read_head(lines, 200, 65_536)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(head, "_plain_in_c", None)
+        assert head.read_head(lines, 200, 65_536) == found
+
+
+@pytest.mark.parametrize(("lines_most", "bytes_most"), [(3, 1000), (200, 30)])
+def test_a_head_that_is_too_long_is_refused(lines_most: int, bytes_most: int) -> None:
+    lines = [STATUS, b"A: b\r\n", b"C: d\r\n", b"\r\n"]
+    assert head.read_head(lines, 4, 31) == ("1.1", 200, Headers([("a", "b"), ("c", "d")]))
+    with pytest.raises(head.HeaderFlood, match="4 header lines, 31 bytes"):
+        head.read_head(lines, lines_most, bytes_most)
+
+
 def test_headers_are_values() -> None:
     headers = Headers([("a", "1"), ("a", "2")])
     assert headers.get("a") == "1"
@@ -76,7 +117,7 @@ def test_status_lines(line: bytes, version: str, status: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "head"),
+    ("lines", "own"),
     [
         ([], None),
         ([STATUS], None),
@@ -88,8 +129,8 @@ def test_status_lines(line: bytes, version: str, status: int) -> None:
         ([b"HTTP/1.1 103 Hints\r\n", b"Link: x\r\n", b"\r\n", STATUS, b"A: b\r\n", b"\r\n"], [STATUS, b"A: b\r\n"]),
     ],
 )
-def test_only_the_answers_own_head_counts(lines: list[bytes], head: list[bytes] | None) -> None:
-    assert final_head(lines) == head
+def test_only_the_answers_own_head_counts(lines: list[bytes], own: list[bytes] | None) -> None:
+    assert final_head(lines) == own
 
 
 @pytest.mark.parametrize(

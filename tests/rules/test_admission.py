@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given
@@ -181,4 +181,4 @@ def test_links_that_are_known_or_elsewhere_make_no_object() -> None:
     terms = of_link(HOST, lambda _key: True, NONE, lambda _origin: None, None, 1)
     assert admit(URL, terms) is KNOWN
     assert admit(ELSEWHERE, terms) is OTHER_HOST
-    assert admit(URL, replace(terms, is_known=lambda _key: False)) is ADMITTED
+    assert admit(URL, terms._replace(is_known=lambda _key: False)) is ADMITTED

@@ -11,7 +11,7 @@ import re
 import select
 from asyncio import get_running_loop
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from time import monotonic
 from types import TracebackType
@@ -25,7 +25,7 @@ from comity.fetch.dialler import Dialler, ProxiedNames
 from comity.fetch.head import encode_headers, request_headers
 from comity.fetch.settings import FetchSettings
 from comity.fetch.transfer import Transfer, apply_proxy, apply_settings
-from comity.model.fetch import FailureKind, FetchFailure, FetchRequest, OnSent, Response, page_of_one_request
+from comity.model.fetch import FailureKind, FetchFailure, FetchRequest, OnSent, Response, Waiter, page_of_one_request
 from comity.rules.address_guard import decide_name, decide_port, parse_networks
 
 # What the canonical form of nearly every URL looks like; anything else is read again by the WHATWG rules.
@@ -92,15 +92,26 @@ class CurlFetcher:
         return len(self._active)
 
     @property
+    def takes_waiters(self) -> bool:
+        """Whether requests that name no proxy may be made outside a task: names are looked up for proxies alone."""
+        return not self._proxied
+
+    @property
     def open_connections(self) -> int:
         """How many sockets are open, in use or kept."""
         return self._connections.count()
 
-    async def get(self, request: FetchRequest, on_sent: OnSent | None = None) -> Response | FetchFailure:
+    def get(self, request: FetchRequest, on_sent: OnSent | None = None) -> Coroutine[Any, Any, Response | FetchFailure]:
         """Make one request. Never raises for what a server or a URL does; cancelling ends it at once.
 
         `on_sent` is called when the way to the host is open and the request goes out; it must not wait or raise.
         """
+        return self.get_for(request, on_sent, None)
+
+    async def get_for(
+        self, request: FetchRequest, on_sent: OnSent | None, waiter: Waiter | None
+    ) -> Response | FetchFailure:
+        """The same for work that is no task: its `waiter` is notified in place of a future. See `takes_waiters`."""
         url = request.url
         proxied = self._proxied or request.proxy is not None
         plain = _PLAIN_URL.fullmatch(url)
@@ -115,7 +126,9 @@ class CurlFetcher:
                 return self._failure(request, FailureKind.ADDRESS_REFUSED, verdict.reason, verdict.address)
         loop = get_running_loop()
         engine = self._engine if loop is self._loop else self._bind(loop)
-        transfer = self._free.pop() if self._free and not self._closed else await self._free_transfer()
+        transfer = self._free.pop() if self._free and not self._closed else self._make_transfer()
+        if transfer is None:
+            transfer, waiter = await self._free_transfer(), None  # by now it is a task that waits
         if transfer is None:
             return self._failure(request, FailureKind.CANCELLED, "the fetcher is closed")
         assert engine is not None
@@ -130,7 +143,9 @@ class CurlFetcher:
                 self._override_dns(transfer, url)
             transfer.begin(request, url, self._now())
             transfer.on_sent = on_sent
-            transfer.waiter = waiter = loop.create_future()
+            if waiter is None:
+                waiter = loop.create_future()
+            transfer.waiter = waiter
             self._active.add(transfer)
             engine.add(transfer.easy)
             if self._sweeper is None:
@@ -224,8 +239,8 @@ class CurlFetcher:
         while not self._closed:
             if self._free:
                 return self._free.pop()
-            if len(self._transfers) < self._settings.max_concurrency:
-                return self._new_transfer()
+            if (made := self._make_transfer()) is not None:
+                return made
             waiter = self._loop.create_future()
             self._waiting.append(waiter)
             try:
@@ -236,7 +251,10 @@ class CurlFetcher:
                 raise
         return None
 
-    def _new_transfer(self) -> Transfer:
+    def _make_transfer(self) -> Transfer | None:
+        """A new transfer, if there may be one more."""
+        if self._closed or len(self._transfers) >= self._settings.max_concurrency:
+            return None
         dialler = Dialler(self._allowed_networks, self._connections, proxied=self._proxied)
         transfer = Transfer(dialler, max_error_body_bytes=self._settings.max_error_body_bytes)
         apply_settings(transfer.easy, self._settings, self._default_lines)

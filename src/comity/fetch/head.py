@@ -10,14 +10,15 @@ from typing import Final
 from comity.model.fetch import FetchRequest, Headers
 from comity.rules.politeness.backoff import parse_http_date
 
-_FORMAT: Final = 1
-_field_in_c: Callable[[bytes], tuple[str, str] | None] | None
+_FORMAT: Final = 2
+_Head = tuple[str, int, Headers]
+_plain_in_c: Callable[[list[bytes], int, int], tuple[str, int, dict[str, str]] | None] | None
 try:
     from comity.fetch import _head as _in_c
 
-    _field_in_c = _in_c.plain_field if _in_c.FORMAT == _FORMAT else None  # compiled from an older source
+    _plain_in_c = _in_c.plain_head if _in_c.FORMAT == _FORMAT else None  # compiled from an older source
 except ImportError:  # installed where there was no C compiler
-    _field_in_c = None
+    _plain_in_c = None
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 §5.6.2
 _UNSENDABLE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
@@ -25,6 +26,24 @@ _UNSENDABLE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _FRAMING: Final = frozenset({"connection", "content-length", "expect", "host", "te", "transfer-encoding", "upgrade"})
 _LONGEST_NUMBER: Final = 100  # digits
 _BLANKS: Final = frozenset({" ", "\t"})
+
+
+class HeaderFlood(Exception):
+    """A head that is longer than allowed; says how long."""
+
+
+def read_head(lines: list[bytes], lines_most: int, bytes_most: int) -> _Head | None:
+    """Version, status and fields of the answer itself, None if its head is not complete; `HeaderFlood` if it is long.
+
+    Most heads are plain, and `_head.c` reads these; it leaves all others to the functions below.
+    """
+    if _plain_in_c is not None and (plain := _plain_in_c(lines, lines_most, bytes_most)) is not None:
+        return plain[0], plain[1], Headers.unique(plain[2])
+    size = sum(map(len, lines))
+    if len(lines) > lines_most or size > bytes_most:
+        raise HeaderFlood(f"{len(lines)} header lines, {size} bytes")
+    head = final_head(lines)
+    return (*parse_status_line(head[0]), parse_fields(head)) if head is not None else None
 
 
 @lru_cache(maxsize=256)
@@ -60,7 +79,7 @@ def parse_fields(head: list[bytes]) -> Headers:
 
 
 def _plain_field(line: bytes) -> tuple[str, str] | None:
-    """Name and value of an ordinary line; None of any other. `_head.c` gives the same, or None for head.py to look."""
+    """Name and value of an ordinary line; None of any other."""
     # Its only line feed and its only carriage return end it. Bytes are found by `find` faster than by `in`.
     end = len(line) - 2
     if not line.endswith(b"\r\n") or line.find(b"\r") != end or line.find(b"\n") <= end:
@@ -72,7 +91,7 @@ def _plain_field(line: bytes) -> tuple[str, str] | None:
 
 
 # Most lines of a server are the same in every answer.
-_field_of: Final = lru_cache(maxsize=256)(_field_in_c or _plain_field)
+_field_of: Final = lru_cache(maxsize=256)(_plain_field)
 
 
 def _parse_fields_slowly(lines: list[bytes]) -> Headers:

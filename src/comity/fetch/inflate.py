@@ -70,12 +70,13 @@ def inflate_whole(wire: bytes, codings: tuple[str, ...], cap: int) -> bytes:
     if codings == ("gzip",) and cap > 0:  # to isal, zero means without limit
         decoder = isal_zlib.decompressobj(_GZIP_WINDOW_BITS)
         try:
-            body: bytes = decoder.decompress(wire, cap)
+            # Its end states its size (RFC 1952 §2.3.1): a block of just that size has no rest that would be a hole.
+            size = int.from_bytes(wire[-4:], "little")
+            body: bytes = decoder.decompress(wire, size if 0 < size < cap else cap)
         except _ISAL_ERROR as problem:
             raise Undecodable(FailureKind.BAD_ENCODING, f"gzip: {problem}") from None
         if decoder.eof and not decoder.unused_data:
-            # Inflated into a block of up to twice its size, of which the rest would be a hole that no other body fits.
-            return bytes(memoryview(body))
+            return body if len(body) == size else bytes(memoryview(body))
     elif codings == ("zstd",) and _zstd_size(wire) <= cap:
         try:
             # The frame states its size, so exactly that is reserved; a lie or a second frame is an error here.

@@ -11,7 +11,6 @@ import socket
 import ssl
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from importlib.util import find_spec
 from io import BytesIO
 from math import inf
@@ -23,7 +22,7 @@ import pycurl
 
 from comity.fetch.connections import Ends
 from comity.fetch.dialler import Dialler
-from comity.fetch.head import content_length, final_head, parse_date, parse_fields, parse_status_line
+from comity.fetch.head import HeaderFlood, content_length, parse_date, read_head
 from comity.fetch.inflate import StreamInflater, Undecodable, inflate_beginning, inflate_whole, parse_codings
 from comity.fetch.settings import FetchSettings, ProxySettings
 from comity.model.fetch import (
@@ -203,18 +202,16 @@ class Transfer:
         limits, lines = self.limits, self._lines
         if not lines:
             return False
-        header_bytes = sum(map(len, lines))
-        if len(lines) > limits.max_header_count or header_bytes > limits.max_header_bytes:
-            self.fault = (FailureKind.HEADER_FLOOD, f"{len(lines)} header lines, {header_bytes} bytes")
+        try:
+            head = read_head(lines, limits.max_header_count, limits.max_header_bytes)
+        except HeaderFlood as flood:
+            self.fault = (FailureKind.HEADER_FLOOD, str(flood))
             return False
-        head = final_head(lines)
         if head is None:
             return False
         # By our own clock: libcurl's starts when it gets to a transfer, and that may be late on a busy loop.
         self._headed = monotonic()
-        self._version, self.status = status_line = parse_status_line(head[0])
-        status = status_line[1]
-        self._headers = headers = parse_fields(head)
+        self._version, self.status, self._headers = _version, status, headers = head
         self._codings = ()
         self._seen_bytes = -1
         request = self.request
@@ -469,12 +466,16 @@ def unread_s(easy: pycurl.Curl) -> float:
     descriptor = easy.getinfo(pycurl.ACTIVESOCKET)
     if _TCP_INFO is None or not sys.platform.startswith("linux") or descriptor < 0:
         return 0.0
-    with suppress(OSError):
-        borrowed = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fileno=descriptor)
+    try:
+        # The class below `socket.socket`, which takes a third of its time: a busy loop asks this for most pages.
+        borrowed = socket.SocketType(socket.AF_INET, socket.SOCK_STREAM, 0, fileno=descriptor)
         try:
             found = borrowed.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _LAST_DATA_RECEIVED + 4)
         finally:
             borrowed.detach()
+    except OSError:
+        return 0.0
+    else:
         if len(found) == _LAST_DATA_RECEIVED + 4:
             milliseconds: int = unpack_from("=I", found, _LAST_DATA_RECEIVED)[0]
             return max(0.0, milliseconds / 1000 - _TICK_S)

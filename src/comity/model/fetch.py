@@ -6,10 +6,10 @@ expected result, not an exception.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import field
 from enum import StrEnum
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from comity.model.dataclass import dataclass
 from comity.model.named_tuple import made_often
@@ -140,11 +140,11 @@ class FetchLimits:
                 raise ValueError(f"{name} must be above zero")
 
 
-@dataclass(frozen=True, slots=True)
-class ContentTypeRules:
+class ContentTypeRules(NamedTuple):
     """Which media types are wanted; patterns such as `text/html`, `text/*` or `*/*`.
 
-    An empty `accept` takes everything; `reject` is checked after it and wins. Read by `rules.content_type`.
+    An empty `accept` takes everything; `reject` is checked after it and wins. Read by `rules.content_type`. A tuple,
+    because it is hashed for every response.
     """
 
     accept: tuple[str, ...] = ()
@@ -314,6 +314,22 @@ class NotAllowed:
     """A request that was not made: taken down, forbidden by robots.txt, or its host cannot be asked now."""
 
     code: str
+
+
+class Waiter(Protocol):
+    """What is notified of the end of a request, and waits for it, in place of a future."""
+
+    def done(self) -> bool:
+        """Whether it was notified."""
+        ...
+
+    def set_result(self, answer: tuple[int, str]) -> None:
+        """Notify it: the result of the transfer, and what went wrong."""
+        ...
+
+    def __await__(self) -> Generator[Any, None, tuple[int, str]]:
+        """Wait for that."""
+        ...
 
 
 Send = Callable[[FetchRequest, OnSent | None], Awaitable[Response | FetchFailure]]

@@ -22,7 +22,6 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
-from comity.model.dataclass import dataclass
 from comity.model.fetch import FetchFailure
 from comity.model.named_tuple import made_often
 from comity.model.robots import RobotsVerdict
@@ -96,8 +95,8 @@ PatternCheck = Callable[[WebAddress], LeftOut | None]
 """Whether patterns leave a URL out; a method of `UrlRules`."""
 
 
-@dataclass(slots=True)  # not frozen, which would make each of them slow to build
-class Terms:
+@made_often
+class Terms(NamedTuple):
     """The questions of one stage, and the rules in force there; a question that is None or empty is skipped."""
 
     host: str | None = None

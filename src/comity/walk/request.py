@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -16,6 +16,7 @@ from comity.model.fetch import (
     OnSent,
     Response,
     Send,
+    Waiter,
     page_of_one_request,
 )
 from comity.model.gate import AnswerKind, DelayInForce, Observation, Reservation, SlotTimeout, Wait
@@ -48,6 +49,7 @@ class Exchange(NamedTuple):
     row: LedgerRow
 
 
+GetFor = Callable[[FetchRequest, OnSent | None, Waiter], Awaitable[Response | FetchFailure]]
 OnWait = Callable[[str, Wait, float, DelayInForce], None]
 """Called when a request to a host must wait: with the host, the wait, the present time, and the delay in force."""
 OnRequest = Callable[[LedgerRow, "Response | FetchFailure | None"], None]
@@ -63,6 +65,9 @@ class Requests:
         self.fetcher = fetcher
         # Whether each page takes one request, as with nearly all fetchers.
         self.takes_one_for_page = type(fetcher).get_page is page_of_one_request
+        # For a visit that waits for its request without a task, where the fetcher can notify it.
+        get_for: GetFor | None = getattr(fetcher, "get_for", None) if getattr(fetcher, "takes_waiters", False) else None
+        self._get_for = get_for if self.takes_one_for_page else None
         self.on_end: Callable[[LeasedHost], None] = lambda _host: (
             None
         )  # called after requests that were not a visit's first
@@ -70,6 +75,21 @@ class Requests:
         self.on_request: OnRequest | None = None
         self._capacity = capacity
         self._clock = clock
+
+    @property
+    def takes_steps(self) -> bool:
+        """Whether visits need no tasks for their requests."""
+        return self._get_for is not None
+
+    def sender_for(self, waiter: Waiter) -> Send:
+        """What makes the request of a visit that is no task: its waiter is notified."""
+        get_for = self._get_for
+        assert get_for is not None
+
+        def send(request: FetchRequest, on_sent: OnSent | None) -> Awaitable[Response | FetchFailure]:
+            return get_for(request, on_sent, waiter)
+
+        return send
 
     async def ask(
         self,

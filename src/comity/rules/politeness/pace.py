@@ -223,7 +223,9 @@ def started(state: GateState, now: float, jitter: float) -> GateState:
     if now < state.seen_at:
         state = rebased(state, now)
     limits, floor, pace = state.limits, state.floor, state.pace
-    delay = _in_force(limits, floor, pace.adaptive_delay_s, jitter)
+    delay = floor
+    if limits.random_delay_s is not None or pace[0] > floor.seconds:
+        delay = _in_force(limits, floor, pace[0], jitter)
     return GateState(
         limits,
         floor,
@@ -262,7 +264,7 @@ def finished(state: GateState, number: int, observation: Observation, now: float
     elif answer is AnswerKind.RATE_LIMITED or answer is AnswerKind.UNAVAILABLE:
         block = _refused(state, number, observation.retry_after_s, now)
     slower_mark, quicker_mark = state.slower_mark, state.quicker_mark
-    if latency_s is not None and _tells_pace(answer, latency_s, pace):
+    if latency_s is not None and (answer is AnswerKind.SUCCESS or _tells_pace(answer, latency_s, pace)):
         is_slower = pace[2] is not None and latency_s > pace[2]
         if number > (slower_mark if is_slower else quicker_mark):
             pace = adapted(pace, latency_s, floor.seconds)
@@ -386,9 +388,7 @@ def _refused(state: GateState, number: int, retry_after_s: float | None, now: fl
 
 
 def _tells_pace(answer: AnswerKind, latency_s: float, pace: Pace) -> bool:
-    """Whether a response time counts: refusals and errors are often quick, which means nothing."""
-    if answer is AnswerKind.SUCCESS:
-        return True
+    """Whether the response time of anything but a success counts: refusals are often quick, which means nothing."""
     return answer is not AnswerKind.UNSENT and pace[2] is not None and latency_s > pace[2]
 
 

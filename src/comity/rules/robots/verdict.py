@@ -42,6 +42,7 @@ _UNRESERVED: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 _KEPT_RESERVED: Final = ":/?#[]@!&'()+,;="
 _NORMAL: Final = _UNRESERVED + _KEPT_RESERVED
 _NORMAL_BYTES: Final = _NORMAL.encode()
+_ASKED_MOST: Final = 1000  # of one file, while they wait to be fetched
 _HEX: Final = "0123456789ABCDEFabcdef"
 
 # A constant pattern: nothing foreign is ever compiled into it.
@@ -51,7 +52,7 @@ _ABNORMAL: Final = re.compile("%[0-9A-Fa-f]{2}|[^%" + re.escape(_NORMAL) + "]")
 class AgentRules:
     """The rules of one robots.txt for one product token."""
 
-    __slots__ = ("_confidence", "_index", "_memberships", "_verdicts", "_written", "crawl_delay_seconds")
+    __slots__ = ("_asked", "_confidence", "_index", "_memberships", "_verdicts", "_written", "crawl_delay_seconds")
 
     def __init__(self, written: WrittenRobots, token: str) -> None:
         self._written = written
@@ -62,12 +63,23 @@ class AgentRules:
         self._index = RuleIndex(rule for membership in memberships for rule in written.groups[membership.group].rules)
         self.crawl_delay_seconds = _crawl_delay(written, memberships)
         self._confidence = Confidence.LOW if written.truncated else Confidence.HIGH
+        # Targets that are allowed, and were asked about once: of most links when found, and again when fetched.
+        self._asked: dict[str, RobotsVerdict] = {}
         # By line number, made when first given; 0 stands for no rule.
         self._verdicts: dict[int, RobotsVerdict] = {}
 
     def verdict(self, target: str) -> RobotsVerdict:
         """Decide for an absolute URL, or for a path with its query."""
-        path = normalized_target(target)
+        verdict = self._asked.pop(target, None)
+        if verdict is None:
+            verdict = self._decide(normalized_target(target))
+            if verdict.allowed:
+                if len(self._asked) >= _ASKED_MOST:
+                    self._asked.clear()  # of those that are never asked about again
+                self._asked[target] = verdict
+        return verdict
+
+    def _decide(self, path: str) -> RobotsVerdict:
         rule = self._index.deciding_rule(path)
         if rule is not None and not rule.allowed and path == _ROBOTS_PATH:
             return RobotsVerdict(True, _OWN_PATH_REASON, crawl_delay_seconds=self.crawl_delay_seconds)

@@ -123,7 +123,7 @@ def folder_shape(folder: str) -> FolderShape:
     if len(shapes) > _KEPT_SEGMENTS:
         shapes = [*shapes[:_KEPT_SEGMENTS], f"+{len(shapes) - _KEPT_SEGMENTS}"]
     names = [segment for segment in segments if len(segment) > 1 and not segment.isdecimal()]
-    text = "/" + "".join(shape + "/" for shape in shapes)
+    text = f"/{'/'.join(shapes)}/" if shapes else "/"
     repeats = len(names) - len(set(names))
     repetition = None
     # Comparing runs takes the cube of their number, so a path that is too deep anyway is not looked at.

@@ -54,8 +54,10 @@ _TREE_LEVELS: Final = 4
 _ECHOES_ALLOWED: Final = 2
 _MANY_ECHOES: Final = 50
 _ECHOING, _OWN = 1, -1
+_RECHECKED_MOST: Final = 256
 
 _Objection = tuple[TrapCode, str]
+_Place = tuple[Pattern, FolderGroup, str, int]
 
 
 class TrapWatch:
@@ -71,6 +73,7 @@ class TrapWatch:
         self._contents: RecentMap[tuple[int, int]] = RecentMap(terms.remembered)  # with the URL and folder of the first
         self._likenesses = RecentSet(terms.remembered // 2)
         self._volatile = VolatileParameters(terms.remembered)
+        self._rechecked: dict[str, _Place] = {}  # targets without a query whose page is under way
         self.refusals: Counter[TrapCode] = Counter()
 
     def judge(self, target: str, depth: int) -> TrapRefusal | None:
@@ -89,7 +92,8 @@ class TrapWatch:
         """
         if "?" in target or ";" in target:
             self._volatile.fetched(target, body, links)
-        pattern, shape, place, known = self._placed(target)
+        placed = self._rechecked.pop(target, None)
+        pattern, shape, place, known = placed if placed is not None else self._placed(target)
         self._known.add(known)
         pattern.fetched += 1
         pattern.suspect()
@@ -118,11 +122,17 @@ class TrapWatch:
             return copied
         if depth <= 1:
             return None
-        pattern, _shape, place, _known = self._placed(target)
+        placed = pattern, _shape, place, _known = self._placed(target)
         if self._folders.echoes(place):
             return self._refuse(TrapCode.ECHOING_FOLDER, _ECHO_REASON, place)
         code = pattern.bars_again()
-        return None if code is None else self._refuse(code, pattern.complaint(code), pattern.text)
+        if code is not None:
+            return self._refuse(code, pattern.complaint(code), pattern.text)
+        if "?" not in target:
+            if len(self._rechecked) >= _RECHECKED_MOST:
+                self._rechecked.clear()  # of pages that did not come
+            self._rechecked[target] = placed
+        return None
 
     def recall(self, pages: Iterable[tuple[str, Hashable]]) -> None:
         """Learn again what an earlier watch of this host saw: targets with the hashes of their contents."""
@@ -219,7 +229,7 @@ class TrapWatch:
         is_variant = base is not None and hash(f"{path}?{base}" if base else path) in self._known
         return self._patterns.queried(shape, kind, parts, is_variant=is_variant)
 
-    def _placed(self, target: str) -> tuple[Pattern, FolderGroup, str, int]:
+    def _placed(self, target: str) -> _Place:
         """The pattern, shape and folder of a URL, and the key by which it is known."""
         path, _mark, query = target.partition("?")
         cut = path.rfind("/") + 1

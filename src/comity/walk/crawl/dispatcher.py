@@ -11,16 +11,18 @@ import asyncio
 import sys
 from asyncio import AbstractEventLoop, Task
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from heapq import heapify, heappop, heappush
 from math import inf
-from types import coroutine
 from typing import Any, Final, Generic, TypeVar
 
+from comity.model.fetch import Waiter
+from comity.model.frontier import IMAGE_PRIORITY
 from comity.model.gate import Reservation, SlotTimeout, Wait, WaitReason
 from comity.model.outcome import Fetched, NotModified, Outcome, Postponed, Refused, Trail
 from comity.walk.crawl.budget import RunBudget
 from comity.walk.crawl.events import Emit, HostDry, VisitEnded, WorkFailed
+from comity.walk.crawl.steps import Stepped, Steps, rest_of
 from comity.walk.robots.keeper import RobotsPostponed
 from comity.walk.session.capacity import Capacity
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost, Phase
@@ -67,6 +69,7 @@ class Dispatcher:
         self._later: ReadyHeap[LeasedHost] = ReadyHeap()
         self._preparing: set[LeasedHost] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._steps = Steps(self._spawn, self._fail)  # the visits that need no task
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = inf
         self._is_serving = False
@@ -111,6 +114,7 @@ class Dispatcher:
 
     async def cancel(self) -> None:
         """End every visit that is still under way."""
+        self._steps.cancel()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -133,7 +137,7 @@ class Dispatcher:
             entry = host.work.peek(now)
             if entry is None:
                 break
-            is_page = not entry.is_image  # an image is not a page of the budget
+            is_page = entry.priority > IMAGE_PRIORITY  # an image is not a page of the budget
             # First: a run whose budget is spent waits for no delay, and reserves no start that it will not use.
             if is_page and self._budget.is_spent(host):
                 break
@@ -185,7 +189,13 @@ class Dispatcher:
         host.work.take()
         host.visits_under_way += 1
         self._capacity.take()  # until the visit takes a place itself: it may begin only at the loop's next turn
-        (self._begin if self._later.places else self._spawn)(self._visit(host, cleared, slot))
+        if self._later.places:
+            self._begin(self._visit(host, cleared, slot))
+        elif host.identity is None and self._context.requests.takes_steps:
+            stepped = Stepped(self._steps)
+            self._steps.begin(stepped, self._visit(host, cleared, slot, stepped))
+        else:
+            self._spawn(self._visit(host, cleared, slot))
 
     def _times_out(self, host: LeasedHost) -> bool:
         """Whether the next URL of a host waited for a slot for too long: then it is refused. Budgets come first.
@@ -266,11 +276,11 @@ class Dispatcher:
         if wait.until < inf:  # else a request must end first, and its end brings the host back
             self._later.push(host, wait.until)
 
-    async def _visit(self, host: LeasedHost, cleared: Cleared, slot: Reservation) -> None:
+    async def _visit(self, host: LeasedHost, cleared: Cleared, slot: Reservation, waiter: Waiter | None = None) -> None:
         outcome: Outcome | None = None
         self._capacity.release()  # its request takes the place, before anything else runs
         try:
-            outcome = await visit(host, cleared, slot, self._context)
+            outcome = await visit(host, cleared, slot, self._context, waiter)
         finally:
             host.visits_under_way -= 1
             if not cleared.is_image:
@@ -288,6 +298,7 @@ class Dispatcher:
     def _serve_due(self) -> None:
         self._is_due = False
         self.serve()
+        self._look_whether_idle()
 
     async def _prepare(self, host: LeasedHost, origin: str) -> None:
         """Read robots.txt; meanwhile no page of the host is visited."""
@@ -326,7 +337,13 @@ class Dispatcher:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._emit(WorkFailed(error))
-        if not self._tasks and not self._line and not self._later:
+        self._look_whether_idle()
+
+    def _fail(self, error: Exception) -> None:
+        self._emit(WorkFailed(error))
+
+    def _look_whether_idle(self) -> None:
+        if not self._tasks and not self._steps and not self._line and not self._later:
             self._on_idle()
 
     def _set_timer(self) -> None:
@@ -358,23 +375,7 @@ def start_eagerly(loop: AbstractEventLoop, work: Coroutine[Any, Any, None]) -> T
         awaited = work.send(None)
     except StopIteration:
         return None
-    return loop.create_task(_resume(work, awaited))
-
-
-@coroutine
-def _resume(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
-    """The rest of a coroutine whose first step was taken."""
-    while True:
-        try:
-            answer = yield awaited
-        except BaseException as error:
-            raised: BaseException | None = error
-        else:
-            raised = None
-        try:
-            awaited = work.send(answer) if raised is None else work.throw(raised)
-        except StopIteration:
-            return
+    return loop.create_task(rest_of(work, awaited))
 
 
 class ReadyHeap(Generic[_Host]):

@@ -11,6 +11,7 @@ from typing import Final
 from comity.model.dataclass import dataclass
 from comity.model.evidence import EvidenceType
 from comity.model.fetch import FailureKind
+from comity.model.frontier import IMAGE_PRIORITY
 from comity.model.host import HostError
 from comity.model.outcome import (
     Failed,
@@ -158,7 +159,7 @@ _REFUSALS = (EvidenceType.BLOCKED_BY_ROBOTS, EvidenceType.TAKEN_DOWN)  # links t
 def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None:
     """Count an outcome for its host and for the run."""
     tally = host.tally
-    if outcome.entry.is_image:
+    if outcome.entry.priority <= IMAGE_PRIORITY:
         _note_image(host, outcome, progress)
         return
     match outcome:

@@ -222,7 +222,8 @@ def _admit(
     entries: list[FrontierEntry],
     evidence: list[Evidence],
 ) -> None:
-    collapse, tracking, now, depth = context.scope.collapse_subdomains, context.tracking, context.clock(), terms.depth
+    collapse, tracking, depth = context.scope.collapse_subdomains, context.tracking, terms.depth
+    now: float | None = None  # asked once, and only where a link is refused
     for address in resolve_unmet(hrefs, base, met, collapse=collapse, tracking=tracking):
         decision = admit(address, terms)
         if isinstance(decision, Admitted):
@@ -230,6 +231,8 @@ def _admit(
         elif decision is OTHER_HOST and context.site is not None and context.site.includes(address.host):
             admit_site_link(host, address, depth, found, context, evidence)
         elif decision is not KNOWN:
+            if now is None:
+                now = context.clock()
             record_denial(host, address, decision, found, now, evidence, depth)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Generator, Iterator, Sequence
 from datetime import UTC, datetime
 from time import thread_time
@@ -45,6 +46,13 @@ _HARD_PAGES_MOST = 20  # of one host in one run: each may take seconds of the ch
 def next_turn() -> Generator[None, None, None]:
     """Let the event loop do what else is due: `asyncio.sleep(0)` without a coroutine around it, for every page."""
     yield
+
+
+@coroutine
+def in_a_task() -> Generator[None, None, None]:
+    """Wait until this is done by a task: visits begin without one, and limits of time need one."""
+    while asyncio.current_task() is None:
+        yield
 
 
 async def read_page(
@@ -170,6 +178,7 @@ async def _read(
     if host.hard_pages > _HARD_PAGES_MOST:
         found: HtmlPage | TooHard = TooHard(Hardship.TOO_SLOW, "earlier pages of this host were too hard to read")
     else:
+        await in_a_task()
         host.unread += 1
         try:
             found = await context.html_pool.read(

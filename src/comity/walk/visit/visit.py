@@ -11,9 +11,18 @@ from comity.extract.html_pool import is_light
 from comity.extract.images import read_image
 from comity.model.dataclass import dataclass
 from comity.model.evidence import Evidence, EvidenceType
-from comity.model.fetch import ANY_CONTENT_TYPE, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
+from comity.model.fetch import (
+    ANY_CONTENT_TYPE,
+    FailureKind,
+    FetchFailure,
+    FetchLimits,
+    FetchRequest,
+    Response,
+    Waiter,
+)
 from comity.model.frontier import (
     GUESSED_SCHEME_PRIORITY,
+    IMAGE_PRIORITY,
     LINKED_IMAGE_PRIORITY,
     FoundBy,
     FrontierEntry,
@@ -55,7 +64,7 @@ from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.details import note_answer
 from comity.walk.visit.fetch_page import Granted, fetch_page, grant
-from comity.walk.visit.page import is_html, read_page, target_of
+from comity.walk.visit.page import in_a_task, is_html, read_page, target_of
 from comity.walk.visit.refusals import busy, denied, not_requested, not_started, unsent
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -84,7 +93,7 @@ def clear(host: LeasedHost, entry: QueuedUrl, context: VisitContext) -> Cleared 
     address = resolve_link(entry.url, entry.url, collapse=context.scope.collapse_subdomains)
     if address is None:
         return Refused(entry, Trail(), "invalid_url", f"{entry.url[:200]} is not a web address", context.clock())
-    origin, is_image = address.origin, entry.is_image
+    origin, is_image = address.origin, entry.priority <= IMAGE_PRIORITY
     robots = context.robots.known(host, origin)
     # A page that was visited before is no step further into an endless space.
     watch = host.traps if entry.seen is None and not is_image else None
@@ -113,13 +122,21 @@ def _unknown(_origin: str) -> None:
     """The robots.txt of an origin of which none is in force."""
 
 
-async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, context: VisitContext) -> Outcome:
-    """Visit one URL of a leased host; `slot` is the start that the host's gate granted."""
+async def visit(
+    host: LeasedHost, cleared: Cleared, slot: Reservation, context: VisitContext, waiter: Waiter | None = None
+) -> Outcome:
+    """Visit one URL of a leased host; `slot` is the start that the host's gate granted.
+
+    A visit that is not a task has a `waiter` for its first request.
+    """
+    if waiter is not None and host.identity is not None:  # put in force just now, perhaps with a proxy
+        await in_a_task()
+        waiter = None
     entry, address = cleared.entry, cleared.address
     trail = Trail(VisitDetails() if context.keeps_details else None)
     try:
         trail.evidence.append(robots_evidence_of(host.lease.host_id, address, cleared.verdict, slot.started_at))
-        asked = await _first_request(host, cleared, slot, trail, context)
+        asked = await _first_request(host, cleared, slot, trail, context, waiter)
         for hops in range(context.max_redirects + 1):
             if isinstance(asked, NotStarted):
                 return not_started(host, entry, trail, asked.why, context)
@@ -157,7 +174,12 @@ async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, context: 
 
 
 def _first_request(
-    host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Trail, context: VisitContext
+    host: LeasedHost,
+    cleared: Cleared,
+    slot: Reservation,
+    trail: Trail,
+    context: VisitContext,
+    waiter: Waiter | None,
 ) -> Awaitable[Exchange | NotStarted]:
     """Request the queued URL itself, with the start that was granted for it; the requests join the trail."""
     entry, address, verdict, version, is_image = cleared
@@ -172,7 +194,15 @@ def _first_request(
     if requests.takes_one_for_page or is_image:
         rows = trail.requests
         return requests.send(
-            host, slot, request, purpose, verdict=verdict, robots_version=version, may_go=may_go, rows=rows
+            host,
+            slot,
+            request,
+            purpose,
+            verdict=verdict,
+            robots_version=version,
+            may_go=may_go,
+            rows=rows,
+            send=requests.sender_for(waiter) if waiter is not None else None,
         )
     send = partial(requests.send, host, slot, purpose=purpose, verdict=verdict, robots_version=version, may_go=may_go)
     return fetch_page(host, entry, request, send, trail, context)
