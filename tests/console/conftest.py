@@ -18,7 +18,7 @@ from tests.servers.chromium import installed
 
 OpenPage = Callable[..., Page]
 LOOPS: list[asyncio.AbstractEventLoop] = []
-expect.set_options(timeout=30_000)  # the machine may be busy; what is there is found at once
+expect.set_options(timeout=60_000)  # the machine may be busy; what is there is found at once
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -32,6 +31,16 @@ _SURPLUS = """width => {
   return [...document.querySelectorAll(".column *")]
     .filter(each => each.getBoundingClientRect().right > width && !isClipped(each))
     .map(each => `${each.tagName} ${each.className} in ${each.parentElement.className}`).slice(0, 12);
+}"""
+_WHAT_WAS_CHECKED = """
+    ["axe" in window, window.isCheckedInLight === true, matchMedia("(prefers-color-scheme: dark)").matches]"""
+# The impact of a fault is that of its rule, so rules with less impact are not run.
+_RUN_AXE = """async ([options, without]) => {
+  const isShown = rule => ["serious", "critical"].includes(rule.impact) && !without.includes(rule.id);
+  const off = axe._audit.rules.filter(rule => rule.impact && !isShown(rule)).map(rule => [rule.id, {enabled: false}]);
+  const result = await axe.run(document, options.runOnly ? options : {...options, rules: Object.fromEntries(off)});
+  window.isCheckedInLight ||= !matchMedia("(prefers-color-scheme: dark)").matches;
+  return result.violations;
 }"""
 _seen: dict[Page, _Seen] = {}
 _idle: dict[tuple[Browser, bool], list[Page]] = {}
@@ -89,7 +98,7 @@ def open_page(
 
 def _new_page(browser: Browser, *, scripts: bool) -> Page:
     context = browser.new_context(java_script_enabled=scripts, reduced_motion="reduce", timezone_id="Africa/Nairobi")
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(60_000)
     return context.new_page()
 
 
@@ -135,20 +144,18 @@ def faults(page: Page) -> list[str]:
 
     If the page was checked in light: in dark colours only, and on a phone the rest.
     """
-    # `evaluate` runs outside the page's own policy, which would refuse a script of ours.
-    if not page.evaluate("'axe' in window"):
+    is_loaded, is_checked_in_light, is_dark = page.evaluate(_WHAT_WAS_CHECKED)
+    if not is_loaded:
+        # `evaluate` runs outside the page's own policy, which would refuse a script of ours.
         page.evaluate(f"{_axe()}; 0")
     # `preload` reads stylesheets and media again, for rules that are off or not serious.
     options: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
-    if page.evaluate("window.isCheckedInLight === true"):
-        if page.viewport_size == PHONE:
-            options["rules"] = {rule: {"enabled": False} for rule in COLOUR_RULES}
-        elif page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches"):
-            options["runOnly"] = {"type": "rule", "values": COLOUR_RULES}
-    found = page.evaluate(
-        f"axe.run(document, {json.dumps(options)}).then(result => result.violations).finally(() => {{"
-        " window.isCheckedInLight ||= !matchMedia('(prefers-color-scheme: dark)').matches })"
-    )
+    without: tuple[str, ...] = ()
+    if is_checked_in_light and page.viewport_size == PHONE:
+        without = COLOUR_RULES
+    elif is_checked_in_light and is_dark:
+        options["runOnly"] = {"type": "rule", "values": COLOUR_RULES}
+    found = page.evaluate(_RUN_AXE, [options, without])
     return [
         f"{each['id']}: {node['target']}: {node['failureSummary']}"
         for each in found
