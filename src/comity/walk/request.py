@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from math import inf
 from typing import NamedTuple
 
+from comity.model.dataclass import dataclass
 from comity.model.fetch import (
     FailureKind,
     Fetcher,
