@@ -258,7 +258,7 @@ def test_private_addresses_are_refused_unless_allowed(state: State, web: Web) ->
     assert asyncio.run(sender(state).send_due()) == Sent(failed=1)
     assert "address refused" in (get_delivery(state.database, delivery_id).last_error or "")
     assert site.log == []
-    with pytest.raises(BadInput, match="is not called"):
+    with pytest.raises(BadInput, match="cannot be called"):
         hook(state, site.url(), networks=())
 
 
