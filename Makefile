@@ -193,5 +193,7 @@ runtime dev:
 	rm -f .venv/stamp
 	install_lock "$$(lock_of $@)"
 	.venv/bin/python -m pip install -qq --no-input --no-deps --no-build-isolation --no-index --editable .
+	# Or each start compiles 700 modules anew where Python may not write its own cache (PYTHONDONTWRITEBYTECODE).
+	.venv/bin/python -m compileall -q -j 0 src/comity || true
 	describe $@ >.venv/stamp.new
 	mv .venv/stamp.new .venv/stamp
