@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import os
@@ -486,6 +487,24 @@ def test_a_dead_proxy_is_not_the_sites_fault(web: Web, place: Place) -> None:
     assert len(tries) == 2, "bounded retries"
     assert place.comity("crawl", site.url()).code == 0
     assert site.pages() == ["/", "/a"]
+
+
+def test_a_name_is_looked_up_again_between_two_requests(
+    web: Web, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a host waits for a delay, its next visit begins outside any task, and still can wait for the resolver."""
+
+    async def look_up(_host: str) -> list[str]:
+        await asyncio.sleep(0)
+        raise OSError("no such name here")
+
+    monkeypatch.setattr("comity.fetch.fetcher.ProxiedNames", partial(ProxiedNames, look_up=look_up, kept_s=0.0))
+    site = web.site({"/": page("/1", "/2"), "/1": page(), "/2": page()})
+    with LoopbackProxy(("127.0.0.1", site.port), "socks5h") as proxy:
+        seeds = ("http://site.test/", "http://other.test/", "http://third.test/")
+        told = place.comity("crawl", *seeds, "--proxy", proxy.url, "--delay", 0.05, "--json")
+    assert told.code == 0, told
+    assert told.json["summary"]["pages"] == 9
 
 
 def test_a_proxy_that_dies_in_the_middle_leaves_the_rest_queued(web: Web, place: Place) -> None:

@@ -110,9 +110,12 @@ class ProxiedNames:
     asks, is handed over anyway: the proxy has to keep to public addresses itself.
     """
 
-    def __init__(self, allowed_networks: tuple[Network, ...], look_up: _LookUp = look_up) -> None:
+    def __init__(
+        self, allowed_networks: tuple[Network, ...], look_up: _LookUp = look_up, kept_s: float = _KEPT_S
+    ) -> None:
         self._allowed_networks = allowed_networks
         self._look_up = look_up
+        self._kept_s = kept_s
         self._known: OrderedDict[str, tuple[float, AddressVerdict | None]] = OrderedDict()
 
     async def refusal(self, host: str) -> AddressVerdict | None:
@@ -121,7 +124,7 @@ class ProxiedNames:
         if known is not None and monotonic() < known[0]:
             return known[1]
         verdict = await self._ask(host)
-        self._known[host] = (monotonic() + _KEPT_S, verdict)
+        self._known[host] = (monotonic() + self._kept_s, verdict)
         self._known.move_to_end(host)
         if len(self._known) > _KEPT_MOST:
             self._known.popitem(last=False)
@@ -129,8 +132,8 @@ class ProxiedNames:
 
     async def _ask(self, host: str) -> AddressVerdict | None:
         try:
-            async with asyncio.timeout(_ANSWER_WITHIN_S):
-                addresses = await self._look_up(host)
+            # Not `asyncio.timeout`: a visit takes its first step outside any task.
+            addresses = await asyncio.wait_for(self._look_up(host), _ANSWER_WITHIN_S)
         except (OSError, UnicodeError, TimeoutError):
             return None
         # One of several is enough: which of them the proxy dials is not ours to say.
