@@ -142,12 +142,10 @@ def test_a_stop_is_kept_also_where_the_end_of_the_crawl_fails(
 
 
 def test_stopping_the_server_stops_its_crawls_and_says_so(sqlite_url: str, tmp_path: Path, web: Web) -> None:
-    held = threading.Event()
-    site = _site(web, 3, **{"/1": Answer(body="<title>Slow</title>", held=held)})
-    with served(sqlite_url, pages=str(tmp_path / "pages"), delay_s=0.0) as server, server.client() as admin:
+    site = _site(web, 400)  # twenty seconds of work
+    with served(sqlite_url, pages=str(tmp_path / "pages"), delay_s=0.05) as server, server.client() as admin:
         run = admin.post("/admin/crawl/runs", json={"seeds": [site.url("/")]}).json()["run_id"]
         until(lambda: _with_pages(admin, f"/admin/crawl/runs/{run}", 2))
-        threading.Timer(0.2, held.set).start()
     with served(sqlite_url, pages=str(tmp_path / "pages")) as server, server.client() as admin:
         ended = admin.get(f"/admin/crawl/runs/{run}").json()
     assert (ended["status"], ended["ending"]) == ("stopped", "the server was stopped")
