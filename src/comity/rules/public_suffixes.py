@@ -26,7 +26,7 @@ class PublicSuffixes:
         self._most_labels = max(rule.count(".") for rule in rules) + 2
 
     def registered(self, name: str) -> str | None:
-        """The name that somebody registered, which is one label longer than its suffix; None for a suffix."""
+        """The registrable name, one label longer than its suffix; None for a suffix."""
         labels = name.removesuffix(".").split(".")
         length = self._suffix_labels(labels) or 1  # a top level that is not listed is a suffix, too
         if "" in labels or len(labels) <= length:
