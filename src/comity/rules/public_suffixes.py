@@ -6,11 +6,11 @@ of a crawl needs it: the package encodes each of its 10,000 rules one by one, wh
 
 from __future__ import annotations
 
+import pkgutil
 from functools import cache
 from typing import Final
 
 import ada_url
-from publicsuffixlist import PSLFILE
 
 _COMMENT: Final = "//"
 _EXCEPTION: Final = "!"
@@ -60,8 +60,10 @@ class PublicSuffixes:
 @cache
 def public_suffixes() -> PublicSuffixes:
     """The list, read on first use."""
-    with open(PSLFILE, encoding="utf-8") as file:  # rules import no pathlib
-        lines = file.read().lower().split("\n")
+    data = pkgutil.get_data("publicsuffixlist", "public_suffix_list.dat")
+    if data is None:
+        raise RuntimeError("the package publicsuffixlist lacks its list")
+    lines = data.decode().lower().split("\n")
     rules = [line.partition(" ")[0].rstrip() for line in lines if line and not line.startswith(_COMMENT)]
     in_other_scripts = [rule for rule in rules if not rule.isascii()]
     return PublicSuffixes(frozenset(rules) - {""} | frozenset(map(_as_requested, in_other_scripts)))
