@@ -124,7 +124,9 @@ class CurlFetcher:
             verdict = await self._names.refusal(ada_url.URL(url).hostname)
             if verdict is not None:
                 return self._failure(request, FailureKind.ADDRESS_REFUSED, verdict.reason, verdict.address)
-        loop = get_running_loop()
+        loop = self._loop
+        if loop is None or not loop.is_running():  # to ask for the running one is a system call
+            loop = get_running_loop()
         engine = self._engine if loop is self._loop else self._bind(loop)
         transfer = self._free.pop() if self._free and not self._closed else self._make_transfer()
         if transfer is None:
