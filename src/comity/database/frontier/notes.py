@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from struct import pack, unpack_from
-from typing import Final, NamedTuple
+from struct import calcsize, pack, unpack_from
+from threading import local
+from typing import Any, Final, NamedTuple
 
 URL_CHARACTERS: Final = 60
 """How much of an address is kept, for people who list them; the key stands for the whole."""
 _LEVEL: Final = 1
 _KEY_BYTES: Final = 8
+_COUNTS: Final = ">III"
 
 Compress = Callable[[bytes], bytes]
 
@@ -25,11 +27,17 @@ class Note(NamedTuple):
     seen_at: int
 
 
-def compressor() -> Compress:
-    """What compresses the notes of a batch; to make it takes as long as to compress a row."""
-    from zstandard import ZstdCompressor  # most commands that load this module compress nothing
+_of_thread: Final = local()
 
-    return ZstdCompressor(level=_LEVEL).compress
+
+def compressor() -> Compress:
+    """What compresses notes on this thread; to make it takes longer than to compress a row."""
+    found: Compress | None = getattr(_of_thread, "compress", None)
+    if found is None:
+        from zstandard import ZstdCompressor  # most commands that load this module compress nothing
+
+        found = _of_thread.compress = ZstdCompressor(level=_LEVEL).compress
+    return found
 
 
 def packed_keys(keys: Sequence[int]) -> bytes:
@@ -42,13 +50,17 @@ def keys_in(packed: bytes) -> tuple[int, ...]:
     return unpack_from(f">{len(packed) // _KEY_BYTES}q", packed)
 
 
-def packed_details(columns: Iterable[Sequence[str] | Sequence[int]], compress: Compress) -> bytes:
-    """What is known of each URL, column by column: address, code, found by, found on, seen at."""
+def packed_details(columns: Iterable[Sequence[Any]], compress: Compress) -> bytes:
+    """What is known of each URL, column by column: address, code, found by, found on, seen at.
+
+    What is the same for all of them is there once.
+    """
     urls, codes, found_by, found_on, seen_at = columns
-    count = len(urls)
-    numbers = pack(f">{count}q{count}q{count}B", *found_on, *seen_at, *found_by)
+    codes, found_by, found_on, seen_at = map(_once, (codes, found_by, found_on, seen_at))
+    counts = len(found_by), len(found_on), len(seen_at)
+    numbers = pack(_COUNTS + "%dB%dq%dq" % counts, *counts, *found_by, *found_on, *seen_at)
     # Canonical addresses have no line breaks.
-    lines = "\n".join([*codes, *[url[:URL_CHARACTERS] for url in urls]])  # type: ignore[list-item, index]
+    lines = "\n".join([*codes, *[url[:URL_CHARACTERS] for url in urls]])
     return compress(numbers + lines.encode())
 
 
@@ -56,10 +68,18 @@ def notes_in(keys: bytes, details: bytes) -> list[Note]:
     """The notes of a row."""
     from zstandard import ZstdDecompressor
 
-    count = len(keys) // _KEY_BYTES
+    urls_at = len(keys) // _KEY_BYTES
     plain = ZstdDecompressor().decompress(details)
-    numbers = unpack_from(f">{count}q{count}q{count}B", plain)
-    lines = plain[17 * count :].decode().split("\n")
-    found_on, seen_at, found_by = numbers[:count], numbers[count : 2 * count], numbers[2 * count :]
-    rows = zip(lines[count:], keys_in(keys), lines[:count], found_by, found_on, seen_at, strict=True)
-    return [Note(*row) for row in rows]
+    counts = unpack_from(_COUNTS, plain)
+    layout = _COUNTS + "%dB%dq%dq" % counts
+    numbers = unpack_from(layout, plain)[len(counts) :]
+    lines = plain[calcsize(layout) :].decode().split("\n")
+    codes, urls = lines[:-urls_at], lines[-urls_at:]
+    by_end, on_end = counts[0], counts[0] + counts[1]
+    shared = (codes, numbers[:by_end], numbers[by_end:on_end], numbers[on_end:])
+    columns = (column if len(column) == urls_at else column * urls_at for column in shared)
+    return [Note(*row) for row in zip(urls, keys_in(keys), *columns, strict=True)]
+
+
+def _once(column: Sequence[Any]) -> Sequence[Any]:
+    return column[:1] if column.count(column[0]) == len(column) else column

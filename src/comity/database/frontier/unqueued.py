@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from array import array
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -39,8 +38,8 @@ from comity.database.types import RowNumber
 from comity.model.frontier import Unqueued
 
 MOST_PER_HOST: Final = 10_000
-_SHELVES: Final = 64
-"""Into how many parts the keys of a batch are divided: to look for one, a 64th of all keys is read."""
+_SHELVES: Final = 32
+"""Into how many parts the keys of a batch are divided: to look for one, a 32nd of all keys is read."""
 _SHELF_BIT: Final = 56
 _ENTRY: Final = ">qq"
 _ENTRY_BYTES: Final = 16
@@ -122,31 +121,34 @@ class Earlier:
     def __init__(self, most: int = _REMEMBERED_MOST) -> None:
         self._most = most
         self._notes = 0
-        self._kept: OrderedDict[UUID, tuple[int, _Known | None]] = OrderedDict()
+        self._kept: dict[int, tuple[int, _Known | None]] = {}  # by hosts, with the tokens of their leases
 
     def has(self, host: HostUnqueued) -> bool:
         """Whether it is known what was on record when this lease began."""
-        found = self._kept.get(host.host_id)
-        return found is not None and host.lease != 0 and found[0] == host.lease
+        found = self._kept.get(host.host_id.int)  # Python computes the hash of a UUID each time
+        return found is not None and found[0] == host.lease != 0
 
     def of(self, connection: Connection, host: HostUnqueued, recorded: int) -> _Known | None:
-        """What was on record of a host, of which there are so many notes unless `has` it; None if there was nothing."""
-        if self.has(host):
-            self._kept.move_to_end(host.host_id)
-            return self._kept[host.host_id][1]
+        """What was on record of a host, of which there are so many notes unless it `has` it; None if nothing was."""
+        found = self._kept.get(host.host_id.int)
+        if found is not None and found[0] == host.lease != 0:
+            return found[1]
         known = _Known(list(of_host(connection, host.host_id))) if recorded else None
         if host.lease:
             self._keep(host, known)
         return known
 
     def _keep(self, host: HostUnqueued, known: _Known | None) -> None:
-        before = self._kept.pop(host.host_id, None)
-        self._kept[host.host_id] = (host.lease, known)
-        # A host without notes counts as well.
-        self._notes += 1 + len(known or ()) - (1 + len(before[1] or ()) if before is not None else 0)
+        _lease, before = self._kept.pop(host.host_id.int, (0, None))
+        self._kept[host.host_id.int] = (host.lease, known)
+        self._notes += _weight(known) - (_weight(before) if _lease else 0)
         while self._notes > self._most and len(self._kept) > 1:
-            _host, (_lease, dropped) = self._kept.popitem(last=False)
-            self._notes -= 1 + len(dropped or ())
+            _lease, dropped = self._kept.pop(next(iter(self._kept)))
+            self._notes -= _weight(dropped)
+
+
+def _weight(known: _Known | None) -> int:
+    return 20 + len(known or ())  # a host without notes takes memory, too
 
 
 def put(connection: Connection, hosts: Sequence[HostUnqueued], at: float, earlier: Earlier | None = None) -> None:
@@ -158,26 +160,33 @@ def put(connection: Connection, hosts: Sequence[HostUnqueued], at: float, earlie
         return
     earlier = earlier if earlier is not None else Earlier()
     encode, seen_at, compress = Encoding(connection), int(at), compressor()
-    recorded = _recorded(connection, hosts, are_remembered=all(map(earlier.has, hosts)))
+    encoded = [encode.uuid(each.host_id) for each in hosts]
+    free = MOST_PER_HOST - max(len(each.seen) for each in hosts) if all(map(earlier.has, hosts)) else 0
+    recorded = _recorded(connection, encoded, free)
     counts: list[tuple[int, int, Any]] = []
     batch: list[_Packed] = []
-    for each in hosts:
-        count = recorded.get(each.host_id, 0)
-        by_key = {one.key: one for one in each.seen}
-        known = earlier.of(connection, each, count) if by_key else None
-        if known is not None:
-            _change(connection, each.host_id, _changed(by_key, known), seen_at, compress)
-            by_key = {key: one for key, one in by_key.items() if known.code_of(key) is None}
-        new = list(by_key.values())
-        room = max(0, MOST_PER_HOST - count)
-        if rows := new[:room]:
-            batch.append(_packed(encode.uuid(each.host_id), rows, seen_at, compress))
-        counts.append((len(rows), len(new) - len(rows) + each.unrecorded, encode.uuid(each.host_id)))
+    for each, host in zip(hosts, encoded, strict=True):
+        count = recorded.get(host, 0)
+        new = _unknown(connection, each, earlier.of(connection, each, count), seen_at) if each.seen else []
+        if rows := new[: max(0, MOST_PER_HOST - count)]:
+            batch.append(_packed(host, rows, seen_at, compress))
+        counts.append((len(rows), len(new) - len(rows) + each.unrecorded, host))
     _insert(connection, batch)
     changed_at = encode.time(at)
     values = [(added, more, changed_at, host) for added, more, host in counts if added or more]
     if values:
         run_for_each(connection, _count_text(connection.dialect.name), values)
+
+
+def _unknown(connection: Connection, host: HostUnqueued, known: _Known | None, seen_at: int) -> list[Unqueued]:
+    """Those of a host's URLs that are not on record; on those that are, the notes are replaced if the rule is another."""
+    by_key = {each.key: each for each in host.seen}
+    if known is None:
+        return list(by_key.values())
+    codes = {key: known.code_of(key) for key in by_key}
+    changed = {key: by_key[key] for key, code in codes.items() if code is not None and code != by_key[key].code}
+    _change(connection, host.host_id, changed, seen_at)
+    return [each for key, each in by_key.items() if codes[key] is None]
 
 
 class _Packed(NamedTuple):
@@ -234,18 +243,11 @@ def _next_ids(connection: Connection, count: int) -> Sequence[int]:
     return range(first, first + count)
 
 
-def _changed(seen: Mapping[int, Unqueued], known: _Known) -> dict[int, Unqueued]:
-    """Those that are on record with another code."""
-    return {key: one for key, one in seen.items() if (code := known.code_of(key)) is not None and code != one.code}
-
-
-def _change(
-    connection: Connection, host_id: UUID, changed: Mapping[int, Unqueued], seen_at: int, compress: Compress
-) -> None:
+def _change(connection: Connection, host_id: UUID, changed: Mapping[int, Unqueued], seen_at: int) -> None:
     """Replace notes of a host, each in the row in which it is."""
     if not changed:
         return
-    rewritten = []
+    rewritten, compress = [], compressor()
     for row in _rows_of(connection, host_id):
         if changed.keys().isdisjoint(keys_in(row.url_keys)):
             continue
@@ -277,13 +279,11 @@ def _count_text(dialect: str) -> str:
     return driver_text(dialect, statement, ("added", "more", "changed", "host"))
 
 
-def _recorded(connection: Connection, hosts: Sequence[HostUnqueued], *, are_remembered: bool) -> dict[UUID, int]:
-    """How many notes there are of hosts that may have no room for all of these, or of which notes are to be read."""
-    free = MOST_PER_HOST - max(len(each.seen) for each in hosts) if are_remembered else 0
+def _recorded(connection: Connection, hosts: Sequence[Any], least: int) -> dict[Any, int]:
+    """How many notes there are of those hosts that have more than so many; all as the driver takes them."""
     native = connection.dialect.name == "postgresql"
-    keys = {Encoding(connection).uuid(each.host_id): each.host_id for each in hosts}
-    wanted: Any = list(keys) if native else json.dumps(list(keys))
-    return {keys[row[0]]: row[1] for row in rows_of(connection, _recorded_text(native), (wanted, free))}
+    wanted: Any = hosts if native else json.dumps(hosts)
+    return {row[0]: row[1] for row in rows_of(connection, _recorded_text(native), (wanted, least))}
 
 
 @lru_cache(maxsize=2)
