@@ -58,7 +58,7 @@ def packed_details(columns: Iterable[Sequence[Any]], compress: Compress) -> byte
     urls, codes, found_by, found_on, seen_at = columns
     codes, found_by, found_on, seen_at = map(_once, (codes, found_by, found_on, seen_at))
     counts = len(found_by), len(found_on), len(seen_at)
-    numbers = pack(_COUNTS + "%dB%dq%dq" % counts, *counts, *found_by, *found_on, *seen_at)
+    numbers = pack(_layout(*counts), *counts, *found_by, *found_on, *seen_at)
     # Canonical addresses have no line breaks.
     lines = "\n".join([*codes, *[url[:URL_CHARACTERS] for url in urls]])
     return compress(numbers + lines.encode())
@@ -71,7 +71,7 @@ def notes_in(keys: bytes, details: bytes) -> list[Note]:
     urls_at = len(keys) // _KEY_BYTES
     plain = ZstdDecompressor().decompress(details)
     counts = unpack_from(_COUNTS, plain)
-    layout = _COUNTS + "%dB%dq%dq" % counts
+    layout = _layout(*counts)
     numbers = unpack_from(layout, plain)[len(counts) :]
     lines = plain[calcsize(layout) :].decode().split("\n")
     codes, urls = lines[:-urls_at], lines[-urls_at:]
@@ -79,6 +79,10 @@ def notes_in(keys: bytes, details: bytes) -> list[Note]:
     shared = (codes, numbers[:by_end], numbers[by_end:on_end], numbers[on_end:])
     columns = (column if len(column) == urls_at else column * urls_at for column in shared)
     return [Note(*row) for row in zip(urls, keys_in(keys), *columns, strict=True)]
+
+
+def _layout(found_by: int, found_on: int, seen_at: int) -> str:
+    return f"{_COUNTS}{found_by}B{found_on}q{seen_at}q"
 
 
 def _once(column: Sequence[Any]) -> Sequence[Any]:

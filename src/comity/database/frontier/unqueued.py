@@ -7,8 +7,8 @@ Pages name many, so there is no row for each: `unqueued_notes` has one for those
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -17,7 +17,6 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import (
-    BigInteger,
     Column,
     Connection,
     ForeignKey,
@@ -63,7 +62,7 @@ unqueued_keys: Final = Table(
     "unqueued_keys",
     metadata,
     # The shelf in the high bits, the first row of the batch in the low ones.
-    Column("place", BigInteger(), primary_key=True, autoincrement=False),
+    Column("place", RowNumber, primary_key=True, autoincrement=False),
     Column("entries", LargeBinary(), nullable=False),
 )
 
@@ -179,7 +178,7 @@ def put(connection: Connection, hosts: Sequence[HostUnqueued], at: float, earlie
 
 
 def _unknown(connection: Connection, host: HostUnqueued, known: _Known | None, seen_at: int) -> list[Unqueued]:
-    """Those of a host's URLs that are not on record; on those that are, the notes are replaced if the rule is another."""
+    """Those of a host's URLs that are not on record; notes on the others are replaced if the rule is another."""
     by_key = {each.key: each for each in host.seen}
     if known is None:
         return list(by_key.values())
@@ -218,12 +217,13 @@ def _insert(connection: Connection, batch: Sequence[_Packed]) -> None:
     if not batch:
         return
     ids = _next_ids(connection, len(batch))
-    rows = [(number, host, packed_keys(keys), details) for number, (host, keys, details) in zip(ids, batch, strict=True)]
-    insert_rows(connection, unqueued_notes, _NOTES, rows)
+    rows: list[tuple[Any, ...]] = []
     shelves: list[list[int]] = [[] for _shelf in range(_SHELVES)]
-    for number, (_host, keys, _details) in zip(ids, batch, strict=True):
+    for number, (host, keys, details) in zip(ids, batch, strict=True):
+        rows.append((number, host, packed_keys(keys), details))
         for key in keys:
             shelves[key % _SHELVES] += (key, number)
+    insert_rows(connection, unqueued_notes, _NOTES, rows)
     entries = [
         (shelf << _SHELF_BIT | ids[0], pack(f">{len(pairs)}q", *pairs)) for shelf, pairs in enumerate(shelves) if pairs
     ]

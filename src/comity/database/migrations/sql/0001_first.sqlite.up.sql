@@ -361,7 +361,7 @@ CREATE INDEX idx_search_documents_newest_at ON search_documents (newest_at DESC,
 CREATE INDEX idx_search_documents_org_key ON search_documents (org_key);
 --
 CREATE TABLE unqueued_keys (
-    place BIGINT NOT NULL,
+    place INTEGER NOT NULL,
     entries BLOB NOT NULL,
     CONSTRAINT pk_unqueued_keys PRIMARY KEY (place)
 );
