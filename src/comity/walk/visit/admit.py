@@ -223,15 +223,13 @@ def _admit(
 ) -> None:
     collapse, tracking, depth = context.scope.collapse_subdomains, context.tracking, terms.depth
     now: float | None = None  # asked once, and only where a link is refused
-    own, site, is_counted = host.name, context.site, host.skipped is not None
+    own, site, others = host.name, context.site, []
     for address in resolve_unmet(hrefs, base, met, collapse=collapse, tracking=tracking):
-        if address.host != own:  # the first question, and for most new links of most pages the last
+        if address.host != own:  # the first question of all
             if site is not None and site.includes(address.host):
                 admit_site_link(host, address, depth, found, context, evidence)
-                continue
-            host.note_unqueued(address.url, address.key, UnqueuedCode.OTHER_HOST, *found)
-            if is_counted:
-                host.note_skipped(address.url, str(UnqueuedCode.OTHER_HOST), found[1])
+            else:
+                others.append(address)
             continue
         decision = admit(address, terms)
         if isinstance(decision, Admitted):
@@ -240,6 +238,8 @@ def _admit(
             if now is None:
                 now = context.clock()
             record_denial(host, address, decision, found, now, evidence, depth)
+    if others:
+        host.note_others(others, *found)
 
 
 def admit_site_link(
