@@ -127,8 +127,8 @@ def left_bytes(path: Path) -> float:
     import sqlite3
 
     with sqlite3.connect(path) as connection:
-        size = connection.execute("SELECT sum(pgsize) FROM dbstat WHERE name = 'unqueued_urls'").fetchone()[0]
-        count = connection.execute("SELECT count(*) FROM unqueued_urls").fetchone()[0]
+        size = connection.execute("SELECT sum(pgsize) FROM dbstat WHERE name LIKE '%unqueued_%'").fetchone()[0]
+        count = connection.execute("SELECT sum(unqueued_recorded) FROM domains").fetchone()[0]
     return float(size) / int(count)
 
 

@@ -722,6 +722,14 @@ CREATE TABLE IF NOT EXISTS takedowns (
 ALTER TABLE takedowns ADD COLUMN IF NOT EXISTS reason TEXT;
 ALTER TABLE takedowns ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
 
+CREATE TABLE IF NOT EXISTS unqueued_keys (
+    place BIGINT NOT NULL,
+    entries BYTEA NOT NULL,
+    CONSTRAINT pk_unqueued_keys PRIMARY KEY (place)
+);
+
+ALTER TABLE unqueued_keys ADD COLUMN IF NOT EXISTS entries BYTEA;
+
 CREATE TABLE IF NOT EXISTS visit_lists (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
     door VARCHAR(20) NOT NULL,
@@ -1783,31 +1791,28 @@ CREATE INDEX IF NOT EXISTS idx_provenance_image ON provenance (image_id);
 CREATE INDEX IF NOT EXISTS idx_provenance_source_domain ON provenance (source_domain);
 CREATE UNIQUE INDEX IF NOT EXISTS uq_provenance_page_image ON provenance (page_key, image_id, discovery_type);
 
-CREATE TABLE IF NOT EXISTS unqueued_urls (
-    url_key BIGINT NOT NULL,
+CREATE TABLE IF NOT EXISTS unqueued_notes (
+    id BIGSERIAL NOT NULL,
     domain_id UUID NOT NULL,
-    url VARCHAR(60) NOT NULL,
-    code VARCHAR(20) NOT NULL,
-    found_by SMALLINT DEFAULT 0 NOT NULL,
-    found_on BIGINT DEFAULT 0 NOT NULL,
-    seen_at BIGINT NOT NULL,
-    CONSTRAINT pk_unqueued_urls PRIMARY KEY (url_key, domain_id),
-    CONSTRAINT fk_unqueued_urls_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+    url_keys BYTEA NOT NULL,
+    details BYTEA NOT NULL,
+    CONSTRAINT pk_unqueued_notes PRIMARY KEY (id),
+    CONSTRAINT fk_unqueued_notes_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
 );
 
-ALTER TABLE unqueued_urls ADD COLUMN IF NOT EXISTS url VARCHAR(60);
-ALTER TABLE unqueued_urls ADD COLUMN IF NOT EXISTS code VARCHAR(20);
-ALTER TABLE unqueued_urls ADD COLUMN IF NOT EXISTS found_by SMALLINT DEFAULT 0 NOT NULL;
-ALTER TABLE unqueued_urls ADD COLUMN IF NOT EXISTS found_on BIGINT DEFAULT 0 NOT NULL;
-ALTER TABLE unqueued_urls ADD COLUMN IF NOT EXISTS seen_at BIGINT;
+ALTER TABLE unqueued_notes ADD COLUMN IF NOT EXISTS domain_id UUID;
+ALTER TABLE unqueued_notes ADD COLUMN IF NOT EXISTS url_keys BYTEA;
+ALTER TABLE unqueued_notes ADD COLUMN IF NOT EXISTS details BYTEA;
 
 DO $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_unqueued_urls_domain_id' AND conrelid = 'unqueued_urls'::regclass) THEN
-        ALTER TABLE unqueued_urls ADD CONSTRAINT fk_unqueued_urls_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_unqueued_notes_domain_id' AND conrelid = 'unqueued_notes'::regclass) THEN
+        ALTER TABLE unqueued_notes ADD CONSTRAINT fk_unqueued_notes_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
     END IF;
 END
 $$;
+
+CREATE INDEX IF NOT EXISTS idx_unqueued_notes_domain ON unqueued_notes (domain_id);
 
 CREATE TABLE IF NOT EXISTS visit_list_hosts (
     id UUID DEFAULT gen_random_uuid() NOT NULL,

@@ -6,8 +6,10 @@ import os
 import re
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select
 
+from comity.database.frontier import unqueued
+from comity.database.tables import domains
 from tests.doors import why_causes
 from tests.doors.why_causes import CAUSES, Planted
 from tests.doors.why_planting import EVERYTHING
@@ -72,5 +74,6 @@ def assert_that_the_chain_leads_from_discovery_to_now(planted: Planted) -> None:
 
 def assert_that_records_are_small(planted: Planted) -> None:
     with planted.opened() as state, state.database.read() as connection:
-        longest = connection.execute(text("SELECT max(length(url)) FROM unqueued_urls")).scalar_one()
+        ids = connection.execute(select(domains.c.id)).scalars().all()
+        longest = max(len(note.url) for host_id in ids for note in unqueued.of_host(connection, host_id))
     assert 30 < longest <= 60

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from comity.database.frontier import unqueued
 from comity.model.frontier import FoundBy
+from comity.rules.canonical import web_address
 from tests.walk.crawling import DONE, DROPPED, QUEUED, Place
 from tests.walk.site import Answer, Web, page, redirect
 
@@ -52,8 +54,9 @@ def test_whatever_names_a_url_it_is_denied_for_the_same_reason(
     assert place.comity("takedown", "add", site.url("/gone")).code == 0
     place.crawl(site.url(), sitemaps=way is FoundBy.SITEMAP, images=way is FoundBy.IMAGE)
     assert path not in site.paths
-    (noted,) = place.rows("SELECT code, found_by FROM unqueued_urls WHERE url = ?", site.url(path))
-    assert noted == {"code": "redirect_target" if way is FoundBy.REDIRECT else code, "found_by": way}
+    with place.opened() as opened, opened.database.read() as connection:
+        (noted,) = unqueued.of_url(connection, web_address(site.url(path)).key)
+    assert (noted.code, noted.found_by) == ("redirect_target" if way is FoundBy.REDIRECT else code, way)
     assert [row["type"] for row in place.evidence(site.url(path))] == [kind]
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection, inspect, text
 
 from comity import __version__
 from comity.database.connection import APPLICATION_ID, Database
+from comity.database.frontier.older_unqueued import bring_up_to_date, is_older
 from comity.database.migrations import SHARED_NAMES, create_everything
 from comity.model.errors import BadInput, Remedy, RemedyCode, SchemaMismatch
 
@@ -101,18 +103,25 @@ def _refuse_foreign(database: Database, connection: Connection, revision: str | 
             )
 
 
-def _refuse_unfit(database: Database, connection: Connection, revision: str | None) -> None:
+def _columns_of(connection: Connection, revision: str | None) -> Sequence[Any]:
+    """Every column of tables of this version: its table, its name, and whether an INSERT must give it a value."""
+    return connection.exec_driver_sql(_COLUMNS_NOW[connection.dialect.name]).all() if revision == HEAD else ()
+
+
+def _has_older_notes(found: Sequence[Any]) -> bool:
+    """Whether they are the columns of a development version whose notes on URLs are taken over."""
+    return is_older((table, column) for table, column, _is_needed in found)
+
+
+def _refuse_unfit(database: Database, found: Sequence[Any]) -> None:
     """Refuse tables of this version that a development version made: until the first release they may still change.
 
     A column that is missing, or one that we do not know and every row must have, would make a statement fail later.
     What else an operator added does no harm. On a server a table may be an older one that `infra/supabase.sql` made
     fit, so there only what is missing tells.
     """
-    if revision != HEAD:
-        return
     declared = {tuple(line.split()) for line in _COLUMNS.read_text(encoding="utf-8").splitlines()}
     tables = {table for table, _ in declared}
-    found = connection.exec_driver_sql(_COLUMNS_NOW[connection.dialect.name]).all()
     if not any(table == "domains" for table, _column, _is_needed in found):
         return  # every version has it: the state is damaged, or changed at this moment, and its next statement fails
     missing = sorted(declared - {(table, column) for table, column, _ in found})
@@ -136,9 +145,17 @@ def ensure_current(database: Database) -> None:
     with database.read() as connection:
         revision = current_revision(connection)
         _refuse_foreign(database, connection, revision)
-        _refuse_unfit(database, connection, revision)
+        columns = _columns_of(connection, revision)
+    if not (has_older_notes := _has_older_notes(columns)):
+        _refuse_unfit(database, columns)
     _refuse_newer(database, revision)
-    if revision == head_revision():
+    if has_older_notes and database.is_shared:
+        raise SchemaMismatch(
+            f"the state at {database.location} was made by a development version of Comity, "
+            "which kept its notes on URLs in another table",
+            remedy=Remedy(RemedyCode.UPGRADE_SCHEMA),
+        )
+    if revision == head_revision() and not has_older_notes:
         return
     if database.is_shared:
         raise SchemaMismatch(
@@ -187,8 +204,10 @@ def _migrate(database: Database, target: str, *, forward: bool) -> str | None:
         before = current_revision(connection)
         _refuse_foreign(database, connection, before)
         _refuse_newer(database, before)
+        if _has_older_notes(_columns_of(connection, before)):
+            bring_up_to_date(connection)
         if forward:
-            _refuse_unfit(database, connection, before)
+            _refuse_unfit(database, _columns_of(connection, before))
         try:
             (command.upgrade if forward else command.downgrade)(_config(connection), target)
         except CommandError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from enum import Enum
 from typing import Final
@@ -289,6 +289,20 @@ class LeasedHost:
             return
         noted.add(key)
         self.unsettled.unqueued.append(Unqueued(url, key, code, found_by, found_on))
+
+    def note_others(self, addresses: Iterable[WebAddress], found_by: FoundBy, found_on: int) -> None:
+        """Record addresses of other hosts, of which a page may name dozens."""
+        noted, code, more = self.unqueued, UnqueuedCode.OTHER_HOST, self.unsettled.unqueued
+        for address in addresses:
+            key = address.key
+            if key not in noted:
+                if len(noted) < UNQUEUED_MOST:
+                    noted.add(key)
+                    more.append(Unqueued(address.url, key, code, found_by, found_on))
+                else:
+                    self.unsettled.unrecorded += 1
+            if self.skipped is not None:
+                self.note_skipped(address.url, str(code), found_on)
 
     def note_skipped(self, url: str, code: str, found_on: int) -> None:
         """Count a link of a page that is not queued."""

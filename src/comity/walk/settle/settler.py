@@ -166,6 +166,7 @@ class Settler:
         self._track = track
         self._list_door = list_door
         self._has_own_list = list_door is not None
+        self._earlier = unqueued.Earlier()
         self._failure: Exception | None = None
         self._owed: tuple[Sequence[HostBatch], Exception] | None = None  # a batch that must come again first, and why
         self._stored: tuple[Sequence[HostBatch], _Stored] | None = None  # the batch whose pages are on disk
@@ -284,11 +285,11 @@ class Settler:
             result.received += each.received
             result.taken_off += len(each.done) + len(each.dropped)
         left = [
-            unqueued.HostUnqueued(batch.lease.host_id, batch.news.unqueued, batch.news.unrecorded)
+            unqueued.HostUnqueued(batch.lease.host_id, batch.news.unqueued, batch.news.unrecorded, batch.lease.token)
             for batch, _each in rows
             if (batch.news.unqueued or batch.news.unrecorded) and not self._has_own_list
         ]
-        unqueued.put(connection, left, self._clock().timestamp())
+        unqueued.put(connection, left, self._clock().timestamp(), self._earlier)
         if self._has_own_list:
             self._leases.keep_memories(connection, [(lease, memory) for lease, _counted, memory in progress])
         else:

@@ -17,7 +17,6 @@ from comity.model.robots import RobotsVerdict
 from comity.model.traps import NO_PAGES, TrapRefusal
 from comity.rules.admission import (
     KNOWN,
-    OTHER_HOST,
     Admitted,
     Denied,
     Terms,
@@ -224,16 +223,23 @@ def _admit(
 ) -> None:
     collapse, tracking, depth = context.scope.collapse_subdomains, context.tracking, terms.depth
     now: float | None = None  # asked once, and only where a link is refused
+    own, site, others = host.name, context.site, []
     for address in resolve_unmet(hrefs, base, met, collapse=collapse, tracking=tracking):
+        if address.host != own:  # the first question of all
+            if site is not None and site.includes(address.host):
+                admit_site_link(host, address, depth, found, context, evidence)
+            else:
+                others.append(address)
+            continue
         decision = admit(address, terms)
         if isinstance(decision, Admitted):
             entries.append(FrontierEntry(address.url, address.key, depth, 0, None, *found))
-        elif decision is OTHER_HOST and context.site is not None and context.site.includes(address.host):
-            admit_site_link(host, address, depth, found, context, evidence)
         elif decision is not KNOWN:
             if now is None:
                 now = context.clock()
             record_denial(host, address, decision, found, now, evidence, depth)
+    if others:
+        host.note_others(others, *found)
 
 
 def admit_site_link(

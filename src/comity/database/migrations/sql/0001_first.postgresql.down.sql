@@ -48,7 +48,7 @@ DROP TABLE crawl_job_moves;
 --
 DROP TABLE crawl_jobs;
 --
-DROP TABLE unqueued_urls;
+DROP TABLE unqueued_notes;
 --
 DROP TABLE left_out_urls;
 --
@@ -91,6 +91,8 @@ DROP TABLE webhook_deliveries;
 DROP TABLE domain_frontier;
 --
 DROP TABLE domains;
+--
+DROP TABLE unqueued_keys;
 --
 DROP TABLE search_documents;
 --

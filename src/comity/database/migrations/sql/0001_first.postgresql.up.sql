@@ -364,6 +364,12 @@ CREATE INDEX idx_search_documents_org_key ON search_documents (org_key);
 --
 CREATE INDEX idx_search_documents_words ON search_documents USING gin (words);
 --
+CREATE TABLE unqueued_keys (
+    place BIGINT NOT NULL,
+    entries BYTEA NOT NULL,
+    CONSTRAINT pk_unqueued_keys PRIMARY KEY (place)
+);
+--
 CREATE TABLE domains (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
     domain VARCHAR(260) COLLATE "C" NOT NULL,
@@ -865,17 +871,16 @@ CREATE TABLE left_out_urls (
 --
 CREATE INDEX idx_left_out_urls_domain ON left_out_urls (domain_id, url_key);
 --
-CREATE TABLE unqueued_urls (
-    url_key BIGINT NOT NULL,
+CREATE TABLE unqueued_notes (
+    id BIGSERIAL NOT NULL,
     domain_id UUID NOT NULL,
-    url VARCHAR(60) NOT NULL,
-    code VARCHAR(20) NOT NULL,
-    found_by SMALLINT DEFAULT 0 NOT NULL,
-    found_on BIGINT DEFAULT 0 NOT NULL,
-    seen_at BIGINT NOT NULL,
-    CONSTRAINT pk_unqueued_urls PRIMARY KEY (url_key, domain_id),
-    CONSTRAINT fk_unqueued_urls_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+    url_keys BYTEA NOT NULL,
+    details BYTEA NOT NULL,
+    CONSTRAINT pk_unqueued_notes PRIMARY KEY (id),
+    CONSTRAINT fk_unqueued_notes_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
 );
+--
+CREATE INDEX idx_unqueued_notes_domain ON unqueued_notes (domain_id);
 --
 CREATE TABLE crawl_jobs (
     id UUID DEFAULT gen_random_uuid() NOT NULL,

@@ -360,6 +360,12 @@ CREATE INDEX idx_search_documents_newest_at ON search_documents (newest_at DESC,
 --
 CREATE INDEX idx_search_documents_org_key ON search_documents (org_key);
 --
+CREATE TABLE unqueued_keys (
+    place INTEGER NOT NULL,
+    entries BLOB NOT NULL,
+    CONSTRAINT pk_unqueued_keys PRIMARY KEY (place)
+);
+--
 CREATE TABLE domains (
     id CHAR(32) DEFAULT (lower(hex(randomblob(16)))) NOT NULL,
     domain VARCHAR(260) NOT NULL,
@@ -864,18 +870,16 @@ CREATE TABLE left_out_urls (
 --
 CREATE INDEX idx_left_out_urls_domain ON left_out_urls (domain_id, url_key);
 --
-CREATE TABLE unqueued_urls (
-    url_key BIGINT NOT NULL,
+CREATE TABLE unqueued_notes (
+    id INTEGER NOT NULL,
     domain_id CHAR(32) NOT NULL,
-    url VARCHAR(60) NOT NULL,
-    code VARCHAR(20) NOT NULL,
-    found_by SMALLINT DEFAULT 0 NOT NULL,
-    found_on BIGINT DEFAULT 0 NOT NULL,
-    seen_at BIGINT NOT NULL,
-    CONSTRAINT pk_unqueued_urls PRIMARY KEY (url_key, domain_id),
-    CONSTRAINT fk_unqueued_urls_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
-)
- WITHOUT ROWID;
+    url_keys BLOB NOT NULL,
+    details BLOB NOT NULL,
+    CONSTRAINT pk_unqueued_notes PRIMARY KEY (id),
+    CONSTRAINT fk_unqueued_notes_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+--
+CREATE INDEX idx_unqueued_notes_domain ON unqueued_notes (domain_id);
 --
 CREATE TABLE crawl_jobs (
     id CHAR(32) DEFAULT (lower(hex(randomblob(16)))) NOT NULL,

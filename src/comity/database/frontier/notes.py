@@ -1,0 +1,89 @@
+"""Notes on URLs that were not queued, as they are stored: many in a row, their keys apart from the compressed rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from struct import calcsize, pack, unpack_from
+from threading import local
+from typing import Any, Final, NamedTuple
+
+URL_CHARACTERS: Final = 60
+"""How much of an address is kept, for people who list them; the key stands for the whole."""
+_LEVEL: Final = 1
+_KEY_BYTES: Final = 8
+_COUNTS: Final = ">III"
+
+Compress = Callable[[bytes], bytes]
+
+
+class Note(NamedTuple):
+    """A URL that was seen and not queued, as it is on record."""
+
+    url: str
+    key: int
+    code: str
+    found_by: int
+    found_on: int
+    seen_at: int
+
+
+_of_thread: Final = local()
+
+
+def compressor() -> Compress:
+    """What compresses notes on this thread; to make it takes longer than to compress a row."""
+    found: Compress | None = getattr(_of_thread, "compress", None)
+    if found is None:
+        from zstandard import ZstdCompressor  # most commands that load this module compress nothing
+
+        found = _of_thread.compress = ZstdCompressor(level=_LEVEL).compress
+    return found
+
+
+def packed_keys(keys: Sequence[int]) -> bytes:
+    """Keys in their order, 8 bytes each: a row can be searched for one without being read."""
+    return pack(f">{len(keys)}q", *keys)
+
+
+def keys_in(packed: bytes) -> tuple[int, ...]:
+    """The keys of a row."""
+    return unpack_from(f">{len(packed) // _KEY_BYTES}q", packed)
+
+
+def packed_details(columns: Iterable[Sequence[Any]], compress: Compress) -> bytes:
+    """What is known of each URL, column by column: address, code, found by, found on, seen at.
+
+    What is the same for all of them is there once.
+    """
+    urls, codes, found_by, found_on, seen_at = columns
+    codes, found_by, found_on, seen_at = map(_once, (codes, found_by, found_on, seen_at))
+    counts = len(found_by), len(found_on), len(seen_at)
+    numbers = pack(_layout(*counts), *counts, *found_by, *found_on, *seen_at)
+    # Canonical addresses have no line breaks.
+    lines = "\n".join([*codes, *[url[:URL_CHARACTERS] for url in urls]])
+    return compress(numbers + lines.encode())
+
+
+def notes_in(keys: bytes, details: bytes) -> list[Note]:
+    """The notes of a row."""
+    from zstandard import ZstdDecompressor
+
+    urls_at = len(keys) // _KEY_BYTES
+    plain = ZstdDecompressor().decompress(details)
+    counts = unpack_from(_COUNTS, plain)
+    layout = _layout(*counts)
+    numbers = unpack_from(layout, plain)[len(counts) :]
+    lines = plain[calcsize(layout) :].decode().split("\n")
+    codes, urls = lines[:-urls_at], lines[-urls_at:]
+    by_end, on_end = counts[0], counts[0] + counts[1]
+    shared = (codes, numbers[:by_end], numbers[by_end:on_end], numbers[on_end:])
+    columns = (column if len(column) == urls_at else column * urls_at for column in shared)
+    return [Note(*row) for row in zip(urls, keys_in(keys), *columns, strict=True)]
+
+
+def _layout(found_by: int, found_on: int, seen_at: int) -> str:
+    return f"{_COUNTS}{found_by}B{found_on}q{seen_at}q"
+
+
+def _once(column: Sequence[Any]) -> Sequence[Any]:
+    return column[:1] if column.count(column[0]) == len(column) else column
