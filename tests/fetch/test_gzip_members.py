@@ -106,6 +106,31 @@ def test_a_member_that_is_cut_short_is_none() -> None:
     assert [size for size in range(len(short)) if inflate_member(short[:size], CAP) is not None] == []
 
 
+def test_a_page_that_is_sent_a_line_at_a_time_is_taken() -> None:
+    coder = zlib.compressobj(6, zlib.DEFLATED, 31)
+    pieces = [piece for line in PAGE.splitlines(True) for piece in (coder.compress(line), coder.flush(zlib.Z_SYNC_FLUSH))]
+    assert inflate_member(b"".join((*pieces, coder.flush())), CAP) == PAGE
+
+
+@pytest.mark.parametrize("is_coded", [False, True], ids=["not compressed", "fixed codes"])
+def test_blocks_that_hold_nothing_are_not_taken(is_coded: bool) -> None:
+    """Each may cost a reader a table: 200,000 of them fit into a body that is collected."""
+    bits = Bits()
+    for _ in range(65):
+        if is_coded:
+            bits.number(2, 10)
+        else:
+            bits.number(0, 3)
+            bits.pad()
+            bits.number(0xFFFF0000, 32)
+    bits.number(3, 3)
+    bits.code(0x30 + ord("a"), 8)
+    bits.number(0, 7)
+    stream = bits.bytes()
+    assert by_zlib(stream) == b"a"
+    assert inflate_member(member(stream, b"a"), CAP) is None
+
+
 class Bits:
     """A stream of deflate, written bit by bit."""
 
@@ -118,6 +143,10 @@ class Bits:
     def code(self, value: int, size: int) -> None:
         """The bits of a Huffman code come the other way round (RFC 1951 §3.1.1)."""
         self._bits += [value >> place & 1 for place in reversed(range(size))]
+
+    def pad(self) -> None:
+        """Go on at the next byte."""
+        self._bits += [0] * (-len(self._bits) % 8)
 
     def bytes(self) -> bytes:
         padded = self._bits + [0] * (-len(self._bits) % 8)

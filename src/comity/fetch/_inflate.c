@@ -3,11 +3,13 @@
  * In: the body as it came, and how large it may become. Out: the inflated body; None of anything but a single member
  * (RFC 1952) without optional fields, whose stated size is the size it has, and whose stream is valid to the letter of
  * RFC 1951: then every other reader takes it, too. So it can be stored as it came. inflate.py compares the checksum and
- * reads all that is None. Time and memory are linear in the stated size, which is believed up to what deflate can reach.
+ * reads all that is None. Memory is linear in the stated size, which is believed up to what deflate can reach. Time is linear
+ * in both sizes: a stream with more blocks than any server makes is None, as each could cost a table, here and to readers.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -19,6 +21,8 @@ enum {
     HEAD_BYTES = 10,
     TAIL_BYTES = 8,
     RATIO_MOST = 1032, /* a match of 258 bytes takes two bits */
+    BLOCKS_MOST = 64, /* and one more for each of so many bytes of the body: */
+    BYTES_PER_BLOCK = 16,
     HOLD_MOST = 128 * 1024, /* bytes that are inflated without letting other threads run */
     CODE_BITS_MOST = 15,
     LENGTHS_BITS = 7,
@@ -45,6 +49,7 @@ typedef struct {
     byte *out_first, *out, *out_end;
     uint64_t bits;
     unsigned count; /* of the bits that are ready */
+    int has_fixed; /* whether the tables are those of the fixed codes */
     Entry symbols[SYMBOL_ENTRIES], distances[DISTANCE_ENTRIES];
 } Stream;
 
@@ -199,12 +204,14 @@ static int read_tables(Stream *s)
         at += again;
     }
     if (!lengths[256]) return 0; /* no end */
+    s->has_fixed = 0;
     return make_table(s->symbols, SYMBOL_ENTRIES, SYMBOL_BITS, lengths, (unsigned)symbols, symbol_entry, 0) &&
            make_table(s->distances, DISTANCE_ENTRIES, DISTANCE_BITS, lengths + symbols, (unsigned)distances, distance_entry, 1);
 }
 
 static int fixed_tables(Stream *s)
 {
+    if (s->has_fixed) return 1;
     byte lengths[288];
     memset(lengths, 8, 144);
     memset(lengths + 144, 9, 112);
@@ -212,6 +219,7 @@ static int fixed_tables(Stream *s)
     memset(lengths + 280, 8, 8);
     if (!make_table(s->symbols, SYMBOL_ENTRIES, SYMBOL_BITS, lengths, 288, symbol_entry, 0)) return 0;
     memset(lengths, 5, 32);
+    s->has_fixed = 1;
     return make_table(s->distances, DISTANCE_ENTRIES, DISTANCE_BITS, lengths, 32, distance_entry, 0);
 }
 
@@ -379,7 +387,9 @@ static int coded_block(Stream *s)
 /* Whether the stream is valid and ends exactly with its input and its output. */
 static int inflate(Stream *s)
 {
+    ptrdiff_t blocks_left = BLOCKS_MOST + (s->out_end - s->out_first) / BYTES_PER_BLOCK;
     for (int is_last = 0; !is_last;) {
+        if (blocks_left-- == 0) return 0;
         is_last = take(s, 1);
         int kind = take(s, 2);
         if (kind < 0 || kind == 3) return 0;
@@ -405,14 +415,14 @@ static PyObject *member(PyObject *Py_UNUSED(module), PyObject *const *arguments,
     if (wire_size <= HEAD_BYTES + TAIL_BYTES || memcmp(wire, "\x1f\x8b\x08\0", 4) != 0) Py_RETURN_NONE;
     const byte *tail = wire + wire_size - 4;
     Py_ssize_t size = (Py_ssize_t)(tail[0] | (uint32_t)tail[1] << 8 | (uint32_t)tail[2] << 16 | (uint32_t)tail[3] << 24);
-    if (size == 0 || size > most || size / RATIO_MOST > wire_size) Py_RETURN_NONE;
+    if (size <= 0 || size > most || size / RATIO_MOST > wire_size) Py_RETURN_NONE;
     PyObject *body = PyBytes_FromStringAndSize(NULL, size);
     if (body == NULL) return NULL;
     byte *out = (byte *)PyBytes_AS_STRING(body);
     Stream stream;
     stream.in = wire + HEAD_BYTES, stream.in_end = wire + wire_size - TAIL_BYTES;
     stream.out_first = stream.out = out, stream.out_end = out + size;
-    stream.bits = stream.count = 0;
+    stream.bits = stream.count = 0, stream.has_fixed = 0;
     int is_whole;
     if (size <= HOLD_MOST) {
         is_whole = inflate(&stream);
