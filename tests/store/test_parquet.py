@@ -246,3 +246,15 @@ def test_a_damaged_body_in_gzip_makes_no_part_that_can_be_read(tmp_path: Path, d
     path.write_bytes(whole[:second] + bytes(20 + damage) + whole[second + 20 + damage :])
     with pytest.raises(UnreadablePart):
         list(read_rows(path, ["body"]))
+
+
+@pytest.mark.parametrize("cut", [1, 8, 30])
+def test_a_body_in_gzip_that_is_cut_short_is_not_read_as_a_shorter_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int
+) -> None:
+    make = parquet.member_with_prefix
+    monkeypatch.setattr(parquet, "member_with_prefix", lambda *given: make(*given)[:-cut])
+    text = b" ".join(b"word %d" % number for number in range(400))
+    path = kept_in_gzip(tmp_path / "part.parquet", [in_gzip(0, text)])
+    with pytest.raises(UnreadablePart):
+        list(read_rows(path, ["body"]))

@@ -90,7 +90,11 @@ def _values(file: BinaryIO, column: dict[int, Any]) -> list[Any]:
 
 
 def _inflate(coded: bytes, size: int) -> bytes:
-    return isal_zlib.decompressobj(_GZIP_WINDOW_BITS).decompress(coded, size) if size > 0 else b""
+    decoder = isal_zlib.decompressobj(_GZIP_WINDOW_BITS)
+    plain = decoder.decompress(coded, max(size, 1))  # to isal, zero means without limit
+    if not decoder.eof or len(plain) != size:
+        raise _ISAL_ERROR(f"a page of {size} bytes is damaged")
+    return plain
 
 
 def _decompress(coded: bytes, size: int) -> bytes:
