@@ -162,8 +162,8 @@ def codes_of(lengths: Sequence[int]) -> dict[int, tuple[int, int]]:
     codes: dict[int, tuple[int, int]] = {}
     for symbol, size in enumerate(lengths):
         if size:
-            codes[symbol] = (following[size - 1], size)
-            following[size - 1] += 1
+            codes[symbol] = (following[size], size)
+            following[size] += 1
     return codes
 
 
@@ -210,11 +210,14 @@ def some_lengths(size: int, **of: int) -> list[int]:
 SYMBOLS = some_lengths(258, _97=2, _98=2, _256=2, _257=2)
 MATCH = [*TEXT, ("symbol", 257, 0), ("distance", 0, 0), ("symbol", END, 0)]
 TEXT_END = [*TEXT, ("symbol", END, 0)]
+DEEP = [0] * 97 + [*range(1, 15)] + [0] * 145 + [15, 15]
+DEEP_MATCH = [*(("symbol", symbol, 0) for symbol in range(97, 111)), *MATCH[3:]]
 NO_END = some_lengths(257, _97=1, _98=1)
 TAKEN = {
     "two distances": (dynamic(SYMBOLS, [1, 1], MATCH), b"abaaaa"),
     "one distance": (dynamic(SYMBOLS, [1], MATCH), b"abaaaa"),
     "no distance": (dynamic(SYMBOLS, [0], TEXT_END), b"aba"),
+    "codes of all lengths": (dynamic(DEEP, [15, *range(15, 0, -1)], DEEP_MATCH), b"abcdefghijklmnnnn"),
     "286 symbols": (dynamic([*SYMBOLS, *repeat(0, 28)], [1, 1], MATCH), b"abaaaa"),
     "30 distances": (dynamic(SYMBOLS, [1, 1, *repeat(0, 28)], MATCH), b"abaaaa"),
 }
