@@ -47,6 +47,13 @@ async def test_a_page_comes_back_whole_with_its_circumstances(fetcher: CurlFetch
     assert (response.content_encoding, response.truncated) == ("", False)
 
 
+async def test_a_fetcher_is_refused_to_another_thread_while_its_loop_runs(fetcher: CurlFetcher, web: HostileWeb) -> None:
+    answered(await fetcher.get(FetchRequest(web.url("/ok"))))
+    with pytest.raises(RuntimeError, match="lives on one event loop"):
+        await asyncio.to_thread(asyncio.run, fetcher.get(FetchRequest(web.url("/ok"))))
+    answered(await fetcher.get(FetchRequest(web.url("/ok"))))
+
+
 async def test_what_an_answer_waits_for_us_is_not_the_hosts_time(fetcher: CurlFetcher, web: HostileWeb) -> None:
     is_answered = threading.Event()
 

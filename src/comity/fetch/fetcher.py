@@ -13,6 +13,7 @@ from asyncio import get_running_loop
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from threading import get_ident
 from time import monotonic
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
@@ -74,6 +75,7 @@ class CurlFetcher:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._connections = Connections()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = 0  # which that loop runs on
         self._engine: Engine | None = None
         self._sweeper: asyncio.TimerHandle | None = None
         self._closed = False
@@ -125,7 +127,8 @@ class CurlFetcher:
             if verdict is not None:
                 return self._failure(request, FailureKind.ADDRESS_REFUSED, verdict.reason, verdict.address)
         loop = self._loop
-        if loop is None or not loop.is_running():  # to ask for the running one is a system call
+        # To ask for the running loop is a system call. On the thread of ours none but ours can run while it does.
+        if loop is None or get_ident() != self._thread or not loop.is_running():
             loop = get_running_loop()
         engine = self._engine if loop is self._loop else self._bind(loop)
         transfer = self._free.pop() if self._free and not self._closed else self._make_transfer()
@@ -232,6 +235,7 @@ class CurlFetcher:
         if self._loop is not None:
             raise RuntimeError("a fetcher lives on one event loop")
         self._loop = loop
+        self._thread = get_ident()
         self._engine = Engine(loop, self._settings, self._on_done, self._connections.note_end)
         return self._engine
 
