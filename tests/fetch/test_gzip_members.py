@@ -54,6 +54,7 @@ def test_it_is_compiled_here() -> None:
 )
 @example(PAGE, 6, zlib.Z_DEFAULT_STRATEGY, 8, [])
 @example(PAGE * 100, 9, zlib.Z_DEFAULT_STRATEGY, 9, [])
+@example(PAGE, 6, zlib.Z_DEFAULT_STRATEGY, 8, [3, 5000, 3, 5000, 3])  # fixed codes before and after others
 @example(b"a", 0, zlib.Z_DEFAULT_STRATEGY, 1, [])
 @example(b"ab" * 100_000, 1, zlib.Z_RLE, 8, [7])
 def test_what_servers_send_comes_back(body: bytes, level: int, strategy: int, memory: int, flushes: list[int]) -> None:
@@ -108,7 +109,7 @@ def test_a_member_that_is_cut_short_is_none() -> None:
 
 def test_a_page_that_is_sent_a_line_at_a_time_is_taken() -> None:
     coder = zlib.compressobj(6, zlib.DEFLATED, 31)
-    pieces = [piece for line in PAGE.splitlines(True) for piece in (coder.compress(line), coder.flush(zlib.Z_SYNC_FLUSH))]
+    pieces = [coder.compress(line) + coder.flush(zlib.Z_SYNC_FLUSH) for line in PAGE.splitlines(keepends=True)]
     assert inflate_member(b"".join((*pieces, coder.flush())), CAP) == PAGE
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
@@ -14,7 +15,10 @@ from comity.database.frontier import unqueued
 from comity.database.frontier.unqueued import MOST_PER_HOST, HostUnqueued
 from comity.database.tables import domains
 from comity.model.frontier import FoundBy, Unqueued, UnqueuedCode
+from comity.model.gate import DOOR_PROFILES, Door, GateMemory
+from comity.model.host import HostStatus, Lease
 from comity.rules.canonical import web_address
+from comity.walk.session.leased_host import LeasedHost
 from tests.walk.crawling import Place
 from tests.walk.site import Web, page
 
@@ -48,6 +52,17 @@ def test_a_link_on_every_page_is_recorded_once(web: Web, place: Place) -> None:
     place.crawl(site.url())
     row = place.host(site.host)
     assert (row["unqueued_recorded"], row["unqueued_unrecorded"]) == (20, 0), "a second run records nothing twice"
+
+
+def test_a_link_to_another_host_is_recorded_once_under_a_lease() -> None:
+    """What is on record is read when a lease begins: a URL that came twice under it would be there twice."""
+    ends = datetime.now(UTC) + timedelta(minutes=5)
+    lease = Lease(uuid4(), "example.com", "me:1", 1, ends, HostStatus.PENDING, 0, None, GateMemory())
+    host = LeasedHost(lease, DOOR_PROFILES[Door.CRAWL], None, clock=lambda: 0.0, chance=lambda: 0.0)
+    first, second = (web_address(f"https://elsewhere.example/{number}") for number in range(2))
+    host.note_others([first, first], FoundBy.LINK, 7)
+    host.note_others([second, first], FoundBy.LINK, 8)
+    assert [(each.url, each.found_on) for each in host.unsettled.unqueued] == [(first.url, 7), (second.url, 8)]
 
 
 def test_more_than_the_bound_is_counted_and_said(web: Web, place: Place) -> None:
