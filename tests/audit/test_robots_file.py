@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from comity.model.audit import AgentRule, AuditedRobots
 from comity.model.audit import FindingCode as Code
-from comity.rules.audit.agents import KNOWN_AGENTS, agents
-from comity.rules.audit.robots_file import robots_faults
+from comity.rules.audit.robots_file import KNOWN_AGENTS, agents, robots_faults
 
 SYNTAX, NO_EFFECT = Code.ROBOTS_SYNTAX, Code.ROBOTS_RULE_WITHOUT_EFFECT
 GROUP = "User-agent: *\n"

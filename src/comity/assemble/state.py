@@ -266,7 +266,7 @@ class State:
 
     async def reread_robots(self, fetcher: Fetcher) -> None:
         """Read robots.txt again where it closed a host and its copy is too old; a change reopens the host."""
-        from comity.upkeep.reread_robots import reread_robots
+        from comity.upkeep.wake_hosts import reread_robots
 
         await reread_robots(self.database, self.clock, partial(self.read_robots, fetcher), frontier=self.frontier)
 

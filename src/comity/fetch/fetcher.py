@@ -20,8 +20,7 @@ from typing import Any, Final, Protocol, Self
 import ada_url
 import pycurl
 
-from comity.fetch.connections import Connections
-from comity.fetch.dialler import Dialler, ProxiedNames
+from comity.fetch.dialler import Connections, Dialler, ProxiedNames
 from comity.fetch.head import encode_headers, request_headers
 from comity.fetch.settings import FetchSettings
 from comity.fetch.transfer import Transfer, apply_proxy, apply_settings

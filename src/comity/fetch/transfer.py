@@ -20,8 +20,7 @@ from typing import Any, Final
 
 import pycurl
 
-from comity.fetch.connections import Ends
-from comity.fetch.dialler import Dialler
+from comity.fetch.dialler import Dialler, Ends
 from comity.fetch.head import HeaderFlood, content_length, parse_date, read_head
 from comity.fetch.inflate import (
     StreamInflater,

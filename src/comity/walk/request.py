@@ -25,7 +25,7 @@ from comity.model.named_tuple import made_often
 from comity.model.robots import RobotsVerdict
 from comity.rules.politeness.backoff import parse_retry_after
 from comity.rules.politeness.pace import observed, reached_within
-from comity.walk.session.capacity import Capacity
+from comity.walk.session.held_hosts import Capacity
 from comity.walk.session.identity import HostIdentity
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 

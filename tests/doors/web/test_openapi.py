@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from comity.database.connection import Database
 from comity.run.crawl import hosted
-from comity.upkeep.due_policies import make_due_jobs
+from comity.upkeep.sweep_queue import make_due_jobs
 from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, WITH_TOKEN, Served, served
 from tests.sizes import sized
 

@@ -28,9 +28,8 @@ from comity.model.audit import (
 )
 from comity.model.errors import NotFound
 from comity.model.page import FOLLOWED
-from comity.rules.audit.agents import agents
-from comity.rules.audit.compare import compare_audits
-from comity.rules.audit.findings import find
+from comity.rules.audit.findings import compare_audits, find
+from comity.rules.audit.robots_file import agents
 
 MOST_SECTIONS: Final = 8
 _MOST_JUDGED: Final = 500  # folders that the table of agents is chosen from

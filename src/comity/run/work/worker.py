@@ -23,10 +23,9 @@ from comity.model.wording import counted
 from comity.run.crawl.view import Visit, show_no_progress, visits_of
 from comity.run.logs import StoreLog, log_for, log_host, log_run, log_settings_warnings, log_start, wait_logger
 from comity.run.observe import observed
-from comity.run.queue import QUEUE_UPKEEP, WEBHOOKS
+from comity.run.queue import QUEUE_UPKEEP, WEBHOOKS, PolicyWork
 from comity.run.remedies import CRAWL_ADVICE
 from comity.run.signals import FORCED_EXIT, INTERRUPTED, exit_in_time, stop_on_signals
-from comity.run.work.policies import PolicyWork
 from comity.store.sink import is_full
 from comity.store.target import read_target, try_folder
 from comity.telemetry import events, metrics

@@ -24,7 +24,7 @@ from comity.walk.crawl.budget import RunBudget
 from comity.walk.crawl.events import Emit, HostDry, VisitEnded, WorkFailed
 from comity.walk.crawl.steps import Stepped, Steps, rest_of
 from comity.walk.robots.keeper import RobotsPostponed
-from comity.walk.session.capacity import Capacity
+from comity.walk.session.held_hosts import Capacity
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost, Phase
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.refusals import slot_timed_out

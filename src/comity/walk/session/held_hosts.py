@@ -1,7 +1,8 @@
 """The hosts whose leases this process holds: those that it crawls, and those leased on demand.
 
 A host is leased on demand when a redirect leads to it or a client has a URL of it. It is released when it has been idle
-for some seconds and no client has pinned it.
+for some seconds and no client has pinned it. `Capacity` limits how many requests are in flight at once, over all hosts.
+
 """
 
 from __future__ import annotations
@@ -291,3 +292,20 @@ def _is_in_use(entry: _OnDemand, now: float) -> bool:
     if blocked_until is None or blocked_until - now <= MAX_HOST_WAIT_S:
         used_at = max(used_at, gate.next_start_at())  # its delay is waited out, however long it is
     return now - used_at < _IDLE_S
+
+
+class Capacity:
+    """A counter. The dispatcher starts nothing while none are free; a visit in progress may continue."""
+
+    __slots__ = ("free",)
+
+    def __init__(self, places: int) -> None:
+        self.free = places
+
+    def take(self) -> None:
+        """Take a place."""
+        self.free -= 1
+
+    def release(self) -> None:
+        """Free a place."""
+        self.free += 1

@@ -35,9 +35,8 @@ from comity.telemetry.loops import Loops
 from comity.walk.request import Exchange, NotStarted, OnWait, Requests
 from comity.walk.robots.keeper import RobotsKeeper, RobotsPostponed, RobotsRefused, RobotsTerms
 from comity.walk.robots.record import RobotsInForce, UnstoredRobots
-from comity.walk.session.capacity import Capacity
 from comity.walk.session.database_thread import DatabaseThread
-from comity.walk.session.held_hosts import HeldHosts
+from comity.walk.session.held_hosts import Capacity, HeldHosts
 from comity.walk.session.identity import Identities
 from comity.walk.session.leased_host import LeasedHost
 
