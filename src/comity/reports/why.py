@@ -16,7 +16,7 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.clock import Clock
-from comity.database import records, runs, sitemaps, takedowns, url_facts
+from comity.database import records, runs, sitemaps, takedowns
 from comity.database.connection import Database
 from comity.database.frontier import left_out, unqueued
 from comity.database.queue import policies
@@ -126,7 +126,7 @@ class _Lookup:
         """Everything that is known of one URL."""
         key, connection = address.key, self._connection
         root_key = address_of_host(address.host).key
-        found = url_facts.around(
+        found = records.around(
             connection, host=address.host, root_key=root_key, origin=address.origin, url=address.url, key=key
         )
         host = found if found.id is not None else None

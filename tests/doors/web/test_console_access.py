@@ -17,8 +17,7 @@ from comity.doors.web.activity import subject_of
 from comity.model.console import Activity, Role
 from comity.model.errors import AlreadyThere, BadInput, NotFound
 from comity.operate import console_users
-from comity.operate.activity import record_activity
-from comity.operate.console_sessions import ConsoleSessions
+from comity.operate.console_sessions import ConsoleSessions, record_activity
 from comity.operate.console_users import add_user, change_password, change_role, list_users, remove_user
 from comity.reports.activity import list_activity, newest_activity
 from comity.settings import read_settings

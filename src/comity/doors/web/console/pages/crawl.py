@@ -20,7 +20,7 @@ from comity.doors.web.console.pages.sources import run_badge
 from comity.doors.web.console.tables import Column, Filter, Table, TableQuery, choice
 from comity.doors.web.errors import ApiError
 from comity.doors.web.requests import CrawlRequest
-from comity.doors.web.routes.runs import (
+from comity.doors.web.routes.crawl import (
     RunId,
     place_after,
     read_place,
