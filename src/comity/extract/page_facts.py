@@ -19,7 +19,7 @@ from comity.extract.structured_items import read_item, types_of
 from comity.model.audit import Alternate, Directive, Heading, PageFacts, Resource, StructuredItem
 from comity.model.page import PageRegion
 from comity.rules.audit.similarity import similarity_of
-from comity.rules.audit.structured import missing_properties
+from comity.rules.audit.structured_data import missing_properties
 from comity.rules.canonical import resolve_link
 
 MAX_NODES: Final = 200_000

@@ -19,7 +19,7 @@ from comity.database.records import last_seen
 from comity.frontier.store import FrontierChange, FrontierReads
 from comity.model.frontier import IMAGE_PRIORITY, QueuedUrl, SeenPage
 from comity.model.sitemap import PageHints
-from comity.rules.stale import RefreshTerms, revisit_rank
+from comity.rules.refresh import RefreshTerms, revisit_rank
 
 _KNOWN_AT_A_TIME: Final = 1000  # known URLs that are read at a time
 _WRITTEN: Final = 10_000

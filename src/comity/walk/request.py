@@ -21,7 +21,7 @@ from comity.model.fetch import (
 )
 from comity.model.gate import AnswerKind, DelayInForce, Observation, Reservation, SlotTimeout, Wait
 from comity.model.ledger import LedgerRow, Purpose
-from comity.model.named_tuple import made_often
+from comity.model.named_tuple import fast_new
 from comity.model.robots import RobotsVerdict
 from comity.rules.politeness.backoff import parse_retry_after
 from comity.rules.politeness.pace import observed, reached_within
@@ -40,7 +40,7 @@ class NotStarted:
     why: Wait | SlotTimeout | None
 
 
-@made_often
+@fast_new
 class Exchange(NamedTuple):
     """A request that was made, its answer, how long the host asked Comity to wait, and the row for the ledger."""
 

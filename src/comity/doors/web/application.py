@@ -90,7 +90,7 @@ def build_application(
             app.state.services = services
             count_ahead(services)
             await asyncio.gather(
-                asyncio.to_thread(services.kept.wait_counted, _COUNTED_WITHIN_S), asyncio.to_thread(prepare)
+                asyncio.to_thread(services.figures.wait_counted, _COUNTED_WITHIN_S), asyncio.to_thread(prepare)
             )
             yield
 

@@ -1,4 +1,4 @@
-"""Figures of whole tables that programs ask for: each is counted once for all routes that show it (`Kept`).
+"""Figures of whole tables that programs ask for: each is counted once for all routes that show it (`FigureCache`).
 
 In a small state every answer is counted again. In a large one that takes long, so that it is done when the server
 starts, and then for a fortieth of the time.
@@ -40,46 +40,46 @@ QueueRows = tuple[dict[str, int], datetime | None, dict[str, int]]
 
 def hosts_and_leases(services: WebServices) -> Figures:
     """Hosts by status, leases, and queued URLs."""
-    return services.kept.get(_HOSTS, partial(_hosts, services), for_s=0)
+    return services.figures.get(_HOSTS, partial(_hosts, services), for_s=0)
 
 
 def queue_rows(services: WebServices) -> QueueRows:
     """What the metrics say of the queue's tables."""
-    return services.kept.get(_JOBS, partial(_rows, services), for_s=0)
+    return services.figures.get(_JOBS, partial(_rows, services), for_s=0)
 
 
 def queue_in_full(services: WebServices) -> QueueStats:
     """The crawl service: jobs by status and host, bots, policies, throughput."""
-    return services.kept.get(_QUEUE, partial(_queue, services), for_s=0)
+    return services.figures.get(_QUEUE, partial(_queue, services), for_s=0)
 
 
 def queue_at_a_glance(services: WebServices) -> QueueGlance:
     """The queue as its page shows it."""
     state = services.state
-    return services.kept.get("queue at a glance", lambda: queue_glance(state.database, state.clock), for_s=0)
+    return services.figures.get("queue at a glance", lambda: queue_glance(state.database, state.clock), for_s=0)
 
 
 def finished_hours(services: WebServices) -> list[FinishedHour]:
     """The jobs that ended in each of the last hours."""
     state = services.state
     count = partial(finished_by_hour, state.database, state.clock, _HOURS_SHOWN)
-    return services.kept.get("finished by hour", count, for_s=0)
+    return services.figures.get("finished by hour", count, for_s=0)
 
 
 def count_ahead(services: WebServices) -> None:
     """Begin to count when the server starts, so that the first who asks need not wait."""
-    services.kept.ahead(_HOSTS, partial(_hosts, services))
-    services.kept.ahead(_JOBS, partial(_rows, services))
-    services.kept.ahead(_QUEUE, partial(_queue, services))
+    services.figures.ahead(_HOSTS, partial(_hosts, services))
+    services.figures.ahead(_JOBS, partial(_rows, services))
+    services.figures.ahead(_QUEUE, partial(_queue, services))
     if not services.state.settings.meili_url:  # the state itself keeps the counts of a search for a while
-        services.kept.ahead(_POSTINGS, partial(services.search.query, SearchQuery(limit=1)))
+        services.figures.ahead(_POSTINGS, partial(services.search.query, SearchQuery(limit=1)))
 
 
 async def keep_counted(services: WebServices) -> None:
     """Count again what was asked for lately, before it is too old to be given."""
     while True:
         await asyncio.sleep(_RECOUNT_EVERY_S)
-        services.kept.recount()
+        services.figures.recount()
 
 
 def _hosts(services: WebServices) -> Figures:

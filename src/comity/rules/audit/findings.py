@@ -40,7 +40,7 @@ from comity.rules.audit.responses import (
 from comity.rules.audit.robots_file import judge_robots, parsed_files
 from comity.rules.audit.site_rows import Found, Site, SiteRow, UrlResult
 from comity.rules.audit.sitemap_entries import judge_entries, judge_links_and_entries, judge_sitemaps, note_listed
-from comity.rules.audit.structured import judge_structured_data
+from comity.rules.audit.structured_data import judge_structured_data
 from comity.rules.audit.titles_and_text import SharedTexts, is_soft_404, judge_text
 from comity.rules.canonical import origin_of
 from comity.rules.robots.verdict import RobotsFile

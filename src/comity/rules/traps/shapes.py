@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from comity.model.named_tuple import made_often
+from comity.model.named_tuple import fast_new
 
 NUMBER: Final = "#"
 TOKEN: Final = "%"  # noqa: S105  a shape, not a secret
@@ -78,7 +78,7 @@ _PRINT_VALUES: Final = frozenset({"print", "printable", "pdf", "amp", "rss", "at
 _PRINT_NAMES: Final = frozenset({"format", "output", "action", "mode", "do", "task", "tmpl"})
 
 
-@made_often
+@fast_new
 class FolderShape(NamedTuple):
     """What a folder's path says about it."""
 
@@ -217,7 +217,7 @@ def _repetition(segments: list[str], names: list[str], repeats: int) -> str | No
     return None
 
 
-@made_often
+@fast_new
 class QueryParts(NamedTuple):
     """A query taken apart; `ordered` is the same for every order of its parameters.
 

@@ -28,7 +28,7 @@ from comity.rules.traps.shapes import (
     read_iso_date,
     read_query,
 )
-from comity.rules.traps.volatile import RecentMap, RecentSet, VolatileParameters, format_names
+from comity.rules.traps.volatile_parameters import RecentMap, RecentSet, VolatileParameters, format_names
 
 _FORMAT: Final = 1
 try:

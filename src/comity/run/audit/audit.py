@@ -28,7 +28,7 @@ from comity.model.run import BudgetReason, EndReason
 from comity.model.wording import counted
 from comity.operate.takedown import list_takedowns
 from comity.reports.audit.gather import LISTED, PAGES, AuditRuns, gather
-from comity.reports.audit.stored import StoredAudit, read_runs, when, write_info
+from comity.reports.audit.stored_audits import StoredAudit, read_runs, when, write_info
 from comity.rules.budget import WARN_AT, limit_reached, limit_warning
 from comity.rules.canonical import WebAddress, web_address
 from comity.rules.responses import without_tls

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 from uuid import UUID
 
-from comity.model.named_tuple import made_often
+from comity.model.named_tuple import fast_new
 from comity.model.outcome import Outcome
 from comity.model.run import Exhausted
 from comity.walk.session.leased_host import LeasedHost
@@ -17,7 +17,7 @@ from comity.walk.session.session import SessionEvent
 from comity.walk.settle.settler import Settled
 
 
-@made_often
+@fast_new
 class VisitEnded(NamedTuple):
     """A visit ended, or was refused before it began (from the dispatcher)."""
 

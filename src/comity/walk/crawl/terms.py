@@ -12,8 +12,8 @@ from comity.model.run import HOST_PAGES, Budget, CrawlScope
 from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
 from comity.model.wording import NO_ADVICE, CrawlAdvice
+from comity.rules.refresh import WHOLE_REFRESH, RefreshTerms
 from comity.rules.seed_list import SiteHosts
-from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.tracking import TrackingRules
 from comity.rules.url_patterns import PatternRules
 from comity.walk.queue_again import LeftOutTerms

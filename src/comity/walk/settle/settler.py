@@ -42,7 +42,7 @@ from comity.model.outcome import (
 from comity.model.page import NO_DETAILS, KeptDetails, PageRecord
 from comity.rules.canonical import canonical_host
 from comity.rules.politeness.backoff import retry_decision
-from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
+from comity.rules.refresh import WHOLE_REFRESH, RefreshTerms
 from comity.rules.takedown import Takedowns
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink, is_full

@@ -290,7 +290,7 @@ def redirect(
     view = viewing_of(request)
     if view.services is not None:
         view.services.live.expire()  # the page shows what the form did
-        view.services.kept.expire()
+        view.services.figures.expire()
     with viewing(view):
         response = RedirectResponse(url(path), 303, PAGE_HEADERS)
     if notice:

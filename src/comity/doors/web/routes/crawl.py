@@ -32,7 +32,7 @@ from comity.reports.runs import find_run, hosts_of_run, list_crawl_runs
 from comity.reports.sources import list_due, list_runs, sources_status
 from comity.rules.budget import seconds_for
 from comity.rules.page_cursor import LONGEST_CURSOR, read_cursor, write_cursor
-from comity.run.crawl.hosted import CrawlOrder, order_to_resume
+from comity.run.crawl.service import CrawlOrder, order_to_resume
 
 router = Router(Audience.ADMIN, max_body_bytes=LARGE_BODY_BYTES, prefix="/admin/crawl/runs", tags=["crawl"])
 RunId = Annotated[UUID, Path(description="The id of a run.", examples=["0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f"])]

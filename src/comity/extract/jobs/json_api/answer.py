@@ -35,7 +35,7 @@ from comity.extract.jobs.json_api.mapping import (
     missing_in,
     text_of_value,
 )
-from comity.extract.jobs.structured import postings_in
+from comity.extract.jobs.structured_data import postings_in
 from comity.extract.jobs.systems.answers import find_system, missing_in_system, next_offset, system_items, system_jobs
 from comity.extract.jobs.text import job, plain
 from comity.extract.jobs.words.labels import labelled_fields

@@ -12,7 +12,7 @@ from typing import Final
 
 from comity.extract.jobs.addresses import host_of, path_of, query_of, resolve, same_page, with_query
 from comity.extract.jobs.json_api.mapping import text_of_value
-from comity.extract.jobs.structured import postings_in, read_posting
+from comity.extract.jobs.structured_data import postings_in, read_posting
 from comity.extract.jobs.text import job
 from comity.extract.jobs.words.labels import meaning_of
 from comity.extract.jobs.words.pages import JOB_PATH

@@ -15,7 +15,7 @@ from comity.extract.jobs.addresses import leads_away, posting_key, same_page
 from comity.extract.jobs.page.candidates import job_line, title_in, without_states
 from comity.extract.jobs.page.fields import fields_of
 from comity.extract.jobs.page.outline import HEADINGS, Outline
-from comity.extract.jobs.page.repeated import PageWords, above, called_jobs, is_closed_between, is_person
+from comity.extract.jobs.page.repeated_items import PageWords, above, called_jobs, is_closed_between, is_person
 from comity.extract.jobs.text import collapse, job
 from comity.extract.jobs.words.labels import without_label
 from comity.extract.jobs.words.pages import (

@@ -14,11 +14,11 @@ from comity.extract.jobs.addresses import host_of, path_of, posting_key, resolve
 from comity.extract.jobs.page.blocks import block_jobs, linkless_jobs
 from comity.extract.jobs.page.outline import Outline, outline_of
 from comity.extract.jobs.page.paging import next_page
-from comity.extract.jobs.page.repeated import Fluency, PageWords, repeated_jobs
-from comity.extract.jobs.page.selected import selected_jobs, selected_next
-from comity.extract.jobs.page.single import single_job
+from comity.extract.jobs.page.repeated_items import Fluency, PageWords, repeated_jobs
+from comity.extract.jobs.page.selectors import selected_jobs, selected_next
+from comity.extract.jobs.page.single_posting import single_job
 from comity.extract.jobs.page.tables import table_jobs
-from comity.extract.jobs.structured import structured_jobs
+from comity.extract.jobs.structured_data import structured_jobs
 from comity.extract.jobs.systems.boards import board_of, is_scripted, rendered_by_script
 from comity.extract.jobs.systems.pages import embedded_jobs, markup_in_data, page_system_jobs, unread_markup
 from comity.extract.jobs.text import collapse

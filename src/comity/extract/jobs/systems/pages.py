@@ -18,7 +18,7 @@ from turbohtml import Document
 from comity.extract.jobs.json_api.items import best_jobs
 from comity.extract.jobs.json_api.mapping import find, mapped_jobs, text_of_value
 from comity.extract.jobs.page.outline import Outline
-from comity.extract.jobs.page.selected import selected_jobs
+from comity.extract.jobs.page.selectors import selected_jobs
 from comity.extract.lenient_json import read_lenient
 from comity.model.dataclass import dataclass
 from comity.model.job import ExtractionMethod, JobFound

@@ -36,7 +36,7 @@ from comity.model.source import RunStatus
 from comity.reports.queue import identity_of
 from comity.reports.runs import DOORS, STATUSES, RunListed, find_run, list_crawl_runs
 from comity.reports.sources import LoggedRun, list_due, list_runs, sources_status
-from comity.run.crawl.hosted import MOST_AT_ONCE, MOST_PROCESSES, CrawlOrder
+from comity.run.crawl.service import MOST_AT_ONCE, MOST_PROCESSES, CrawlOrder
 
 router = PageRouter("/admin/crawl")
 RUN_TONES: Final = {"running": "busy", "finished": "good", "stopped": "off", "failed": "bad"}

@@ -122,12 +122,12 @@ def dashboard_figures(services: WebServices, _parameters: Mapping[str, str]) -> 
 
 def count_ahead(services: WebServices) -> None:
     """Begin to count when the server starts, so that the first look finds it done."""
-    services.kept.known(_NAME, partial(_count, services), wait_s=0)
+    services.figures.known(_NAME, partial(_count, services), wait_s=0)
 
 
 def _known(services: WebServices, *, wait_s: float = 0.0) -> Dashboard | None:
     """The figures as they were counted last; None if that takes longer than a page may wait."""
-    return services.kept.known(_NAME, partial(_count, services), wait_s=wait_s)
+    return services.figures.known(_NAME, partial(_count, services), wait_s=wait_s)
 
 
 def _count(services: WebServices) -> Dashboard:

@@ -50,7 +50,7 @@ class _Entry:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-class Kept:
+class FigureCache:
     """The figures of one process, by name."""
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
