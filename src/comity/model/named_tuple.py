@@ -18,7 +18,7 @@ except ImportError:  # installed where there was no C compiler
 
 
 def fast_new(class_: _Class) -> _Class:
-    """Have instances of a class of named tuples made in C, three times as fast: for those of which each page needs some."""
+    """Have a class of named tuples made in C, three times as fast: for those of which each page needs some."""
     if _made_in_c is not None:
         _made_in_c(class_)
     return class_

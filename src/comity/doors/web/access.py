@@ -25,7 +25,7 @@ from comity.model.console import ConsoleSession, Role
 from comity.model.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from comity.operate.console_sessions import ConsoleSessions
+    from comity.operate.console import ConsoleSessions
 
 CSRF_HEADER: Final = "x-csrf-token"
 CSRF_FIELD: Final = "csrf_token"

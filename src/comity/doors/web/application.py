@@ -27,7 +27,7 @@ from comity.doors.web.middleware import OWN_PREFIX, protect
 from comity.doors.web.requests import refuse_unknown_parameters
 from comity.doors.web.routes import API_ROUTERS
 from comity.doors.web.services import open_services
-from comity.operate.console_sessions import ConsoleSessions, record_activity
+from comity.operate.console import ConsoleSessions, record_activity
 
 if TYPE_CHECKING:
     from comity.assemble import State

@@ -37,7 +37,7 @@ from comity.telemetry.metrics import WEB_FAULTS, WEBHOOK_ATTEMPTS, WEBHOOKS_DISA
 
 if TYPE_CHECKING:
     from comity.assemble import State
-    from comity.operate.console_sessions import ConsoleSessions
+    from comity.operate.console import ConsoleSessions
     from comity.run.serve import ServedWorker
     from comity.search_engine.job_search import JobSearch
     from comity.upkeep.due_sources import Result, SourcePool

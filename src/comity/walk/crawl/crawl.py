@@ -57,8 +57,8 @@ from comity.walk.session.database_thread import DatabaseThread
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.session.session import LeasesRenewed, Refreshed, Session, SlotFreed
 from comity.walk.settle.settler import RetryTerms, Settled, Settler
+from comity.walk.visit.columns import stored_columns
 from comity.walk.visit.context import VisitContext
-from comity.walk.visit.extracted_columns import stored_columns
 
 REFRESH_EVERY_S: Final = 0.2  # how soon operators' edits take effect, and a run's time limit
 _GRACE_S: Final = 25.0  # for what is in flight when a run is stopped; it ends within 30

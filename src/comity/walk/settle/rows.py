@@ -27,7 +27,7 @@ from comity.model.outcome import (
 )
 from comity.model.page import NO_DETAILS, KeptDetails, PageRecord
 from comity.rules.surt import surt_key
-from comity.walk.visit.details import detail_values
+from comity.walk.visit.columns import detail_values
 
 ANSWERED = (Fetched, ImageFetched, NotModified, Gone, RateLimited)
 _WITHOUT_ANSWER = (Rejected, Failed)

@@ -26,9 +26,8 @@ from comity.rules.traps.watch import PageWatch
 from comity.rules.url_secrets import masked_url
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.admit import admit_images, admit_links, withhold_links
+from comity.walk.visit.columns import extracted_values, links_with_outcomes
 from comity.walk.visit.context import VisitContext
-from comity.walk.visit.details import links_with_outcomes
-from comity.walk.visit.extracted_columns import extracted_values
 
 if TYPE_CHECKING:
     from comity.extract.fetched_page import FetchedPage

@@ -61,8 +61,8 @@ from comity.walk.robots.keeper import NEVER_ASKED
 from comity.walk.robots.record import RobotsInForce
 from comity.walk.session.identity import HostIdentity
 from comity.walk.session.leased_host import LeasedHost
+from comity.walk.visit.columns import note_answer
 from comity.walk.visit.context import VisitContext
-from comity.walk.visit.details import note_answer
 from comity.walk.visit.fetch_page import Granted, fetch_page, grant
 from comity.walk.visit.page import in_a_task, is_html, read_page, target_of
 from comity.walk.visit.refusals import busy, denied, not_requested, not_started, unsent

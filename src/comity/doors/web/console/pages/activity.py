@@ -15,8 +15,7 @@ from comity.doors.web.console.page import PageRouter, current_services, render
 from comity.doors.web.console.tables import MOST_CSV_ROWS, Column, Filter, Table, TableQuery
 from comity.doors.web.services import Services, WebServices
 from comity.model.console import RecordedActivity
-from comity.operate.console_users import list_users
-from comity.reports.activity import list_activity
+from comity.operate.console import list_activity, list_users
 from comity.run.settings_in_force import SettingInForce, settings_in_force
 
 router = PageRouter("/admin/activity")
