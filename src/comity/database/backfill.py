@@ -145,7 +145,7 @@ def begin(
 
 
 def note(connection: Connection, token: str, notes: Mapping[str, Any]) -> bool:
-    """Store how far we are; False, and nothing may be written, if another backfill took over or ended this one."""
+    """Store the progress; False, and nothing may be written, if another backfill took over or ended this one."""
     if not inspect(connection).has_table(run.name):
         return False
     return connection.execute(update(run).where(run.c.token == token).values(notes=dict(notes))).rowcount == 1

@@ -129,7 +129,7 @@ class _JsonDocument(TypeDecorator[Any]):
         """Choose the native type."""
         if dialect.name != "postgresql":
             return dialect.type_descriptor(JSON())
-        from sqlalchemy.dialects.postgresql import JSONB  # slow to import, and an embedded state never speaks it
+        from sqlalchemy.dialects.postgresql import JSONB  # slow to import, and an embedded state never uses it
 
         return dialect.type_descriptor(JSONB())
 

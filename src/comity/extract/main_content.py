@@ -177,7 +177,7 @@ def kind_of(identifier: str | None, classes: str | None) -> _Kind:
 
 
 class _KindsOfClasses(dict[str | None, _Kind]):
-    """What a class says where there is no id. The pages of a site share most classes, so those are kept."""
+    """What a class says if there is no id. The pages of a site share most classes, so they are cached."""
 
     def __missing__(self, classes: str | None) -> _Kind:
         kind = kind_of(None, classes)
@@ -583,7 +583,7 @@ def _has_heading(element: Element) -> bool:
 
 
 def _drop_permalinks(root: Element) -> None:
-    """Drop the links of headings to themselves; elsewhere such a mark is what the page says."""
+    """Drop the links of headings to themselves; elsewhere such a mark is content."""
     links: list[Element] = []
     nested: set[Element] = set()  # headings in headings, which are read with the outer one: each element is read once
     for heading in root.iter_elements(_HEADINGS):

@@ -288,7 +288,7 @@ class _FactReader:
                 self._content.append(text)
 
     def _take(self, element: Element, place: _Place) -> _Place | None:
-        """Read one element; returns where its children stand, None if they are not looked at."""
+        """Read one element; returns the context of its children, None if they are skipped."""
         tag = element.tag
         if element.namespace is not Namespace.HTML and tag not in ("a", "svg", "math"):
             return place

@@ -40,8 +40,8 @@ class Ends(NamedTuple):
 
 class _Noted(NamedTuple):
     inode: int
-    address: tuple[str, int]  # that was dialled
-    host: str  # with its port, as the URL has it
+    address: tuple[str, int]  # the address that was dialled
+    host: str  # with its port, as in the URL
     is_plain: bool  # HTTP without TLS
 
 
@@ -52,7 +52,7 @@ class Connections:
         self._noted: dict[int, _Noted] = {}
         # Thousands of hosts may have a connection each: one that is forgotten must not look at those of all others.
         self._of_host: dict[str, set[int]] = {}
-        self.dead: dict[Ends, None] = {}  # in the order of their ends
+        self.dead: dict[Ends, None] = {}  # in the order in which they ended
 
     def note(self, descriptor: int, url: str, address: tuple[str, int]) -> None:
         """Remember a socket that was just opened for a URL, to be connected to an address."""
@@ -62,13 +62,13 @@ class Connections:
         self._of_host.setdefault(host, set()).add(descriptor)
 
     def count(self) -> int:
-        """How many are still open."""
+        """How many sockets are still open."""
         for descriptor in tuple(self._noted):
             self._is_open(descriptor)
         return len(self._noted)
 
     def shut(self, host: str, is_idle: Callable[[int], bool]) -> int:
-        """Shut down the idle sockets of a host: libcurl drops such a connection by itself. Gives their number."""
+        """Shut down the idle sockets of a host: libcurl then drops such a connection. Returns how many."""
         ended = 0
         for descriptor in tuple(self._of_host.get(host.lower().removeprefix("www."), ())):
             if self._is_open(descriptor) and is_idle(descriptor):
@@ -78,14 +78,14 @@ class Connections:
         return ended
 
     def note_end(self, descriptor: int, ended: bool) -> None:
-        """A kept connection ended, or something came on it unasked, which for plain HTTP is as good as its end."""
+        """An idle connection ended, or received unrequested data, which for plain HTTP counts as its end."""
         if not self._is_open(descriptor):
             return
         if ended or self._noted[descriptor].is_plain:  # with TLS it may be a session ticket
             self._bury(descriptor)
 
     def _bury(self, descriptor: int, *, shut_down: bool = False) -> None:
-        # A copy shares the connection, but not the descriptor, which libcurl goes on to own.
+        # A copy shares the connection, but not the descriptor, which still belongs to libcurl.
         with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as kept:
             self.dead[Ends(*self._noted[descriptor].address, kept.getsockname()[1])] = None
             if len(self.dead) > _DEAD_MOST:
@@ -147,20 +147,20 @@ class Dialler:
         self._connections = connections
         self.proxied = proxied  # by the proxy of the present request
         self.dead = connections.dead
-        self._address = ("", 0)  # that is being dialled
+        self._address = ("", 0)  # the address that is being dialled
         self._opened: socket.socket | None = None
         self.url = ""
         self.refused = ""  # why, if an address was refused
         self.refused_at = ""  # which
-        self.dialled = False  # a connection of its own, not a kept one
+        self.dialled = False  # a new connection, not a reused one
 
     def attach(self, easy: pycurl.Curl) -> None:
-        """Have a handle ask us for its sockets."""
+        """Make a handle request its sockets here."""
         easy.setopt(pycurl.OPENSOCKETFUNCTION, self._on_open_socket)
         easy.setopt(pycurl.SOCKOPTFUNCTION, self._on_socket)
 
     def is_dead(self, ends: Ends) -> bool:
-        """Whether the kept connection between these ends is known to have ended."""
+        """Whether the idle connection between these ends is known to have ended."""
         if ends not in self.dead:
             return False
         if self.dialled:  # this is a new connection between the same ends
@@ -203,9 +203,9 @@ async def look_up(host: str) -> list[str]:
 class ProxiedNames:
     """Looks up names, each at most once a minute, before they are handed to a proxy, and checks their addresses.
 
-    A proxy looks up names itself, out of our sight. So a name with a forbidden address is refused here first. A name
-    that this machine cannot look up (many networks leave that to their proxy), or that leads elsewhere when the proxy
-    asks, is handed over anyway: the proxy has to keep to public addresses itself.
+    A proxy looks up names itself, and we cannot see the result. So a name with a forbidden address is refused here
+    first. A name that this machine cannot look up (many networks leave that to their proxy), or that has another
+    address when the proxy looks it up, is sent anyway: the proxy itself must refuse private addresses.
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class ProxiedNames:
         self._known: OrderedDict[str, tuple[float, AddressVerdict | None]] = OrderedDict()
 
     async def refusal(self, host: str) -> AddressVerdict | None:
-        """Why a name must not be handed to the proxy; None if nothing is known against it."""
+        """Why a name must not be sent to the proxy; None if there is no reason."""
         known = self._known.get(host)
         if known is not None and monotonic() < known[0]:
             return known[1]
@@ -234,6 +234,6 @@ class ProxiedNames:
             addresses = await asyncio.wait_for(self._look_up(host), _ANSWER_WITHIN_S)
         except (OSError, UnicodeError, TimeoutError):
             return None
-        # One of several is enough: which of them the proxy dials is not ours to say.
+        # One forbidden address is enough: we do not choose which of them the proxy dials.
         verdicts = (decide(address, self._allowed_networks) for address in addresses)
         return next((verdict for verdict in verdicts if not verdict.allowed), None)

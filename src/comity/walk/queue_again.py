@@ -1,7 +1,7 @@
 """Queue URLs that earlier patterns left out, once the patterns in force allow them.
 
 `left_out_urls` has what earlier runs left out. When a host is opened with patterns that differ from those of the last
-check, every row is checked again, and URLs that pass are queued. It blocks, and runs on the database thread.
+check, every row is checked again, and URLs that pass are queued. All functions block; call them on the database thread.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from comity.clock import SystemClock
+from comity.database import console as console_table
 from comity.database.connection import Database
-from comity.database.console import console_sessions
 from comity.doors.web.activity import subject_of
 from comity.model.console import Activity, Role
 from comity.model.errors import AlreadyThere, BadInput, NotFound
@@ -286,7 +286,7 @@ def test_a_change_of_a_webhook_shows_only_the_host_of_its_url(
 
 
 def test_the_record_is_bounded_and_takes_any_text(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console, "_TRIM_EVERY", 5)
+    monkeypatch.setattr(console_table, "_TRIM_EVERY", 5)
     monkeypatch.setattr(console, "MAX_ACTIVITIES", 3)
     for number in range(12):
         text = f"\0\ud800{number}" + "x" * 900
@@ -311,7 +311,9 @@ def test_sessions_end_and_are_bounded(database: Database, monkeypatch: pytest.Mo
     fresh = ConsoleSessions(database, CLOCK, 60.0, PASSWORD_HASH)
     assert [asyncio.run(fresh.get(name)) is not None for name in names] == [False, False, True, True, True]
     with database.write() as connection:
-        connection.execute(console_sessions.update().values(expires_at=CLOCK.now() - timedelta(seconds=1)))
+        connection.execute(
+            console_table.console_sessions.update().values(expires_at=CLOCK.now() - timedelta(seconds=1))
+        )
     later = ConsoleSessions(database, CLOCK, 60.0, PASSWORD_HASH)
     assert asyncio.run(later.get(names[-1])) is None
     assert asyncio.run(later.get("guess")) is None

@@ -5,7 +5,7 @@ So no worker claims the host meanwhile, no other client gets slots of it, and a 
 like any worker: the next holder waits a whole delay after the lease ran out. This is the only place that takes,
 prolongs and ends such leases; `walk.bots` says when.
 
-The statements are spelled by hand and built once: every pull, submit and grant runs some of them.
+The statements are written as text and built once: every pull, submit and grant runs some of them.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Hold(NamedTuple):
 
 
 def add_hosts(connection: Connection, hosts: Collection[CanonicalHost]) -> dict[str, UUID]:
-    """Give hosts that no one has seen yet a row; returns the ids of all, by their names."""
+    """Give new hosts a row; returns the ids of all, by their names."""
     names = sorted({host.authority for host in hosts})
     found = _ids(connection, names)
     if missing := [host for host in hosts if host.authority not in found]:
@@ -477,7 +477,7 @@ FROM (
 def end_uncleanly(connection: Connection, host_ids: Iterable[UUID], now: float) -> set[UUID]:
     """Free hosts whose clients let their last job or grant run out, noting that they did not give them back.
 
-    A host that a worker holds, or whose client has other work of it, is left alone. Gives those that were freed.
+    A host that a worker holds, or whose client has other work of it, is left alone. Returns those that were freed.
     """
     encode, decode = Encoding(connection), Decoding(connection)
     keys = sorted(encode.uuid(each) for each in host_ids)

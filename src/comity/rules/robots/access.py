@@ -47,7 +47,7 @@ def is_in_networks(origin: str, networks: Iterable[Network]) -> bool:
 
 
 def may_follow_redirect(http_status: int, redirects_followed: int) -> bool:
-    """Tell whether a robots.txt answer is a redirect that is still to be followed."""
+    """Whether a robots.txt answer is a redirect that is still to be followed."""
     return http_status in REDIRECT_STATUSES and redirects_followed < MAX_ROBOTS_REDIRECTS
 
 

@@ -193,7 +193,7 @@ class _LineReader:
         """
         if not self.groups or self.groups[-1].closed:
             self.groups.append(WrittenGroup([], None, closed=False))
-        # A star with more words behind it still means everyone, as in Google's parser.
+        # A star followed by more words still means every agent, as in Google's parser.
         everyone = agent == "*" or (agent[:1] == "*" and agent[1] in _BLANKS)
         token = ANY_AGENT if everyone else product_token(agent)
         if not token:

@@ -100,7 +100,7 @@ class AgentRules:
         return list(islice(patterns, most))
 
     def _verdict(self, rule: WrittenRule | None) -> RobotsVerdict:
-        """Put a rule, or the want of one, into words."""
+        """Put a rule, or its absence, into words."""
         if not self._memberships:
             reason = "no group of robots.txt applies to this agent"
             return RobotsVerdict(True, reason, confidence=self._confidence)
@@ -172,7 +172,7 @@ def _crawl_delay(written: WrittenRobots, memberships: list[Membership]) -> float
 
 
 def _evidence(text: str) -> str:
-    """Make foreign bytes readable and short."""
+    """Make untrusted bytes readable and short."""
     shown = readable(text)
     return shown if len(shown) <= _MAX_EVIDENCE_CHARACTERS else shown[:_MAX_EVIDENCE_CHARACTERS] + "…"
 

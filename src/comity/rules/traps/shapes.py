@@ -200,7 +200,7 @@ def is_far_date(name: str, value: str, today: date, years_ahead: int) -> bool:
 
 
 def _repetition(segments: list[str], names: list[str], repeats: int) -> str | None:
-    """Say what is endless about a path, if anything is: a run that comes again, or names that come too often."""
+    """The sign of an endless space in a path, if any: a repeated run of names, or names that occur too often."""
     most_common = Counter(names).most_common(1)
     if most_common and most_common[0][1] >= 5:
         return f"{most_common[0][0][:40]!r} occurs {most_common[0][1]} times in its path"

@@ -35,9 +35,9 @@ class HostShare:
     left: Callable[[], Collection[str]]
     """The hosts that the run is done with, in any process."""
     leave: Callable[[str], None]
-    """Called before a host is released: no process leases it once more."""
+    """Called before a host is released: no process leases it again."""
     take_back: Callable[[str], None]
-    """Called when a host whose lease was lost is to be leased once more after all."""
+    """Called when a host whose lease was lost is to be leased again after all."""
     report: Callable[[HostSummary], None]
     """Called with how a host ended."""
 
@@ -67,7 +67,7 @@ class CrawlHooks:
     extract: Extractor | None = None
     """Sees every page; what it raises ends the run, and the page is not acknowledged."""
     run_id: UUID | None = None
-    """The run of which this crawl is a part; the caller begins and ends it."""
+    """The run that this crawl is a part of; the caller starts and ends it."""
     pages: SharedPages | None = None
     """The pages of a budget that is shared with other processes."""
     hosts: HostShare | None = None
@@ -77,7 +77,7 @@ class CrawlHooks:
     waits_for_space: bool = False
     """Whether a full disk of pages is waited for; such a wait is reported through `on_silence`."""
     on_silence: Callable[[str | None], None] = lambda _said: None
-    """Called with the reason when the run waits for its frontier, with None when it goes on; reasons may repeat."""
+    """Called with the reason when the run waits for its frontier, with None when it continues; reasons may repeat."""
     on_host: Callable[[HostSummary], None] | None = None
     """Called with how a host ended, once it is released."""
     explains_links: bool = False

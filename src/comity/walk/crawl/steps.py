@@ -1,8 +1,8 @@
-"""Visits under way without a task for each: what can go on in a turn of the loop goes on in one call.
+"""Visits without a task for each: all that can continue in a turn of the loop continue in one call.
 
 A task, its future, and what the loop calls for them cost a visit more than its request does. So a visit is a coroutine
-that is taken from one wait to the next here, together with all others that can go on. It may wait for the answer to its
-request, and once for the others of its turn. A visit that waits for anything else goes on as a task.
+that is run from one wait to the next here, together with all others that can continue. It may wait for the answer to
+its request, and once for the others of its turn. A visit that waits for anything else continues as a task.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class CrawlTerms:
     site: SiteHosts | None = None
     """The hosts that are crawled as one site."""
     details: KeptDetails = NO_DETAILS
-    """What is kept of each page in columns of their own."""
+    """What is stored of each page in columns of their own."""
     keeps_noindex: bool = False
     """Whether pages that ask not to be indexed are stored with their bodies."""
     door: str = "crawl"

@@ -50,7 +50,7 @@ class RobotsInForce:
     is_unreachable: bool = field(init=False)
     """Whether everything is disallowed only because the file could not be read."""
 
-    def __post_init__(self) -> None:  # asked for each page and link, so not by methods
+    def __post_init__(self) -> None:  # read for each page and link, so not methods
         object.__setattr__(self, "version", self.file.version if self.file is not None else None)
         object.__setattr__(self, "is_unreachable", self.reading.access is RobotsAccess.DISALLOW_ALL)
 

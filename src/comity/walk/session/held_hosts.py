@@ -221,7 +221,7 @@ class HeldHosts:
         ]
 
     async def _identities_of(self, leases: list[Lease], policies: Mapping[str, HostPolicy]) -> dict[str, HostIdentity]:
-        """What the requests to some hosts carry, with the cookies that were kept with them."""
+        """What the requests to some hosts carry, with the cookies that were stored for them."""
         assert self._identities is not None
         found: dict[str, HostIdentity] = {}
         for lease in leases:
@@ -234,7 +234,7 @@ class HeldHosts:
         return found
 
     def _keep_cookies(self, host: LeasedHost) -> None:
-        """Keep the cookies of a host whose lease ends, where an operator asks for it."""
+        """Store the cookies of a host whose lease ends, if the operator wants that."""
         if host.identity is None or self._identities is None or self._identities.kept is None or host.is_lost:
             return
         cookies = host.identity.to_keep
@@ -242,7 +242,7 @@ class HeldHosts:
             self._identities.kept.save(host.name, cookies)
 
     def _remembered(self, lease: Lease) -> GateMemory:
-        """What the row remembers about a host, plus what we remember if we lost a lease on it before."""
+        """What the row stores about a host, plus what is in memory from a lease that was lost."""
         row, own = lease.memory, self._lost_memories.pop(lease.host, None)
         return row if own is None else stricter_memory(row, own)
 

@@ -173,7 +173,7 @@ def _content_hash(outcome: Outcome) -> str | None:
 
 
 def known_before(connection: Connection, fetches: list[FetchRow], came: Sequence[int]) -> tuple[int, int]:
-    """Mark visits of pages that crawls know as refreshes; gives how many, and how many images they were known to show.
+    """Mark visits of known pages as refreshes; returns how many, and how many images they were known to show.
 
     One statement for a batch, and only for hosts that had pages before.
     """

@@ -50,7 +50,7 @@ from comity.walk.sources.settle import FinishedRun, Plan, SourceSettling
 
 RUN_S: Final = 900.0  # a run takes no longer: half of what a lock lasts
 BUSY_FOR: Final = timedelta(minutes=10)
-AT_ONCE: Final = 16  # requests under way
+AT_ONCE: Final = 16  # requests in flight
 _SETTLES: Final = 3
 _SETTLE_AGAIN_S: Final = 0.5
 _NO_HEADS: Final = "the site does not support HEAD requests, so this says nothing about the page; a run uses GET"
@@ -89,7 +89,7 @@ class SourceRunner:
         self._visits: list[SourceVisit] = []
 
     def log_waits(self, on_wait: OnWait | None) -> None:
-        """Report every wait for a host, or none of them."""
+        """Call `on_wait` for every wait for a host; None for no calls."""
         self.session.log_waits(on_wait)
 
     async def __aenter__(self) -> SourceRunner:
@@ -141,7 +141,7 @@ class SourceRunner:
             self.session.held.unpin(host)
 
     async def _release(self, visit: SourceVisit) -> None:
-        """Others may wait for the hosts of a run that has ended."""
+        """Release the hosts of a run that has ended: others may wait for them."""
         for host in visit.hosts.values():
             await self.session.held.release_unused(host)
 
@@ -234,7 +234,7 @@ class SourceRunner:
 
     @property
     def in_flight(self) -> int:
-        """How many runs are under way here."""
+        """How many runs are in progress here."""
         return len(self._visits)
 
     @asynccontextmanager

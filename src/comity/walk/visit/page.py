@@ -43,7 +43,7 @@ _HARD_PAGES_MOST = 20  # of one host in one run: each may take seconds of the ch
 
 @coroutine
 def next_turn() -> Generator[None, None, None]:
-    """Let the event loop do what else is due: `asyncio.sleep(0)` without a coroutine around it, for every page."""
+    """Let the event loop do other work: `asyncio.sleep(0)` without a coroutine around it, for every page."""
     yield
 
 
@@ -124,14 +124,14 @@ async def read_page(
 
 
 def _count_unread(host: LeasedHost, url: str) -> None:
-    """Count a page of which links may not be known: a run that has visited all it knows has to say so (§4.8)."""
+    """Count a page whose links may be unknown: a run that has visited every known URL reports it (§4.8)."""
     host.tally.unread_pages += 1
     if host.tally.unread_page is None:
         host.tally.unread_page = masked_url(url)[:200]
 
 
 def _remember(host: LeasedHost, context: VisitContext) -> None:
-    """Have a host remember what becomes of links, if that was asked for."""
+    """Make a host remember what becomes of links, if that is wanted."""
     if context.explains_links and host.skipped is None:
         host.skipped = {}
     if context.details.links and host.trapped is None:
@@ -252,7 +252,7 @@ async def _note_details(
     details: VisitDetails,
     context: VisitContext,
 ) -> None:
-    """Keep what was read from a page besides the page itself; its links are admitted already."""
+    """Store what was read from a page besides the page itself; its links are admitted already."""
     details.facts = page.facts
     if context.details.links:
         base = _base(page.base_href, answer.final_url)

@@ -1,4 +1,4 @@
-"""The outline of a page: takes its tree, returns flat lists on which everything else is arithmetic.
+"""The outline of a page: takes its tree, returns flat lists, so that everything else is arithmetic on them.
 
 Elements are numbered in document order, and `ends` says where the descendants of each stop, so "the texts of this card"
 is a slice. Navigation, footers, banners and the like are marked once, here. Numbers and depth are bounded.

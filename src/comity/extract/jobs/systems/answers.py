@@ -405,7 +405,7 @@ def next_offset(value: object, row: JsonSystem, url: str) -> str:
 
 
 def post_body_for(url: str) -> bytes | None:
-    """What is posted to an address to read its list of jobs; None where it is asked for like any page.
+    """What is posted to an address to read its list of jobs; None if it is requested like any page.
 
     Some systems list jobs only by POST; this is the body that their own pages send. Workday lists jobs at
     /wday/cxs/TENANT/SITE/jobs, twenty at a time, and takes the offset from the body. The same figures are put into the

@@ -125,7 +125,7 @@ def rendered_by_script(document: Document, *, base: str) -> str:
 
 
 def is_scripted(document: Document, outline: Outline) -> bool:
-    """Whether a page says next to nothing until its scripts have run."""
+    """Whether a page has next to no text until its scripts have run."""
     if document.select_one("script") is None:
         return False
     words = collapse("".join(outline.texts[:2000]))
