@@ -16,7 +16,7 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.clock import Clock
-from comity.database import records, runs, sitemaps, takedowns
+from comity.database import records, runs, sitemaps, takedowns, url_facts
 from comity.database.connection import Database
 from comity.database.frontier import left_out, unqueued
 from comity.database.queue import policies
@@ -47,7 +47,7 @@ from comity.rules.robots.verdict import parse_robots
 from comity.rules.takedown import Takedowns
 from comity.rules.tracking import TrackingRules, clean_query
 from comity.rules.url_patterns import LeftOut
-from comity.rules.why import explain_url
+from comity.rules.why.explain import explain_url
 
 
 class FindsUrls(Protocol):
@@ -126,7 +126,7 @@ class _Lookup:
         """Everything that is known of one URL."""
         key, connection = address.key, self._connection
         root_key = address_of_host(address.host).key
-        found = records.around(
+        found = url_facts.around(
             connection, host=address.host, root_key=root_key, origin=address.origin, url=address.url, key=key
         )
         host = found if found.id is not None else None

@@ -26,7 +26,7 @@ def read_here(
     body: bytes, url: str, content_type: str | None, source_type: SourceType, hint_text: str | None
 ) -> Listing:
     """Read a page here; a bad hint is named in the message of the listing."""
-    from comity.extract.jobs import read_listing
+    from comity.extract.jobs.read import read_listing
     from comity.model.parser_hint import HintProblem
     from comity.rules.parser_hint import parse_hint
 
