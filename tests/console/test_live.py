@@ -13,7 +13,7 @@ import pytest
 
 from comity.doors.web.console import live
 from comity.doors.web.console.live import VIEWS, LiveHub, Unfinished
-from comity.doors.web.figure_cache import FigureCache
+from comity.doors.web.figures import FigureCache
 from comity.doors.web.services import WebServices
 
 SERVICES = cast(WebServices, SimpleNamespace(access=SimpleNamespace(settings=SimpleNamespace(prefix="/admin"))))

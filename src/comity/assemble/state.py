@@ -67,9 +67,8 @@ if TYPE_CHECKING:
     from comity.walk.bots.submit import Submitter
     from comity.walk.bots.threads import BotThreads
     from comity.walk.crawl.crawl import Crawl
-    from comity.walk.crawl.hooks import CrawlHooks
     from comity.walk.crawl.run_record import RunRecord
-    from comity.walk.crawl.terms import CrawlTerms
+    from comity.walk.crawl.terms import CrawlHooks, CrawlTerms
     from comity.walk.queue_again import LeftOutTerms
     from comity.walk.robots.record import RobotsInForce
     from comity.walk.session.identity import Identities
@@ -156,7 +155,7 @@ class State:
         from comity.store.pages import open_sink
         from comity.store.target import read_target
         from comity.walk.crawl.crawl import REFRESH_EVERY_S, Crawl
-        from comity.walk.crawl.hooks import NO_HOOKS, Duty
+        from comity.walk.crawl.terms import NO_HOOKS, Duty
         from comity.walk.session.session import SessionTerms
 
         settings, hooks = self.settings, hooks or NO_HOOKS

@@ -54,7 +54,7 @@ from comity.database.sources.tables import job_postings
 from comity.database.tables import metadata
 from comity.database.types import JsonDocument, RowNumber, UtcDateTime, written_at
 from comity.model.search import FacetCount, SearchDocument, SearchPosition, SearchSort, card_of, document_from
-from comity.rules.search.filters import facet_counts
+from comity.rules.search.query import facet_counts
 from comity.rules.search.terms import SearchPlan, Term, fields_of, name_key
 
 # Narrow rows: counting the facets of a large result reads every one of them.

@@ -22,7 +22,7 @@ from comity.run.remedies import CRAWL_ADVICE
 from comity.run.runtime import event_loop_runner
 from comity.run.work.worker import WorkerProcess, WorkLimits, WorkObserver
 from comity.telemetry import events
-from comity.walk.crawl.hooks import CrawlHooks
+from comity.walk.crawl.terms import CrawlHooks
 
 if TYPE_CHECKING:
     from comity.assemble import State

@@ -287,7 +287,7 @@ def test_a_change_of_a_webhook_shows_only_the_host_of_its_url(
 
 def test_the_record_is_bounded_and_takes_any_text(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console_table, "_TRIM_EVERY", 5)
-    monkeypatch.setattr(console, "MAX_ACTIVITIES", 3)
+    monkeypatch.setattr(console_table, "MAX_ACTIVITIES", 3)
     for number in range(12):
         text = f"\0\ud800{number}" + "x" * 900
         activity = Activity(None, None, False, "::1" * 40, "a" * 300, text, text, 200)
@@ -301,7 +301,7 @@ def test_the_record_is_bounded_and_takes_any_text(database: Database, monkeypatc
 def test_sessions_end_and_are_bounded(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     import asyncio
 
-    monkeypatch.setattr(console, "MAX_SESSIONS", 3)
+    monkeypatch.setattr(console_table, "MAX_SESSIONS", 3)
     sessions = ConsoleSessions(database, CLOCK, 60.0, PASSWORD_HASH)
     names = []
     for _ in range(5):

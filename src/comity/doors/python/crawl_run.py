@@ -29,8 +29,8 @@ from comity.run.remedies import CRAWL_ADVICE, put_remedy_into
 from comity.run.runtime import event_loop_runner
 from comity.settings import Settings
 from comity.walk.crawl.crawl import Crawl
-from comity.walk.crawl.hooks import CrawlHooks
 from comity.walk.crawl.progress import Progress, RunSummary
+from comity.walk.crawl.terms import CrawlHooks
 from comity.walk.session.database_thread import DatabaseThread
 
 _END: Final = None

@@ -17,8 +17,7 @@ from fastapi import Depends, Request
 from comity.doors.web.access import Access, Caller
 from comity.doors.web.console.live import LiveHub
 from comity.doors.web.errors import LOG, ApiError
-from comity.doors.web.figure_cache import FigureCache
-from comity.doors.web.figures import count_ahead, keep_counted
+from comity.doors.web.figures import FigureCache, count_ahead, keep_counted
 from comity.doors.web.logins import LoginThrottle
 from comity.model.dataclass import dataclass
 from comity.model.errors import NotFound

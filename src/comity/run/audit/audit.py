@@ -38,8 +38,8 @@ from comity.settings import Settings
 from comity.store.formats.parquet_reader import read_rows
 from comity.store.parts.manifest import note_path
 from comity.store.target import Target
-from comity.walk.crawl.hooks import CrawlHooks
 from comity.walk.crawl.progress import RunSummary
+from comity.walk.crawl.terms import CrawlHooks
 from comity.walk.visit_list import (
     VisitList,
     add_visits,

@@ -28,7 +28,7 @@ from comity.run.runtime import event_loop_runner, spare_what_is_loaded
 from comity.run.signals import INTERRUPTED, stop_on_signals
 from comity.upkeep.rescore import rescore_run
 from comity.upkeep.wake_hosts import end_cooldowns, follow_left_out, go_deeper, lift_refusals, reread_robots
-from comity.walk.crawl.hooks import CrawlHooks
+from comity.walk.crawl.terms import CrawlHooks
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -31,8 +31,8 @@ from comity.store.target import read_target, try_folder
 from comity.telemetry import events, metrics
 from comity.upkeep.rescore import rescore, rescore_run
 from comity.upkeep.wake_hosts import end_cooldowns, follow_left_out, go_deeper, lift_refusals
-from comity.walk.crawl.hooks import CrawlHooks, Duty, HostShare
 from comity.walk.crawl.progress import RunSummary
+from comity.walk.crawl.terms import CrawlHooks, Duty, HostShare
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from comity.telemetry.meter import Meter
     from comity.telemetry.metrics import Metric
     from comity.walk.crawl.crawl import Crawl
-    from comity.walk.crawl.hooks import CrawlHooks
     from comity.walk.crawl.progress import HostSummary, Progress, RunSummary
+    from comity.walk.crawl.terms import CrawlHooks
 
 STOPPING: Final = "finishing the requests in flight (send the signal again to exit at once)"
 _RUN_MINUTES: Final = 30.0  # the longest run, so that upkeep gets its turn

@@ -43,7 +43,6 @@ from comity.walk.crawl.events import (
     VisitEnded,
     WorkFailed,
 )
-from comity.walk.crawl.hooks import NO_HOOKS, CrawlHooks, Duty
 from comity.walk.crawl.host_closing import HostCloser
 from comity.walk.crawl.host_opening import HostOpener
 from comity.walk.crawl.hosts import OpenHosts
@@ -51,7 +50,7 @@ from comity.walk.crawl.metering import RunMeter
 from comity.walk.crawl.progress import Progress, RunEnd, RunSummary, forget_outcomes, note_outcome
 from comity.walk.crawl.run_record import RunRecord
 from comity.walk.crawl.settling import RetryingThread, Settling
-from comity.walk.crawl.terms import CrawlTerms
+from comity.walk.crawl.terms import NO_HOOKS, CrawlHooks, CrawlTerms, Duty
 from comity.walk.read_sitemaps import SitemapReader
 from comity.walk.session.database_thread import DatabaseThread
 from comity.walk.session.leased_host import LeasedHost

@@ -22,12 +22,11 @@ from comity.model.wording import counted
 from comity.walk.crawl.budget import RunBudget
 from comity.walk.crawl.dispatcher import Dispatcher
 from comity.walk.crawl.events import Emit, HostsChanged, WorkFailed
-from comity.walk.crawl.hooks import HostShare
 from comity.walk.crawl.host_closing import HostCloser
 from comity.walk.crawl.host_opening import HostOpener
 from comity.walk.crawl.progress import LEASE_LOST, HostSummary, Progress
 from comity.walk.crawl.settling import RetryingThread, Settling
-from comity.walk.crawl.terms import CrawlTerms
+from comity.walk.crawl.terms import CrawlTerms, HostShare
 from comity.walk.login import LoginFailed, LoginPutOff, log_in, log_in_again
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 from comity.walk.session.session import Session
