@@ -74,7 +74,7 @@ class HostGate:
 
     def __repr__(self) -> str:
         state = self._state
-        return f"<HostGate {state.in_flight} under way, {len(self._line)} in line, next at {state.next_fetch_at}>"
+        return f"<HostGate {state.in_flight} in flight, {len(self._line)} in line, next at {state.next_fetch_at}>"
 
     @property
     def in_flight(self) -> int:

@@ -56,7 +56,7 @@ domain_status: Final = Enum(
     validate_strings=True,
 )
 
-# The same words stand in the index and in the claim statement, so that the planner can match them.
+# The same words are in the index and in the claim statement, so that the planner can match them.
 CANDIDATE: Final = "status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL AND paused_by_run IS NULL"
 ACTIVE_FIRST: Final = "(CASE WHEN status = 'active' THEN 0 ELSE 1 END)"
 

@@ -97,9 +97,9 @@ _ADD: Final = (
 
 
 def take(connection: Connection, ids: Collection[UUID]) -> dict[UUID, tuple[GrantRow, HostRow]]:
-    """Read grants with their hosts, and keep both until the transaction ends; the rows of hosts are waited for.
+    """Read grants with their hosts, and lock both until the transaction ends; the rows of hosts are waited for.
 
-    Everyone locks hosts first, and in the order of their ids.
+    All transactions lock hosts first, and in the order of their ids.
     """
     if not ids:
         return {}

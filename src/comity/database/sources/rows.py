@@ -73,7 +73,7 @@ def get(connection: Connection, source_id: UUID) -> Row[Any] | None:
 
 
 def get_to_change(connection: Connection, source_id: UUID) -> Row[Any] | None:
-    """The same, kept as it is until the transaction ends."""
+    """The same, locked until the transaction ends."""
     statement = select(sources).where(sources.c.id == source_id).with_for_update(key_share=True)
     return connection.execute(statement).first()
 
@@ -315,7 +315,7 @@ def is_locked(connection: Connection, source_id: UUID, now: datetime | None) -> 
 
 
 def holds_lock(connection: Connection, source_id: UUID, holder: str) -> bool:
-    """Whether a lock is still this holder's, kept so until the transaction ends."""
+    """Whether a lock is still this holder's, with its row locked until the transaction ends."""
     statement = (
         select(crawl_locks.c.source_id)
         .where(crawl_locks.c.source_id == source_id, crawl_locks.c.holder == holder)
@@ -360,7 +360,7 @@ def forget_pages(connection: Connection, source_id: UUID) -> None:
 
 
 def forget_all_pages(connection: Connection) -> None:
-    """Have every source read as if for the first time: what may be kept of its pages has changed."""
+    """Mark every source to be read as if for the first time: what may be stored of its pages has changed."""
     connection.execute(delete(source_pages))
 
 

@@ -182,14 +182,14 @@ class RobotsBook:
         while self._size > MOST_BYTES and len(self._files) > 1:
             _version, (_file, size) = self._files.popitem(last=False)
             self._size -= size
-            self._kept.clear()  # they keep files in memory, and are cheap to build again
+            self._kept.clear()  # they hold files in memory, and are cheap to build again
 
 
 _NO_FILE: Final = parse_robots(b"")
 
 
 class ReadsRobots(Protocol):
-    """What a pull or a grant asks for unknown files."""
+    """What reads unknown files for pulls and grants."""
 
     def why_not(self, origin: str) -> str | None:
         """Why a file cannot be requested, if that was tried a moment ago."""

@@ -54,7 +54,7 @@ from comity.walk.bots.threads import BotThreads
 from comity.walk.evidence import taken_down_of
 
 _TRIES: Final = 3
-_MOST_LATE: Final = 20  # late submissions of one job that are kept
+_MOST_LATE: Final = 20  # late submissions of one job that are stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Submitter:
     ) -> dict[str, Any]:
         """Take the result of a job that Comity's own worker holds under a lease; `also` is written with it.
 
-        `also` writes the requests that were made; they are kept even if the result comes too late.
+        `also` writes the requests that were made; they are stored even if the result comes too late.
         """
         return await self._threads.run(self._submit, submission, lease_token, also)
 

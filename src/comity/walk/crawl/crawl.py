@@ -65,7 +65,7 @@ _FRONTIER_GRACE_S: Final = 15.0  # for a frontier that does not answer at that t
 _LEAST_WAIT_S: Final = 0.2
 _RECOVER_EVERY_S: Final = 60.0
 _WARNINGS_MOST: Final = 100
-_UNREAD_ENOUGH: Final = 20  # URLs put off for want of robots.txt, after which the rest is not tried
+_UNREAD_ENOUGH: Final = 20  # URLs postponed because robots.txt was unavailable, after which the rest is not tried
 
 
 def _reads_apart(columns: str) -> bool:
@@ -78,7 +78,7 @@ def _reads_apart(columns: str) -> bool:
 
 
 class Crawl:
-    """One run. `hosts` bounds which candidates it leases; None leases whatever the table offers."""
+    """One run. `hosts` limits which candidates it leases; None leases whatever the table offers."""
 
     def __init__(
         self,
@@ -315,7 +315,7 @@ class Crawl:
             case Refreshed(hosts):
                 self._make_ready(hosts)
                 self._refresh_progress()
-                self._budget.wake()  # other processes may have given pages back
+                self._budget.wake()  # other processes may have returned pages of the budget
                 self._dispatcher.serve()
                 self._budget.check_time()
             case LeasesRenewed(lost):

@@ -180,7 +180,7 @@ class Dispatcher:
         if not pages_under_way and (is_open or not host.is_reading_sitemaps):
             self._emit(HostDry(host))
         elif (at := host.work.next_at()) is not None and not host.is_stopped:
-            self._later.push(host, at)  # what was put off does not wait for the sitemaps
+            self._later.push(host, at)  # postponed URLs do not wait for the sitemaps
 
     def _start(self, host: LeasedHost, cleared: Cleared, slot: Reservation) -> None:
         """Begin a visit with the start that its host's gate granted."""
@@ -234,7 +234,7 @@ class Dispatcher:
         return True
 
     def _begin_sitemaps(self, host: LeasedHost, origin: str) -> None:
-        """Read a host's sitemaps beside its pages, now that robots.txt of its first origin is known."""
+        """Read a host's sitemaps while its pages are visited, now that robots.txt of its first origin is known."""
         if host.is_reading_sitemaps:
             return
         host.is_reading_sitemaps = True

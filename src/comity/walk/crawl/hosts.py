@@ -36,7 +36,7 @@ _AT_ONCE: Final = 64  # hosts that are opened or released in one transaction
 _WARNINGS_MOST: Final = 100
 _IN_STEP_MOST: Final = 8  # hosts that may begin at the same moment
 _LOOK_EVERY_S: Final = 0.02
-# Limits of a run that crawls whatever the table offers, and may last.
+# Limits of a run that crawls whatever the table offers, and may last long.
 _LINES_KEPT: Final = 1000  # the last hosts, whose ends the summary lists
 _LEFT_FOR_S: Final = 60.0  # before a host that was released may be leased again
 _LOOK_FOR_MORE_S: Final = 5.0  # between two looks at the table while more hosts could be open
@@ -197,7 +197,7 @@ class OpenHosts:
         self._dispatcher.serve()
 
     async def _log_in(self, host: LeasedHost) -> None:
-        """Log in to a host, and open it; one whose login does not work is left, with its URLs queued."""
+        """Log in to a host, and open it; one whose login does not work is released, with its URLs queued."""
         assert host.identity is not None
         problem = await log_in(host, self._context) if host.identity.terms.problem is None else None
         host.identity.log_in = partial(log_in_again, host, self._context)

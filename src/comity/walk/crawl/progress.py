@@ -32,7 +32,7 @@ from comity.rules.endings import brought_nothing, count_reasons, run_reason, sen
 from comity.rules.responses import is_login_address
 from comity.walk.session.leased_host import LeasedHost
 
-_KINDS_MOST: Final = 50  # kinds of errors that are counted apart in a run
+_KINDS_MOST: Final = 50  # kinds of errors that are counted separately in a run
 _URLS_A_KIND: Final = 3
 _OTHER: Final = "other"
 LEASE_LOST = "lease lost"
@@ -142,7 +142,7 @@ class RunSummary:
     left_out_by: dict[str, int] = field(default_factory=dict)
     """The same by pattern, the most frequent first."""
     idle: tuple[IdleHost, ...] = ()
-    """Hosts that were asked for and not leased: why, until when, and what would change it."""
+    """Hosts that were requested and not leased: why, until when, and what would change it."""
 
     @property
     def brought_nothing(self) -> bool:

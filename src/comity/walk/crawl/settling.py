@@ -1,4 +1,4 @@
-"""Collects outcomes and settles them in batches beside the event loop: at 200, at 6 MB of bodies, or in time.
+"""Collects outcomes and settles them in batches on another thread: at 200, at 6 MB of bodies, or after a short time.
 
 A batch waits for 50 ms. While outcomes of several hosts keep coming, batches begin 0.1 s apart: what a batch costs
 beyond its outcomes (the commit, and some rows for each host) is paid less often, and pages of one host are stored

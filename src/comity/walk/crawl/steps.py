@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Stepped:
-    """One visit that is taken on step by step; its request gives it the answer as it would give it to a future."""
+    """One visit that runs step by step; its request sets the answer as on a future."""
 
     __slots__ = ("_answer", "_steps", "has_let_others_go", "work")
 
@@ -80,7 +80,7 @@ class Steps:
                     self._on_failure(error)
 
     def _go_on(self) -> None:
-        """Take every visit that can go on to its next wait."""
+        """Run every visit that can continue to its next wait."""
         ready, self._ready = self._ready, []
         under_way, others = self._under_way, []
         for visit in ready:

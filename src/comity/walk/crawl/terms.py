@@ -104,7 +104,7 @@ class CrawlTerms:
         return max(_HOSTS_LEAST, self.concurrency * _HOSTS_FOR_A_REQUEST)
 
     def hosts_at_once(self, *, is_named: bool, share: int | None) -> int:
-        """How many hosts this process has open at most; `share` is its part of the hosts, if several have one.
+        """The most hosts that this process has open; `share` is its part of the hosts, if several processes share them.
 
         A run of whatever the table offers leaves hosts to other workers, unless an operator said how many to take.
         """
@@ -150,7 +150,7 @@ class HostShare:
 
 @dataclass(frozen=True, slots=True)
 class Duty:
-    """Something to do beside a run, at its start and every so many seconds; what it raises ends the run."""
+    """Something to do during a run, at its start and every so many seconds; an exception in it ends the run."""
 
     every_s: float
     work: Callable[[], Awaitable[object]]

@@ -58,7 +58,7 @@ _MOST_SECONDS: Final = 30.0
 _TRIES: Final = 3  # a robots.txt that cannot be read closes a site, so one failure does not decide
 _UNREACHABLE_FOR_S: Final = 3600.0
 _BUSY_FOR_S: Final = 5.0
-# Failures that say nothing about the site: the address is one that a crawler never asks.
+# Failures that say nothing about the site: the address is one that a crawler never requests.
 NEVER_ASKED: Final = frozenset({FailureKind.ADDRESS_REFUSED, FailureKind.SCHEME_REFUSED, FailureKind.INVALID_URL})
 
 HostOf = Callable[[WebAddress], Awaitable[LeasedHost | None]]

@@ -221,7 +221,7 @@ def robots_body(row: Any) -> bytes:
 
 
 def is_unread(reading: RobotsReading) -> bool:
-    """Whether the file could not be read, whatever follows from that (RFC 9309 §2.3.1.4)."""
+    """Whether the file could not be read, whatever that means for the site (RFC 9309 §2.3.1.4)."""
     status = reading.http_status
     return reading.access not in _READ and (status is None or status == 429 or status >= 500)
 

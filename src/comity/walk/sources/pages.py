@@ -55,7 +55,7 @@ _ACCEPT: Final = {
     SourceType.API: "application/json,*/*;q=0.5",
 }
 BY_SOURCE: Final = "source"
-"""`fetches.discovery_type` of a page that a source asked for, not a crawl."""
+"""`fetches.discovery_type` of a page that a source requested, not a crawl."""
 _CAREFUL: Final = HostPolicy("")
 MOST_PAGES: Final = 500  # whatever a policy says: a run is bounded in time, too
 _TAKES_NO_QUESTION: Final = (404, 405, 501)
@@ -422,7 +422,7 @@ def source_fetch(
     result: Response | FetchFailure | None,
     obstacle: Obstacle | None,
 ) -> FetchRow | None:
-    """The row in `fetches` of one attempt at a page; None where nothing was asked."""
+    """The row in `fetches` of one attempt at a page; None if no request was made."""
     asked = pages_asked(trail)
     if not asked:
         return None
