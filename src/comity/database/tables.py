@@ -69,7 +69,7 @@ crawl_runs: Final = Table(
     _id(),
     Column("door", String(20), nullable=False, server_default=text("'crawl'")),
     Column("status", String(20), nullable=False, server_default=text("'running'")),
-    Column("end_reason", String(50)),  # a code of `model.end_reason`
+    Column("end_reason", String(50)),  # a code of `model.run.EndReason`
     Column("end_detail", Text()),  # the same in words, with what was particular to the run
     Column("settings", JsonDocument),
     Column("holder", String(255)),
@@ -315,7 +315,7 @@ domain_frontier: Final = Table(
     Column("lastmod", UtcDateTime()),
     Column("changefreq", String(10)),
     Column("sitemap_priority", Double()),
-    # What named it first (`model.discovery.FoundBy`), and the key of the page or sitemap that did.
+    # What named it first (`model.frontier.FoundBy`), and the key of the page or sitemap that did.
     _count("found_by", SmallInteger),
     Column("found_on", BigInteger()),
     CheckConstraint("state IN (0, 1, 2, 3)", name="state"),

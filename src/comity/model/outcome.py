@@ -76,7 +76,7 @@ class VisitDetails:
         self.elapsed_ms: float | None = None
         self.wire_bytes = 0
         self.body_size = 0
-        self.facts: str | None = None  # as JSON, see `rules.audit.stored_form`
+        self.facts: str | None = None  # as JSON
         self.links: str | None = None
 
 

@@ -183,7 +183,7 @@ class HtmlPage(NamedTuple):
     extracted: tuple[list[Any], int] | None = None
     """The values of columns, and how many could not be converted; None if none were asked for, or it took too long."""
     facts: str | None = None
-    """What audits keep of a page, as JSON (`rules.audit.stored_form`), when it was asked for."""
+    """What audits store of a page, as JSON (see `extract.html`), if wanted."""
     page_links: list[tuple[str, str, tuple[str, ...], str]] | None = None
     """Every link with its text, its rel and its region, in document order, when they were asked for."""
     alternates: tuple[str, ...] = ()
