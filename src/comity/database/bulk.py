@@ -244,7 +244,7 @@ def _text_moment(seconds: float) -> tuple[str, str]:
 
 
 def _text_time(seconds: float) -> str:
-    """An instant as SQLite keeps it, to the microsecond as `datetime` rounds it; a second is formatted once."""
+    """An instant as SQLite stores it, to the microsecond as `datetime` rounds it; a second is formatted once."""
     fraction, whole = modf(seconds)
     microseconds = round(fraction * 1e6)
     if not 0 <= microseconds < 1_000_000:
@@ -337,7 +337,7 @@ def _timestamp(value: datetime | None) -> float | None:
 
 
 def _text_timestamp(value: str | None) -> float | None:
-    """An instant that SQLite kept; a second is read once. Divided as `datetime` does, so that not a bit differs."""
+    """An instant that SQLite stored; a second is read once. Divided as `datetime` does, for the same result."""
     if value is None:
         return None
     if len(value) == _LENGTH_OF_TIME:

@@ -140,7 +140,7 @@ def _close_returned(_connection: Any, entry: ConnectionPoolEntry) -> None:
 def open_database(where: str | Path, *, connections: int = 2) -> Database:
     """Open a SQLite file (by path or `sqlite:///` URL) or a PostgreSQL server (by URL); does not migrate.
 
-    A process keeps at most `connections` to a server; for moments it may have twice as many. `?pgbouncer=true` says
+    A process keeps at most `connections` to a server; for a moment it may have twice as many. `?pgbouncer=true` says
     that connections are shared between transactions: then nothing is kept on them, neither parameters nor statements.
     """
     url = _database_url(where)

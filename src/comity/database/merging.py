@@ -160,7 +160,7 @@ def _fold_policies(connection: Connection, old: str, new: str) -> None:
         stricter["max_kb_per_page"] = (ours if ours.is_page_size_set else theirs).max_kb_per_page
     stricter["request_options"] = theirs.request_options or ours.request_options
     stricter["is_page_size_set"] = ours.is_page_size_set or theirs.is_page_size_set
-    # What either leaves out is left out; of two lists of includes the one of the host that stays is kept.
+    # What either leaves out is left out; of two lists of includes, that of the remaining host is used.
     excluded = dict.fromkeys([*theirs.exclude.splitlines(), *ours.exclude.splitlines()])
     stricter["exclude"] = "\n".join(excluded)
     stricter["include"] = theirs.include or ours.include

@@ -206,7 +206,7 @@ _EVIDENCE: Final = ("run_id", "domain_id", "url", "url_key", "type", "content", 
 
 
 def add_evidence(connection: Connection, run_id: UUID | None, items: Iterable[Evidence]) -> None:
-    """Keep decisions with their reasons."""
+    """Store decisions with their reasons."""
     encode = Encoding(connection)
     run, json, time = encode.uuid_or_none(run_id), encode.json, encode.time
     last_id, host = None, None

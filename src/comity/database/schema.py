@@ -106,7 +106,7 @@ def _refuse_unfit(database: Database, connection: Connection, revision: str | No
 
     A column that is missing, or one that we do not know and every row must have, would make a statement fail later.
     What else an operator added does no harm. On a server a table may be an older one that `infra/supabase.sql` made
-    fit, so there only what is missing tells.
+    fit, so only missing columns count there.
     """
     if revision != HEAD:
         return

@@ -317,7 +317,7 @@ def _matching(connection: Connection, plan: SearchPlan, now: datetime, columns: 
             conditions.append(_DOCUMENT.words.op("@@")(_tsquery(plan)))
         return select(*columns).select_from(search_documents).where(*conditions)
     if terms.wanted:
-        # The plus keeps SQLite from asking the words of each document in turn.
+        # The plus keeps SQLite from looking up the words of each document in turn.
         joined = search_words.join(search_documents, literal_column("+search_words.rowid") == _DOCUMENT.number)
         conditions.append(_fts_match(_fts_text(plan)))
         return select(*columns).select_from(joined).where(*conditions)

@@ -175,7 +175,7 @@ class FetchMark(NamedTuple):
 
 
 class FetchTimes:
-    """Finds places in `fetches` by time, some twenty looks at the primary key each; looks are kept for the next ones.
+    """Finds places in `fetches` by time, with some twenty look-ups of the primary key each; caches them.
 
     Rows are nearly in the order of their times: numbers are given when a batch is settled.
     """

@@ -140,7 +140,7 @@ domains: Final = Table(
     _count("left_out_recorded", Integer),
     _count("left_out_unrecorded"),
     Column("left_out_rules", String(40)),
-    # The least depth of the links that were kept because they lie deeper than the crawls so far follow.
+    # The least depth of the links that were stored because they are deeper than the crawls so far follow.
     Column("left_at_depth", Integer()),
     # What the gate must remember between holders.
     Column("next_fetch_at", UtcDateTime()),
@@ -319,7 +319,7 @@ domain_frontier: Final = Table(
     _count("found_by", SmallInteger),
     Column("found_on", BigInteger()),
     CheckConstraint("state IN (0, 1, 2, 3)", name="state"),
-    # One row a URL and host, also after it is done: this is what keeps a page from being asked twice.
+    # One row for each URL and host, also after its visit: this keeps a page from being requested twice.
     Index("uq_domain_frontier_url", "domain_id", "url_key", unique=True),
     _partial(
         "idx_domain_frontier_queue",
@@ -347,7 +347,7 @@ visit_lists: Final = Table(
     metadata,
     _id(),
     Column("door", String(20), nullable=False),
-    # What tells this piece of work from others, so that it goes on after a crash: a digest of the statement, a site.
+    # The identity of this query or audit, so that it continues after a crash: a digest of the statement, a site.
     Column("name", String(300), nullable=False),
     Column("settings", JsonDocument),
     _now("begun_at"),
@@ -365,7 +365,7 @@ visit_list_hosts: Final = Table(
     Index("idx_visit_list_hosts_domain", "domain_id"),
 )
 
-# A frontier that is kept outside of the database: which life of it is the right one, and the last batch it was sent.
+# A frontier outside of the database: its current epoch, and the last batch that it was sent.
 frontier_epochs: Final = Table(
     "frontier_epochs",
     metadata,
@@ -374,7 +374,7 @@ frontier_epochs: Final = Table(
     _count("batch"),
 )
 
-# Batches on their way there; they are kept until the other store has them on disk.
+# Batches on their way there; they are stored until the other store has them on disk.
 frontier_journal: Final = Table(
     "frontier_journal",
     metadata,

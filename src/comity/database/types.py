@@ -148,7 +148,7 @@ def instant(connection: Connection, now: datetime | None, plus_s: float = 0.0) -
 
 
 def from_seconds(seconds: float | None) -> datetime | None:
-    """UNIX seconds as the columns keep them."""
+    """UNIX seconds as the columns store them."""
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 

@@ -216,7 +216,7 @@ def parse_html(body: bytes, content_type: str | None) -> Document:
                 positions=False,
                 allow_declarative_shadow_roots=False,  # their links then stay in the tree
             )
-        except LookupError:  # an unknown charset is as good as none
+        except LookupError:  # an unknown charset counts as none
             continue
     raise AssertionError("without a label there is nothing to look up")
 

@@ -94,9 +94,9 @@ def read_html(
     """Read a page's links, head and forms; robots meta elements count for everyone or for the agent's token.
 
     With text or Markdown, also its main content; links in Markdown are absolute if the page's `url` is named.
-    With links, also where on the page each stands; with facts, what audits keep, and what the fields Link and
-    X-Robots-Tag `said`. `columns` are expressions to evaluate. In a child process both may take more time: what takes
-    too much elsewhere is None. If only text is missing, `scanned` has everything else.
+    With links, also where on the page each is; with facts, what audits store, and what the fields Link and X-Robots-Tag
+    `said`. `columns` are expressions to evaluate. In a child process both may take more time: what takes too much
+    elsewhere is None. If only text is missing, `scanned` has everything else.
     """
     document = parse_html(body[:MAX_BODY_BYTES], content_type)
     if scanned is not None:
@@ -469,7 +469,7 @@ class _Reader:
         return self._address(href.partition(quote)[0] if quote else href) or None
 
     def _address(self, href: str) -> str:
-        """Trim an address, with its query in the page's encoding; one that no server would take is as good as none."""
+        """Trim an address, with its query in the page's encoding; one that no server would accept counts as none."""
         href = href.strip(_HREF_BLANKS)
         if len(href) > MAX_HREF_CHARACTERS:
             self.limits.add(PageLimit.HREF_CHARACTERS)

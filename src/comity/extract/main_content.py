@@ -40,10 +40,10 @@ _NOISE_SHARE_MOST: Final = 0.35  # of the page's prose: what has more is its con
 _READ_AGAIN_MOST: Final = 24
 _READ_AGAIN_ON_THE_LOOP: Final = 6
 _READ_ANYWAY: Final = 100_000
-_CALL_ON_THE_LOOP: Final = 500  # to read even an empty element takes as long as to read so many characters
+_CALL_ON_THE_LOOP: Final = 500  # reading even an empty element takes as long as reading this many characters
 _WORDS_ON_THE_LOOP: Final = 60_000  # characters of classes and ids that have to be looked at
 _SCORED_ON_THE_LOOP: Final = 100_000  # characters of text: turbohtml reads it once for each level of a deep page
-_CLIMB_ON_THE_LOOP: Final = 2_000  # to climb a deep page takes as long as to read so many characters
+_CLIMB_ON_THE_LOOP: Final = 2_000  # climbing a deep page takes as long as reading this many characters
 _PARAGRAPHS_READ: Final = 50
 _AROUND_MOST: Final = 100
 
@@ -516,7 +516,7 @@ def _is_marked_as_noise(element: Element) -> bool:
 
 
 def _is_inflated(body: Element, most: int) -> bool:
-    """Whether the parser made so many elements of a page, most of them by reopening some, that none has a meaning."""
+    """Whether the parser made too many elements, most of them by reopening some, for any to have a meaning."""
     return next(islice(body.iter_elements(_REOPENED), most, None), None) is not None
 
 

@@ -443,7 +443,7 @@ class StepBudget:
         self.left = steps
 
     def spend(self, steps: int = 1) -> None:
-        """Take some; `OverBudget` if there are not so many."""
+        """Take some; `OverBudget` if there are fewer."""
         self.left -= steps
         if self.left < 0:
             raise OverBudget

@@ -71,7 +71,7 @@ class FetchSettings:
     max_error_body_bytes: int = 262_144  # outside 2xx only the status matters
     compress: bool = True
     keep_alive: bool = True
-    timer_tick_s: float = 0.05  # how finely timeouts are kept
+    timer_tick_s: float = 0.05  # the precision of timeouts
     resolve: Mapping[str, str] = field(default_factory=dict)  # host → addresses, instead of DNS
 
     def __post_init__(self) -> None:

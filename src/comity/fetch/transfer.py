@@ -1,8 +1,8 @@
 """One easy handle and what happens on it: a request enters, libcurl calls back, a result leaves.
 
 A transfer is used again for one request after another; options that do not change are set once. Header lines are
-collected without any code of ours running; the head is judged when the first of the body arrives, or at the
-next look of the sweeper if the body keeps us waiting, so nothing beyond that is read of a body we do not want.
+collected without any code of ours running; the head is judged when the first of the body arrives, or at the next check
+of the time limits if the body is late, so no more is read of a body that is not wanted.
 """
 
 from __future__ import annotations
@@ -363,7 +363,7 @@ class Transfer:
             self.stale = True  # nothing has been sent: the fetcher starts again
             return _ABORT
         if self.sent:
-            # libcurl would ask again when a kept connection dies under a request; only the gate may decide that.
+            # libcurl would repeat a request when its reused connection dies; only the gate may decide that.
             self.fault = (FailureKind.RESET, "the connection was closed before a response")
             return _ABORT
         self.sent = monotonic()

@@ -54,7 +54,7 @@ class FoundUrl(NamedTuple):
     found_by: int = 0  # a `FoundBy`
     found_on: int = 0  # the key of the page or sitemap that named it
     discovered_at: datetime | None = None
-    """Where the store keeps it."""
+    """Where it is in the store."""
 
 
 class PlacedUrl(NamedTuple):

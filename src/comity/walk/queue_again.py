@@ -69,7 +69,7 @@ def queue_left_out(
                 for row, address in passed
                 if address.host != host and terms.site.includes(address.host)
             ]
-    # Links to other hosts are queued by another transaction, and keep their rows: queuing them twice does no harm.
+    # Links to other hosts are queued by another transaction, and their rows stay: queuing them twice does no harm.
     if not returned.site_links:
         left_out.asked_with(change.connection, host_id, terms.fingerprint(own))
     return returned

@@ -173,7 +173,7 @@ class Requests:
             is_over = True
         finally:
             self._capacity.release()
-            # The gate counts a block from the same moment: the ledger must not show a longer one than it keeps.
+            # The gate counts a block from the same moment: the ledger must not show a longer block than it does.
             ended_at = gate.finish(slot, seen)
             blocked = seen.answer is AnswerKind.RATE_LIMITED or seen.answer is AnswerKind.UNAVAILABLE
             row = LedgerRow(

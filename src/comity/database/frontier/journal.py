@@ -49,7 +49,7 @@ def number(connection: Connection, counts: Mapping[UUID, int], epoch: str) -> di
 
 
 def put(connection: Connection, rows: Iterable[tuple[UUID, int, bytes]]) -> None:
-    """Keep batches, by host and number."""
+    """Store batches, by host and number."""
     encode = Encoding(connection)
     values = [(encode.uuid(host_id), batch, payload) for host_id, batch, payload in rows]
     insert_rows(connection, frontier_journal, ("domain_id", "batch", "payload"), values)
@@ -66,7 +66,7 @@ def marks(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, Jour
 
 
 def batches_after(connection: Connection, host_id: UUID, batch: int, limit: int) -> Sequence[Any]:
-    """The kept batches of a host behind a number, in order."""
+    """The stored batches of a host after a number, in order."""
     table = frontier_journal.c
     return connection.execute(
         select(table.batch, table.payload)
@@ -77,7 +77,7 @@ def batches_after(connection: Connection, host_id: UUID, batch: int, limit: int)
 
 
 def first_batch(connection: Connection, host_id: UUID) -> int | None:
-    """The number of the oldest kept batch of a host."""
+    """The number of the oldest stored batch of a host."""
     table = frontier_journal.c
     return connection.execute(select(func.min(table.batch)).where(table.domain_id == host_id)).scalar()
 

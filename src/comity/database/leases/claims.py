@@ -53,7 +53,7 @@ LEASED: Final = (
     domains.c.last_start_at,
 )
 
-# Of the leases that ran out, at least so many are compared with the free hosts, those longest over first: with
+# Of the leases that ran out, at least this many are compared with the free hosts, those longest over first: with
 # more of them than that, as after a crash of many workers, the order by merit is not exact, but the work is bounded.
 _EXPIRED_COMPARED: Final = 100
 

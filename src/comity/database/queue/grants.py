@@ -173,7 +173,7 @@ def open_of(connection: Connection, bot_id: str) -> int:
 
 
 def forget(connection: Connection, before: float, limit: int) -> int:
-    """Delete grants that ended long ago, the oldest first; the ledger keeps what came of them. Returns how many.
+    """Delete grants that ended long ago, the oldest first; the ledger has their results. Returns how many.
 
     Grants that another transaction has locked are left for the next time: several servers forget at once.
     """

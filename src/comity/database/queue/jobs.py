@@ -121,7 +121,7 @@ SELECT d.id, d.domain, d.queue_ready_at, (
 def take_front(
     connection: Connection, host_ids: Sequence[UUID], each: int, *, waits: bool = False
 ) -> tuple[list[HostRow], dict[UUID, list[WaitingJob]]]:
-    """Lock the rows of hosts until the transaction ends, and read the best jobs of each, at most so many.
+    """Lock the rows of hosts until the transaction ends, and read the best jobs of each, up to a limit.
 
     Hosts that another transaction has locked are skipped, or waited for. A job that another takes at this moment may be
     among those read: `hand_out` finds that out.
@@ -297,7 +297,7 @@ UPDATE domains SET queue_ready_at = CASE WHEN EXISTS (
 
 
 def parked_hosts(connection: Connection, now: float, limit: int, each: int) -> list[tuple[HostRow, int]]:
-    """Hosts that a pull should look at later, the soonest first, each with how many jobs wait, at most so many."""
+    """Hosts that a pull should look at later, the soonest first, each with how many jobs wait, up to a limit."""
     decode = Decoding(connection)
     statement = f"""
 SELECT {reservations.COLUMNS}, (

@@ -93,7 +93,7 @@ _LATE: Final = (
 
 
 def keep_late(connection: Connection, submission: Submission, page: PackedPage, digest: str, now: float) -> None:
-    """Keep what came too late, once, for an operator to look at."""
+    """Store what came too late, once, for operators."""
     encode = Encoding(connection)
     content = {
         "success": submission.success,

@@ -106,7 +106,7 @@ def sight(connection: Connection, source_id: UUID, pages: Mapping[UUID, int], no
 
 
 def detach_unseen(connection: Connection, source_id: UUID, since: datetime) -> None:
-    """Keep postings that a source seems to have dropped, but on none of its pages: no unchanged page has them."""
+    """Keep postings open that a source seems to have dropped, but on none of its pages: no unchanged page has them."""
     statement = update(job_sightings).where(job_sightings.c.source_id == source_id, job_sightings.c.seen_at < since)
     connection.execute(statement.values(page_number=0))
 

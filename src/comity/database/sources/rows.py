@@ -222,7 +222,7 @@ def _is_due(connection: Connection, now: datetime | None) -> ColumnElement[bool]
 def _lock_holds(connection: Connection, now: datetime | None) -> ColumnElement[bool]:
     """Whether a lock is in force; one without an end, as other programs insert them, lasts as long as any other.
 
-    Never NULL: the opposite is asked, too, and the opposite of NULL would keep such a lock forever.
+    Never NULL: the condition is also negated, and the negation of NULL would keep such a lock forever.
     """
     end = crawl_locks.c.expires_at
     return or_(
@@ -365,7 +365,7 @@ def forget_all_pages(connection: Connection) -> None:
 
 
 def add_log(connection: Connection, values: Mapping[str, Any]) -> None:
-    """Keep what a run came to."""
+    """Store the result of a run."""
     connection.execute(insert(crawl_logs).values(**values))
 
 

@@ -315,7 +315,7 @@ class MarkupScanner:
             self._values.setdefault(SitemapField.LOC, self._text(_unescaped(href)))
 
     def _take_alternate(self, attributes: bytes) -> None:
-        """Keep a translation, which Google has sitemaps name by xhtml:link."""
+        """Store a translation, which sitemaps name by xhtml:link, as Google defines it."""
         href, language = _attribute(attributes, b"href"), _attribute(attributes, b"hreflang")
         rel = _attribute(attributes, b"rel")
         is_alternate = rel is None or rel.strip().lower() == b"alternate"

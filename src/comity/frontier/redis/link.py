@@ -58,7 +58,7 @@ class RedisTerms:
     is_durable: bool = True
     """False for a Redis without append-only file: what it loses is found again by crawling."""
     replicas: int = 0
-    """How many replicas must have a batch on disk, too, before the journal lets go of it."""
+    """How many replicas must have a batch on disk, too, before the journal drops it."""
     grace_s: float = 3.0
     """How long the journal keeps a batch unless appendfsync is always; everysec may take two seconds."""
 

@@ -59,7 +59,7 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 _LOOKED_AT: Final = ("persistence", "memory", "replication", "cluster")
-_SAMPLED: Final = 20  # hosts that are looked for, to tell an empty server
+_SAMPLED: Final = 20  # hosts that are looked up, to recognise an empty server
 _LOOKED: Final = 1000  # URLs that one script gives
 _MOVED: Final = 500  # URLs whose wait is over that one script brings back
 _KEY_LISTS: Final = 100  # lists of keys that one script reads
@@ -528,7 +528,7 @@ class RedisChange:
         self._payloads.setdefault(host_id, []).extend(payloads)
 
     def write_journal(self) -> dict[UUID, tuple[JournalMark, Sequence[bytes]]]:
-        """Number the batches and keep them, as the last thing that the transaction does; returns them by host."""
+        """Number the batches and store them, as the last step of the transaction; returns them by host."""
         payloads = {host_id: each for host_id, each in self._payloads.items() if each}
         counts = {host_id: len(each) for host_id, each in payloads.items()}
         marks = journal_table.number(self.connection, counts, self._replication.new_epoch())

@@ -150,7 +150,7 @@ class RobotsFile:
 
 
 def parsed_part(body: bytes, max_bytes: int = MAX_BYTES) -> bytes:
-    """As much of a file as its rules depend on: one more byte than is read, which tells whether a line was cut."""
+    """As much of a file as its rules depend on: one more byte than is read, which shows whether a line was cut."""
     return body[: max_bytes + 1]
 
 

@@ -221,8 +221,8 @@ def _repetition(segments: list[str], names: list[str], repeats: int) -> str | No
 class QueryParts(NamedTuple):
     """A query taken apart; `ordered` is the same for every order of its parameters.
 
-    Tells which parameters filter the same items, sort them, or page through them. Their names decide, and how often
-    they occur, never the site.
+    Distinguishes parameters that filter the same items, sort them, or page through them. Their names decide, and how
+    often they occur, never the site.
     """
 
     parameters: list[str]

@@ -228,7 +228,7 @@ class Granter:
                         break
 
     async def _copy_regularly(self) -> None:
-        """Keep the log of a busy embedded state short, beside the thread that writes."""
+        """Keep the log of a busy embedded state short, while another thread writes."""
         copied = self._thread.committed
         while not self._database.is_shared:
             await asyncio.sleep(_COPY_EVERY_S)

@@ -113,7 +113,7 @@ class RobotsBook:
         return found
 
     def note(self, connection: Connection, held: Iterable[tuple[ClientRobots, ClientLease]], now: float) -> None:
-        """Note in the ledger that files are in force, where it does not say so because they or the settings changed."""
+        """Record in the ledger that files are in force, if it does not because they or the settings changed."""
         unsaid = {robots.in_force.origin: (robots, lease) for robots, lease in held if not robots.is_noted}
         made: list[RobotsRecord] = []
         for origin, (robots, lease) in unsaid.items():

@@ -7,8 +7,8 @@ them knows the parts above it:
       │          └──────▶ Settling ───▶ RetryingThread
       └◀── events of all of them
 
-Everything runs on one event loop. The database has a thread of its own, and so has a frontier on a server of its own:
-one that hangs keeps no lease from being renewed.
+Everything runs on one event loop. The database has a thread of its own, and so has a frontier on another server: if one
+hangs, leases are still renewed.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from comity.walk.session.leased_host import LeasedHost
 _LINKS_LEAST: Final = 2_500  # remembered of each host, however many are open
 _WINDOW_MOST: Final = 500  # URLs of a host that are read from the frontier at once
 _WINDOW_LEAST: Final = 50
-_AT_HAND: Final = 200_000  # of all open hosts: what was read and not visited yet is kept in memory
+_AT_HAND: Final = 200_000  # of all open hosts: URLs that were read and not yet visited are in memory
 COUNTED_MOST: Final = 10_000  # URLs of a host that are counted when it is opened or released: longer takes too long
 _RECALLED: Final = 10_000  # pages of earlier runs from which the trap detection learns, over hosts opened together
 

@@ -209,7 +209,7 @@ def _body_bytes(outcome: Outcome) -> int:
 
 
 def _return_requests(host: LeasedHost, outcomes: list[Outcome]) -> None:
-    """Keep the requests of outcomes that are not settled, to be recorded when the host is released."""
+    """Store the requests of outcomes that are not settled; they are recorded when the host is released."""
     for outcome in outcomes:
         host.unsettled.requests += outcome.trail.requests
 

@@ -51,7 +51,7 @@ class CrawlTerms:
     agent: str
     concurrency: int
     connections: int = 8192
-    """Connections that can be kept: a host that is open keeps one."""
+    """Connections that can stay open: each open host needs one."""
     sitemaps_fresh_s: float = 24 * 3600.0
     """After this the sitemaps of a host are planned again."""
     max_redirects: int = 5
@@ -100,7 +100,7 @@ class CrawlTerms:
 
     @property
     def fewest_hosts(self) -> int:
-        """How many hosts keep all requests busy where none waits for long."""
+        """How many hosts keep all requests busy if none of them waits for long."""
         return max(_HOSTS_LEAST, self.concurrency * _HOSTS_FOR_A_REQUEST)
 
     def hosts_at_once(self, *, is_named: bool, share: int | None) -> int:
@@ -113,7 +113,7 @@ class CrawlTerms:
         return self.most_hosts if is_named else self.fewest_hosts
 
     def connection_warning(self, hosts: int) -> str | None:
-        """A sentence if fewer of so many hosts are open at once than could be with more connections."""
+        """A sentence if more of these hosts could be open at once with more connections."""
         wanted = min(hosts, self.concurrency * _HOSTS_WITH_DELAY)
         if not self.profile.interval_s or wanted <= self.most_hosts:
             return None

@@ -143,8 +143,8 @@ class HostIdentity:
     async def renew(self, key: int, asked_at: float, clock: Callable[[], float]) -> bool:
         """Log in again because of the response to a URL requested at a time; returns whether to request it again.
 
-        A URL that ends a fresh session twice is the logout, or not meant for us: its response is kept as it is. Such a
-        host gets one request at a time, so that the request that ends the session is the first to notice.
+        A URL that ends a fresh session twice is the logout, or not meant for us: its response is stored unchanged. Such
+        a host gets one request at a time, so that the request that ends the session is the first to notice.
         """
         async with self._logging_in:
             if self._renewed_at > asked_at:

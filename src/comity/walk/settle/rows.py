@@ -111,7 +111,7 @@ def page_record(
     columns: tuple[StoredColumn, ...] = (),
     details: KeptDetails = NO_DETAILS,
 ) -> PageRecord:
-    """A page as it is stored: with its body, if it was fetched and may be kept.
+    """A page as it is stored: with its body, if it was fetched and may be stored.
 
     `columns` are those of expressions and, at their end, those of `details`.
     """

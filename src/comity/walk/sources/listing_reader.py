@@ -47,7 +47,7 @@ class ListingReader:
         )
 
     async def __call__(self, body: bytes, url: str, content_type: str | None, source: Source) -> Listing:
-        """Read a page; one that cannot be read is a listing that says so."""
+        """Read a page; one that cannot be read becomes a listing with the reason."""
         if self._read is not None or is_light(body):
             read = self._read or read_here
             return await asyncio.to_thread(read, body, url, content_type, source.source_type, source.parser_hint)

@@ -169,7 +169,7 @@ class SourceRunner:
             return await self._settle(run)
         except ComityError:
             raise
-        except Exception as error:  # what a page says cannot be stored: the run failed, and says so
+        except Exception as error:  # the content of a page cannot be stored: the run failed, and the log has the reason
             verdict = _broken(source, f"could not be stored: {type(error).__name__}")
             bare = Reading(
                 obstacle=reading.obstacle, requests=reading.requests, fetches=reading.fetches, host=reading.host

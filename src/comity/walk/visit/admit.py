@@ -53,7 +53,7 @@ from comity.walk.visit.context import VisitContext
 
 _NONE: Final[frozenset[str]] = frozenset()
 _ORIGINS_REMEMBERED: Final = 4
-TRAPPED_MOST: Final = 100_000  # links of a host that are remembered as parts of endless spaces, where links are kept
+TRAPPED_MOST: Final = 100_000  # links of a host that are remembered as parts of endless spaces, if links are stored
 _BATCH: Final = 500
 
 

@@ -60,7 +60,7 @@ _encode_value: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"
 
 
 def detail_columns(kept: KeptDetails) -> tuple[StoredColumn, ...]:
-    """The columns of a run that keeps these details."""
+    """The columns of a run that stores these details."""
     return (
         *(_LINK_COLUMNS if kept.links else ()),
         *(_ANSWER_COLUMNS if kept.headers else ()),
@@ -88,7 +88,7 @@ def _masked(name: str, value: str) -> tuple[str, str]:
 
 
 def note_answer(details: VisitDetails, result: Response | FetchFailure) -> None:
-    """Keep one answer of a visit, or the failure in its place."""
+    """Store one answer of a visit, or the failure in its place."""
     first_byte_ms = round(result.first_byte_s * 1000, 1) if isinstance(result, Response) else None
     elapsed_ms = round(result.elapsed_s * 1000, 1)
     details.hops.append(Hop(result.url, result.status, _location(result), first_byte_ms, elapsed_ms))

@@ -359,7 +359,7 @@ async def _links(
             code = UnqueuedCode.CANONICAL_OFF
             await withhold_links(host, (said,), code, base=base, found_on=found_on, context=context)
     if page.alternates and withheld is None:
-        # An audit can tell only of translations that it read whether they exist and link back.
+        # An audit can judge only translations that it read: whether they exist and link back.
         more, also = await admit_links(
             host, page.alternates, watch, base=base, depth=depth, found_on=found_on, context=context
         )

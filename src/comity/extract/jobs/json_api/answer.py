@@ -77,7 +77,7 @@ def read_json(text: str, url: str, hint: ParserHint | None) -> Listing:
 
 
 def with_unusable(jobs: list[JobFound], items: int, following: str, what: str) -> Listing:
-    """Jobs of a page with so many items; where most items cannot be used, those that are gone may be among them."""
+    """The jobs of a page with this many items; if most items cannot be used, closed jobs may be among them."""
     listing = Listing(ListingKind.JOBS, tuple(jobs), following or None)
     if len(jobs) >= MOST_JOBS and items > len(jobs):
         return replace(listing, is_cut=True, message=f"more than {MOST_JOBS:,} jobs on one page")

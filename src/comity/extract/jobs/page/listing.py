@@ -214,7 +214,7 @@ def _of_title(jobs: list[JobFound], own: JobFound) -> list[JobFound]:
 
 
 def _filled(tables: list[JobFound], repeated: list[JobFound]) -> list[JobFound]:
-    """Rows of tables with the place that their looks tell, where no header that we can read does."""
+    """Rows of tables with the place recognised by its form, if no known header names the column."""
     if any(found.location_raw for found in tables):
         return tables
     places = {(found.title, found.apply_url): found.location_raw for found in repeated}

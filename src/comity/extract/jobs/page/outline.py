@@ -204,7 +204,7 @@ def _name(node: Element) -> str:
 
 
 def _take_attributes(outline: Outline, tag: str, node: Element, is_lenient: bool) -> bool:
-    """Keep what an element is called; say whether that marks it as furniture of the site."""
+    """Store the names of an element; returns whether they mark it as navigation of the site."""
     if not node.attrs:
         outline.names.append("")
         outline.hidden.append(False)

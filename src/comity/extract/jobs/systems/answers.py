@@ -364,7 +364,7 @@ def _next_of_finder(value: object, url: str) -> str:
 
 
 def _next_of_workday(value: dict[str, object], url: str) -> str:
-    """A full page has another behind it, unless the total says otherwise, which only the first page tells."""
+    """A full page has another behind it, unless the total, which only the first page has, says otherwise."""
     query, shown, total = query_of(url), value.get("jobPostings"), value.get("total")
     offset, limit = query.get("offset", "0"), query.get("limit", str(_PAGE_LENGTH))
     if not (isinstance(shown, list) and all(len(said) < 7 and said.isdecimal() for said in (offset, limit))):

@@ -179,7 +179,7 @@ _MARKUP: Final = re.compile(r"<(?:a|li|h[1-6]|tr|article)[\s>]", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class PageSystem:
-    """One system's page: what it is known by, and where it keeps its jobs."""
+    """One system's page: how it is recognised, and where its jobs are."""
 
     system: ApplicantSystem
     sign: str
