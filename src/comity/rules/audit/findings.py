@@ -125,14 +125,14 @@ def _hidden_by(url: str, parsed: Mapping[str, RobotsFile]) -> str | None:
 def compare_audits(before: ComparedAudit, after: ComparedAudit) -> AuditComparison:
     """Compare each finding of both; those that got worse come first, then the severest."""
     by_path = _origin(before.info.site) != _origin(after.info.site)
-    key_before, key_after = _key(before.info, by_path=by_path), _key(after.info, by_path=by_path)
+    key_before, key_after = _key_of_pages(before.info, by_path=by_path), _key_of_pages(after.info, by_path=by_path)
     seen_before, seen_after = {key_before(url) for url in before.urls}, {key_after(url) for url in after.urls}
     old, new = _by_code(before), _by_code(after)
     changes = []
     for code in {**old, **new}:
         found = new.get(code) or old[code]
-        had = _pages(old.get(code), key_before)
-        has = _pages(new.get(code), key_after)
+        had = _pages_by_key(old.get(code), key_before)
+        has = _pages_by_key(new.get(code), key_after)
         left = {key: page for key, page in had.items() if key not in has}
         came = {key: page for key, page in has.items() if key not in had}
         unchecked = _unproven(left, seen_before, seen_after, after.info)
@@ -163,7 +163,7 @@ def _by_code(audit: ComparedAudit) -> dict[FindingCode, Finding]:
     return {finding.code: finding for finding in audit.findings}
 
 
-def _pages(finding: Finding | None, key: Callable[[str], str]) -> dict[str, FoundOn]:
+def _pages_by_key(finding: Finding | None, key: Callable[[str], str]) -> dict[str, FoundOn]:
     return {key(page.url): page for page in finding.pages} if finding is not None else {}
 
 
@@ -174,7 +174,7 @@ def _unproven(pages: Mapping[str, FoundOn], seen_here: set[str], seen_there: set
     return [key for key in pages if key in seen_here and key not in seen_there]
 
 
-def _key(info: AuditInfo, *, by_path: bool) -> Callable[[str], str]:
+def _key_of_pages(info: AuditInfo, *, by_path: bool) -> Callable[[str], str]:
     """How a page is recognized in the other audit: by its URL, or by its path if the site has another address."""
     origin = _origin(info.site)
     if not by_path or not origin:

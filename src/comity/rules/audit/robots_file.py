@@ -255,7 +255,7 @@ KNOWN_AGENTS: Final = (
 )
 
 
-def agents(robots: Sequence[AuditedRobots], sections: Sequence[str]) -> tuple[AgentAccess, ...]:
+def agent_access(robots: Sequence[AuditedRobots], sections: Sequence[str]) -> tuple[AgentAccess, ...]:
     """What each known agent may read in each section, by the site's robots.txt: that by https where there are two.
 
     A section is a path such as "/blog/"; its start is what is decided about.

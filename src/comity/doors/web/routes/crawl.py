@@ -34,7 +34,8 @@ from comity.rules.budget import seconds_for
 from comity.rules.page_cursor import LONGEST_CURSOR, read_cursor, write_cursor
 from comity.run.crawl.service import CrawlOrder, order_to_resume
 
-router = Router(Audience.ADMIN, max_body_bytes=LARGE_BODY_BYTES, prefix="/admin/crawl/runs", tags=["crawl"])
+router = Router(Audience.ADMIN, prefix="/admin/crawl", tags=["crawl"])
+runs_router = Router(Audience.ADMIN, max_body_bytes=LARGE_BODY_BYTES, prefix="/admin/crawl/runs", tags=["crawl"])
 RunId = Annotated[UUID, Path(description="The id of a run.", examples=["0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f"])]
 _BY_TIME: Final = "time"
 DoorName = Literal["crawl", "sources", "audit", "sql"]
@@ -42,10 +43,8 @@ RunStatusName = Literal["running", "finished", "stopped", "failed"]
 _FINISHING_CHECKS: Final = 100
 _FINISHING_PAUSE_S: Final = 0.05
 
-crawl_router = Router(Audience.ADMIN, prefix="/admin/crawl", tags=["crawl"])
 
-
-@router.get("", operation_id="list_runs", response_model=RunList)
+@runs_router.get("", operation_id="list_runs", response_model=RunList)
 def list_all(
     services: Services,
     door: Annotated[DoorName | None, Query(description="Only runs of this kind.")] = None,
@@ -62,7 +61,7 @@ def list_all(
     return RunList(runs=RunView.list_of(found[:limit]), next=following)
 
 
-@router.post(
+@runs_router.post(
     "",
     operation_id="start_crawl",
     status_code=202,
@@ -75,13 +74,13 @@ async def start(services: Services, body: CrawlRequest) -> RunStarted:
     return RunStarted(run_id=await started(services.crawls.start(order)))
 
 
-@router.get("/{run_id}", operation_id="get_run", response_model=RunDetailView, responses=error_responses(404))
+@runs_router.get("/{run_id}", operation_id="get_run", response_model=RunDetailView, responses=error_responses(404))
 async def show(services: Services, run_id: RunId) -> RunDetailView:
     """Show one run, with its hosts and, on the server that runs it, its progress."""
     return await asyncio.to_thread(run_detail, services, run_id)
 
 
-@router.post(
+@runs_router.post(
     "/{run_id}/stop",
     operation_id="stop_run",
     status_code=202,
@@ -93,7 +92,7 @@ async def stop(services: Services, run_id: RunId) -> RunView:
     return RunView.model_validate(await stop_run(services, run_id))
 
 
-@router.post(
+@runs_router.post(
     "/{run_id}/resume",
     operation_id="resume_run",
     status_code=202,
@@ -173,7 +172,7 @@ def read_place(text: str) -> tuple[datetime, UUID]:
     return at, identity
 
 
-@crawl_router.post(
+@router.post(
     "/run",
     operation_id="run_crawl",
     status_code=202,
@@ -185,14 +184,14 @@ async def run(services: Services, body: RunRequest) -> RunQueued:
     return await queue_run(services, body.source_id)
 
 
-@crawl_router.post("/run_due", operation_id="run_due", status_code=202, response_model=DueQueued)
+@router.post("/run_due", operation_id="run_due", status_code=202, response_model=DueQueued)
 async def run_due(services: Services) -> DueQueued:
     """Run every due source once, without waiting for the scheduler. The response does not wait for the runs."""
     return DueQueued(queued=await services.pool.ask_for_due(services.state.settings.sources_limit))
 
 
-@crawl_router.get("", include_in_schema=False, response_model=SourcesStatusView)  # the page has both paths, too
-@crawl_router.get("/status", operation_id="crawl_status", response_model=SourcesStatusView)
+@router.get("", include_in_schema=False, response_model=SourcesStatusView)  # the page has both paths, too
+@router.get("/status", operation_id="crawl_status", response_model=SourcesStatusView)
 def status(services: Services) -> SourcesStatusView:
     """Show how many sources are due, queued and running."""
     found = sources_status(services.state.database, services.state.clock)
@@ -208,7 +207,7 @@ def status(services: Services) -> SourcesStatusView:
     )
 
 
-@crawl_router.get("/logs", operation_id="crawl_logs", response_model=SourceRunList, responses=error_responses(404))
+@router.get("/logs", operation_id="crawl_logs", response_model=SourceRunList, responses=error_responses(404))
 def logs(
     services: Services,
     source_id: Annotated[UUID | None, Query(description="Only runs of this source.")] = None,
@@ -222,7 +221,7 @@ def logs(
     return SourceRunList(logs=SourceRunView.list_of(found))
 
 
-@crawl_router.get("/due", operation_id="list_due_sources", response_model=DueList)
+@router.get("/due", operation_id="list_due_sources", response_model=DueList)
 def due(services: Services, limit: Limit = 20) -> DueList:
     """List sources that are due and not running, in the order in which they will run."""
     return DueList(sources=SourceView.list_of(list_due(services.state.database, services.state.clock, limit)))

@@ -305,7 +305,7 @@ def canonical_name(services: WebServices, text: str) -> str:
 @seeds_router.post(
     "/seeds", operation_id="add_seeds", status_code=201, response_model=SeedsAdded, responses=error_responses(413, 415)
 )
-def add_new_seeds(services: Services, body: SeedsRequest) -> SeedsAdded:
+def add_seeds_to_state(services: Services, body: SeedsRequest) -> SeedsAdded:
     """Add hosts, or URLs to start from. A known host keeps its status and its cooldown."""
     state = services.state
     read = [read_seed(text, collapse=state.settings.collapse_subdomains) for text in body.seeds]
