@@ -259,7 +259,7 @@ def sums_of_fetches(connection: Connection, first: int, last: int) -> Sequence[R
     """The rows of a range of numbers, summed by the origin of their URL and the host that they are tied to.
 
     A page that came, and an error, are what settling counts as such; a row of an older log, whose `outcome` may be any
-    word, goes by its status. Pages discovered are URLs: only the first row of each counts. A page that was asked for
+    word, goes by its status. Pages discovered are URLs: only the first row of each counts. A page that was requested
     again counts once, and so do its images.
     """
     row = fetches.alias("row")
@@ -345,7 +345,7 @@ def _provenance(connection: Connection) -> TableClause:
 
 
 def provenance_is_indexed(connection: Connection) -> bool:
-    """Whether images can be asked for by host; otherwise one long look is better than many."""
+    """Whether images can be looked up by host; otherwise one long query is better than many."""
     keys = [each["column_names"] for each in inspect(connection).get_indexes(_name(connection))]
     return any(names and names[0] == "source_domain" for names in keys)
 

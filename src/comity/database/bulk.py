@@ -59,8 +59,8 @@ def _nulls_apart(dialect: str, rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[i
 def rows_of(connection: Connection, statement: str, values: tuple[Any, ...] = ()) -> Sequence[Any]:
     """The rows of a statement in the driver's own syntax.
 
-    The driver is asked itself: a pull, a submit or a grant runs a dozen small statements, and half of our time for each
-    went into describing results that are read by place.
+    It uses the driver directly: a pull, a submit or a grant runs a dozen small statements, and half of the time for
+    each went into describing results that are read by position.
     """
     driver = _driver(connection)
     try:

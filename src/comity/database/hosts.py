@@ -481,7 +481,7 @@ def seeded_below(connection: Connection, names: Collection[str], parents: Collec
 def wake_for_depth(connection: Connection, host_id: UUID, found: int) -> None:
     """A host that was done has links to follow: as if they had been found just now.
 
-    Where its frontier was lost, and with it the links, all of its pages are asked for again and lead to them.
+    Where its frontier was lost, and with it the links, all of its pages are requested again and lead to them.
     """
     change(
         connection,

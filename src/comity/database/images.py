@@ -157,7 +157,7 @@ def add_provenance(connection: Connection, host_id: UUID, host: str, found: Sequ
     """Record known images, by their ids, on pages."""
     encode = Encoding(connection)
     domain_id = encode.uuid(host_id)
-    # An image that a page showed before is found again only when it is asked for, and is the same.
+    # An image that a page showed before is found again only if it is requested and unchanged.
     known = _pairs_of(connection, {each.page_key for _image_id, each in found})
     found = [(image_id, each) for image_id, each in found if (each.page_key, image_id) not in known]
     rows = [

@@ -93,7 +93,7 @@ def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, pare
         connection.execute(update(table).where(table.c.domain_id == gone.id).values(domain_id=kept.id))
     connection.execute(delete(domains).where(domains.c.id == gone.id))
     values: dict[str, Any] = {column: getattr(kept, column) + getattr(gone, column) for column in _SUMMED}
-    values["left_out_rules"] = None  # the patterns are asked again
+    values["left_out_rules"] = None  # the patterns are checked again
     for column in _HIGHEST:
         present = [value for value in (getattr(kept, column), getattr(gone, column)) if value is not None]
         values[column] = max(present) if present else None

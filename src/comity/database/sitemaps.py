@@ -13,7 +13,7 @@ from comity.database.tables import sitemaps
 from comity.database.types import from_seconds, to_seconds
 from comity.model.sitemap import SitemapKind, SitemapRow, SitemapState
 
-_MOST: Final = 500_000  # the plan itself is bounded: four times as many files as are asked for
+_MOST: Final = 500_000  # the plan itself is bounded: four times as many files as are requested
 
 _LONGEST_DETAIL: Final = 1000
 

@@ -1,6 +1,6 @@
 """Queries on the status of the whole state: claims, queues, throughput, what is due.
 
-They are asked every few seconds while crawls go on, so each reads an index, or a bounded number of rows, however large
+They run every few seconds during crawls, so each reads an index, or a bounded number of rows, however large
 the tables are. Where an exact answer would read everything, the answer is an estimate and is called one.
 """
 

@@ -78,7 +78,7 @@ crawl_runs: Final = Table(
     _count("pages_crawled"),
     _count("pages_failed"),
     _count("bytes_received"),
-    # An operator asked for a clean stop; the process that began the run looks for it.
+    # An operator requested a clean stop; the process that started the run checks for it.
     Column("stop_requested_at", UtcDateTime()),
     CheckConstraint("status IN ('running', 'finished', 'stopped', 'failed')", name="status"),
     Index("idx_crawl_runs_started_at", "started_at"),
@@ -331,7 +331,7 @@ domain_frontier: Final = Table(
     ),
     # A crawl that follows further takes these up.
     _partial("idx_domain_frontier_too_deep", "domain_id", "depth", "url_key", where="state = 3"),
-    # Few URLs are put off at any time, and the earliest of them is asked for often.
+    # Few URLs are postponed at any time, and the earliest of them is looked up often.
     _partial(
         "idx_domain_frontier_put_off",
         "domain_id",
@@ -424,7 +424,7 @@ fetches: Final = Table(
     _count("depth", Integer),
     _count("images_found", Integer),
     _now("crawled_at"),
-    # Of a crawl: "discovery" for the first visit of a URL, "refresh" where a known page was asked for again. Of others:
+    # Of a crawl: "discovery" for the first visit of a URL, "refresh" if a known page was requested again. Of others:
     # "audit", "sql", "source", "policy".
     Column("discovery_type", String(20), nullable=False, server_default=text("'discovery'")),
     Column("images_read", Boolean(), nullable=False, server_default=false()),

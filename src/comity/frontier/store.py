@@ -253,7 +253,7 @@ class FrontierStore(FrontierReads, Protocol):
     def change(
         self, announced: Mapping[UUID, Sequence[FrontierEntry]] | None = None
     ) -> AbstractContextManager[FrontierChange]:
-        """Begin a transaction. Links that are announced are asked about before it begins, not while it holds locks."""
+        """Begin a transaction. Announced links are looked up before it begins, not while it holds locks."""
         ...
 
     def take_rebuilt(self) -> Collection[UUID]:

@@ -31,7 +31,7 @@ class JournalMark(NamedTuple):
 
 
 def number(connection: Connection, counts: Mapping[UUID, int], epoch: str) -> dict[UUID, JournalMark]:
-    """Take the next batch numbers of hosts, as many as are asked for; returns the last of each.
+    """Take the next batch numbers of hosts, as many as requested; returns the last of each.
 
     The rows stay locked, so that numbers are committed in their order. `epoch` is that of hosts that had none.
     """
@@ -134,7 +134,7 @@ def host_of(connection: Connection, host_id: UUID) -> Any:
 
 
 def origins_of(connection: Connection, host: str) -> list[str]:
-    """The origins of a host whose robots.txt was asked for: these were spoken to."""
+    """The origins of a host whose robots.txt was requested."""
     statement = select(robots_cache.c.origin).where(robots_cache.c.host == host).order_by(robots_cache.c.origin)
     return list(connection.execute(statement.limit(10)).scalars())
 

@@ -1,10 +1,10 @@
 """Statements on `crawl_jobs`: hosts to look at and the front of their queues, locks, ends, and what a sweeper does.
 
 A pull goes host by host: `domains.queue_ready_at` says which hosts to look at, and an index gives the front of each
-host's jobs. So a host with any number of jobs that may not be asked now costs a pull nothing.
+host's jobs. So a host that cannot be requested now costs a pull nothing, however many jobs it has.
 
-Everyone locks the rows of hosts before those of jobs, and hosts in the order of their ids, so that no two wait for each
-other.
+Every transaction locks the rows of hosts before those of jobs, and hosts in the order of their ids, so that no two
+deadlock.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ def listed(
     offset: int = 0,
     **wanted: str | None,
 ) -> Sequence[Row[Any]]:
-    """Sources that are not deleted (unless that is asked for), the next to run first.
+    """Sources, without deleted ones unless they are wanted, the next to run first.
 
     One that is paused or blocked has no next run, whatever its row says, and comes last in that order.
     """

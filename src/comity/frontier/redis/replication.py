@@ -274,11 +274,11 @@ class _Marked:
 class Durability:
     """Batches that were applied, until Redis has them on disk and the journal may drop them.
 
-    Nothing here waits: a mark is written behind the batches on a connection of its own, and later the server is asked
-    on the same connection whether that mark is on disk. With `appendfsync always` it is at once. With `everysec` a
-    grace period must pass, too: WAITAOF alone cannot be trusted then, because Redis from 7.4 on (until a correction in
-    2025) and Valkey answer it too early. A connection that broke in between proves nothing: the batches are checked
-    again, because the server may have come back without them.
+    Nothing here waits: a mark is written behind the batches on a connection of its own, and later the same connection
+    checks whether that mark is on disk. With `appendfsync always` it is at once. With `everysec` a grace period must
+    pass, too: WAITAOF alone cannot be trusted then, because Redis from 7.4 on (until a correction in 2025) and Valkey
+    answer it too early. A connection that broke in between proves nothing: the batches are checked again, because the
+    server may have come back without them.
     """
 
     def __init__(self, link: RedisLink, clock: Clock) -> None:

@@ -63,7 +63,7 @@ _SAMPLED: Final = 20  # hosts that are looked up, to recognise an empty server
 _LOOKED: Final = 1000  # URLs that one script gives
 _MOVED: Final = 500  # URLs whose wait is over that one script brings back
 _KEY_LISTS: Final = 100  # lists of keys that one script reads
-_Announced = tuple[set[int], set[int]]  # keys of links that were asked about before, and those of them that were new
+_Announced = tuple[set[int], set[int]]  # keys of links that were looked up before, and those of them that were new
 _NOTHING: Final[_Announced] = (set(), set())
 
 

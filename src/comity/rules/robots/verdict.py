@@ -63,7 +63,7 @@ class AgentRules:
         self._index = RuleIndex(rule for membership in memberships for rule in written.groups[membership.group].rules)
         self.crawl_delay_seconds = _crawl_delay(written, memberships)
         self._confidence = Confidence.LOW if written.truncated else Confidence.HIGH
-        # Targets that are allowed, and were asked about once: of most links when found, and again when fetched.
+        # Targets that are allowed, and were looked up once: most links when found, and again when fetched.
         self._asked: dict[str, RobotsVerdict] = {}
         # By line number, made when first given; 0 stands for no rule.
         self._verdicts: dict[int, RobotsVerdict] = {}
@@ -75,7 +75,7 @@ class AgentRules:
             verdict = self._decide(normalized_target(target))
             if verdict.allowed:
                 if len(self._asked) >= _ASKED_MOST:
-                    self._asked.clear()  # of those that are never asked about again
+                    self._asked.clear()  # of those that are never looked up again
                 self._asked[target] = verdict
         return verdict
 

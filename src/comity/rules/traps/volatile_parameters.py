@@ -78,7 +78,7 @@ class _Signature(NamedTuple):
 
 
 class _View:
-    """A page that was received; its links are taken apart when first asked for."""
+    """A page that was received; its links are parsed on first use."""
 
     __slots__ = ("_reads", "_unread", "body", "own", "read")
 

@@ -212,7 +212,7 @@ class LeasedHost:
         self.visits_under_way = 0
         self.was_requeued_late = False  # its frontier was rebuilt after it was closed, so its URLs are queued again
         self.is_warned = False  # that its budget is nearly spent
-        self.waits_until: float | None = None  # when it may be asked again, if that is later than a run waits
+        self.waits_until: float | None = None  # when it may be requested again, if that is later than a run waits
 
     @property
     def is_stopped(self) -> bool:

@@ -210,7 +210,7 @@ class SourceRunner:
         return list(self.normalize(jobs, source, self._clock.now()))
 
     async def head(self, url: str) -> HeadRead:
-        """What a site says about a page without sending it; `ComityError` where it cannot be asked."""
+        """The answer of a site to a HEAD request for a page; `ComityError` if it cannot be requested."""
         address = resolve_link(url, url, collapse=self._terms.collapse_subdomains)
         assert address is not None, "checked by the caller"
         began = self._clock.seconds()

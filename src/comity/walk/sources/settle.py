@@ -70,7 +70,7 @@ class RunEnded:
     verdict: RunVerdict
     now: datetime
     until: float | None
-    """When the site may be asked again, if it said so."""
+    """When the site may be requested again, if it named a time."""
 
 
 Plan = Callable[[Connection, RunEnded], Planned]

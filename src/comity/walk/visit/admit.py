@@ -245,7 +245,7 @@ def admit_site_link(
     evidence: list[Evidence],
 ) -> None:
     """A link to another host of the same site: it is queued there, for the holder of that host to visit."""
-    rules = url_rules(context.patterns, None)  # the policy of that host is asked by its holder
+    rules = url_rules(context.patterns, None)  # the holder of that host applies its policy
     patterns = rules.judge if rules is not None else None
     decision = admit(address, of_site_link(host.work.is_met, context.takedowns(), depth, patterns))
     if isinstance(decision, Admitted):
