@@ -16,8 +16,7 @@ from pydantic import Field
 from pydantic_core import to_json
 
 from comity.doors.schemas import iso_time
-from comity.doors.schemas.base import Schema
-from comity.doors.schemas.exact_json import second_time
+from comity.doors.schemas.base import Schema, second_time
 from comity.model.gate import DelaySource
 from comity.model.grants import GrantAnswer, GrantAnswers, GrantReason, Permission, ReportAnswer, ReportResult
 from comity.model.queue import JobStatus, KeptLocks, PulledJob, PulledJobs, PullLimit, ReleasedJobs, SkipReason

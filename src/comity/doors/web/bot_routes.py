@@ -20,7 +20,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.json_schema import WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from comity.doors.schemas.exact_json import ExactFloat, read_exact
+from comity.doors.schemas.base import ExactFloat, read_exact
 from comity.doors.web.audiences import Router
 from comity.doors.web.errors import bot_error_responses, invalid_request
 from comity.doors.web.services import WebServices

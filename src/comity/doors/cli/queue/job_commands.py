@@ -287,7 +287,7 @@ def show_result(
     if html:
         print(page.decode("utf-8", "replace"))
         return
-    from comity.doors.schemas.exact_json import exact_json
+    from comity.doors.schemas.base import exact_json
     from comity.doors.schemas.queue import CrawlResultView
 
     if invocation.as_json:

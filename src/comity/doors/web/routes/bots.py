@@ -9,6 +9,7 @@ from uuid import UUID
 
 from fastapi import Depends, Response
 
+from comity.doors.schemas.base import exact_json
 from comity.doors.schemas.bot_api import (
     HeartbeatAnswer,
     PullAnswer,
@@ -18,7 +19,6 @@ from comity.doors.schemas.bot_api import (
     pull_data,
     release_data,
 )
-from comity.doors.schemas.exact_json import exact_json
 from comity.doors.web.audiences import Audience, Router
 from comity.doors.web.bot_routes import (
     BotBody,

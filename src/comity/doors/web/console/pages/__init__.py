@@ -4,7 +4,7 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from comity.doors.web.console import assets
+from comity.doors.web.console import page
 from comity.doors.web.console.pages import (
     activity,
     audits,
@@ -36,7 +36,7 @@ PAGE_ROUTERS: Final[tuple[APIRouter, ...]] = (
     crawl.router,
     postings.router,
     gallery.router,
-    assets.router,
+    page.assets_router,
     streams.router,
     queue.router,
     crawl_policies.router,
