@@ -156,7 +156,7 @@ class HostQueue:
         return heappop(self._ready)[3]
 
     def settled(self, key: int) -> None:
-        """A URL's outcome is committed; a postponed one is not counted as settled until it is taken again."""
+        """A URL's outcome is committed. Postponed URLs are not settled: they count as handed out until the next try."""
         self.out.discard(key)
 
     def next_at(self) -> float | None:

@@ -78,7 +78,7 @@ class SqlChange:
         return frontier_table.lift(self.connection, self._key_of(host_id), max_depth)
 
     def requeue_all(self, host_id: UUID) -> int:
-        """Queue all visited URLs again, without waits and retries; returns how many."""
+        """Queue every URL again that is done, without waits and tries; returns how many."""
         self.flush()
         return frontier_table.requeue_all(self.connection, self._key_of(host_id))
 

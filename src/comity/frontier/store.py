@@ -118,11 +118,11 @@ class FrontierChange(Protocol):
         ...
 
     def requeue_all(self, host_id: UUID) -> int:
-        """Queue all visited URLs again, without waits and retries; returns how many."""
+        """Queue every URL again that is done, without waits and tries; returns how many."""
         ...
 
     def requeue_known(self, host_id: UUID, ranked: Collection[tuple[int, int]]) -> int:
-        """Queue URLs, by key and each with a new priority, again; only those that are done. Returns how many were."""
+        """Queue URLs again that are done, by key and each with a new priority; returns how many."""
         ...
 
     def change_state(self, host_id: UUID, keys: Collection[int], before: int, after: int) -> int:
@@ -177,7 +177,7 @@ class FrontierReads(Protocol):
         ...
 
     def too_deep(self, host_ids: Collection[UUID]) -> dict[UUID, tuple[int, int]]:
-        """How many URLs of hosts are too deep, and the least depth of them; hosts that have none are missing."""
+        """How many URLs of hosts are too deep, and their least depth; hosts without any are missing."""
         ...
 
     def too_deep_keys(self, host_id: UUID, limit: int) -> list[int]:
@@ -264,7 +264,7 @@ class FrontierStore(FrontierReads, Protocol):
         ...
 
     def recover(self, limit: int = 1000) -> int:
-        """Finish what any process left incomplete, for at most `limit` hosts; returns how many hosts that were."""
+        """Finish what any process left incomplete, for at most `limit` hosts; returns how many hosts."""
         ...
 
     def close(self) -> None:

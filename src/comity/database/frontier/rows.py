@@ -246,7 +246,7 @@ def _put_back_text(dialect: str) -> str:
 
 
 def requeue_all(connection: Connection, host_id: UUID) -> int:
-    """Queue all URLs of a host again, for a crawl from the start; returns how many were visited."""
+    """Queue all URLs of a host again, for a crawl from the start; returns how many were done."""
     mine = domain_frontier.c.domain_id == host_id
     connection.execute(update(domain_frontier).where(mine, _IS_QUEUED).values(attempts=0, not_before=None))
     statement = (

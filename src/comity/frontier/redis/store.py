@@ -486,7 +486,7 @@ class RedisChange:
         return before
 
     def requeue_all(self, host_id: UUID) -> int:
-        """Queue all visited URLs again, without waits and retries; returns how many."""
+        """Queue every URL again that is done, without waits and tries; returns how many."""
         self._put(host_id, [requeue_batch()])
         if self._replication.mark(host_id) is None or not self._replication.catch_up(host_id, may_rebuild=False):
             return 0

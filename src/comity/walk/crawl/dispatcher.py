@@ -123,7 +123,7 @@ class Dispatcher:
         """Give one host its turn: begin visits, or note what it waits for."""
         if host in self._preparing:
             return
-        # If hosts wait for a delay, a host begins one visit in each turn.
+        # If some hosts wait for a delay, each host begins one visit per turn.
         begun, begins_most = 0, 1 if self._later.places else _BEGUN_AT_ONCE
         while host.phase is Phase.READY:
             if host.visits_under_way and host.gate.is_at_limit:
