@@ -13,7 +13,7 @@ from typing import Final
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.rules.canonical import MetLinks
 
-AT_HAND_MOST: Final = 1000
+LOADED_MOST: Final = 1000
 KEYS_MOST: Final = 100_000
 _NONE: Final[frozenset[int]] = frozenset()
 
@@ -28,14 +28,14 @@ class HostQueue:
         knows_all: bool,
         is_whole: bool,
         keys_most: int = KEYS_MOST,
-        at_hand_most: int = AT_HAND_MOST,
+        loaded_most: int = LOADED_MOST,
     ) -> None:
         self._ready: list[tuple[int, int, int, QueuedUrl]] = []
         self._later: list[tuple[float, int, QueuedUrl]] = []
         self._number = 0
         self._keys = set(known_keys)
         self._keys_most = keys_most
-        self._at_hand_most = at_hand_most
+        self._loaded_most = loaded_most
         self._knows_all = knows_all  # whether a key that is not here is certainly new
         self.has_more = not is_whole  # whether the database has queued URLs that are not here
         self.has_images = False  # whether it has images, which wait there until no page is left
@@ -48,7 +48,7 @@ class HostQueue:
         return len(self._ready)
 
     @property
-    def at_hand(self) -> int:
+    def loaded(self) -> int:
         """URLs that are here and not handed out, including postponed ones."""
         return len(self._ready) + len(self._later)
 
@@ -118,7 +118,7 @@ class HostQueue:
     def found(self, entries: Iterable[FrontierEntry]) -> None:
         """Add links that are about to be settled, if they are certainly new and there is room."""
         for entry in entries:
-            if self.has_more or not self._knows_all or len(self._ready) >= self._at_hand_most:
+            if self.has_more or not self._knows_all or len(self._ready) >= self._loaded_most:
                 self.has_more = True
                 return
             self._push(QueuedUrl(entry.url, entry.key, entry.depth, 0, entry.priority))

@@ -354,7 +354,7 @@ class Crawl:
         return [
             HostLoad(
                 host.name,
-                host.work.at_hand,
+                host.work.loaded,
                 host.gate.delay.seconds,
                 host.gate.usual_latency_s,
                 max(0.0, host.gate.blocked_until - now),

@@ -35,7 +35,7 @@ from comity.walk.session.leased_host import LeasedHost
 _LINKS_LEAST: Final = 2_500  # remembered of each host, however many are open
 _WINDOW_MOST: Final = 500  # URLs of a host that are read from the frontier at once
 _WINDOW_LEAST: Final = 50
-_AT_HAND: Final = 200_000  # of all open hosts: URLs that were read and not yet visited are in memory
+_LOADED_MOST: Final = 200_000  # URLs of all open hosts in memory, read and not yet visited
 COUNTED_MOST: Final = 10_000  # URLs of a host that are counted when it is opened or released: longer takes too long
 _RECALLED: Final = 10_000  # pages of earlier runs from which the trap detection learns, over hosts opened together
 
@@ -68,7 +68,7 @@ class HostOpener:
         self._images = terms.images
         self._left_out = terms.left_out
         self._links_remembered = min(KEYS_MOST, max(_LINKS_LEAST, terms.links_remembered // hosts_at_once))
-        self.window = min(_WINDOW_MOST, max(_WINDOW_LEAST, _AT_HAND // hosts_at_once))
+        self.window = min(_WINDOW_MOST, max(_WINDOW_LEAST, _LOADED_MOST // hosts_at_once))
 
     def open_some(self, hosts: Sequence[LeasedHost]) -> list[tuple[int, int] | None]:
         """Mark hosts as being crawled, all in one transaction, and load their URLs.
@@ -239,7 +239,7 @@ class HostOpener:
         most = self._links_remembered
         knows_all = keys is not None and not self._frontier.is_selective
         host.work = HostQueue(
-            keys or (), knows_all=knows_all, is_whole=False, keys_most=most, at_hand_most=2 * self.window
+            keys or (), knows_all=knows_all, is_whole=False, keys_most=most, loaded_most=2 * self.window
         )
         host.work.read(rows, is_whole=len(rows) == queued)
 
