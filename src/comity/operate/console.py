@@ -1,4 +1,5 @@
-"""The console: its users, their sessions, and the record of what they, and programs with a token, did.
+"""The console: its users, their sessions, the record of what they, and programs with a token, did; and its
+demonstration.
 
 A password is stored as its Argon2id hash. The user "admin" may be a setting instead of a row; the setting then decides.
 Sessions are stored in the state, so they survive a restart and every web process knows them. The name of a session has
@@ -24,6 +25,7 @@ from comity.database.types import seconds_of
 from comity.model.console import ADMIN_NAME, Activity, ConsoleSession, ConsoleUser, RecordedActivity, Role
 from comity.model.dataclass import dataclass
 from comity.model.errors import AlreadyThere, BadInput, NotFound, Remedy, RemedyCode
+from comity.model.host import HostStatus
 
 _CACHE_S: Final = 0.5  # a session that another process ended stops working within this time
 _MOST_CACHED: Final = 1000
@@ -34,6 +36,8 @@ SHORTEST_PASSWORD: Final = 8
 LONGEST_PASSWORD: Final = 1024
 USER_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._@-]{0,63}")
 _REMEDY: Final = Remedy(RemedyCode.LIST_USERS)
+DEMO_SOURCE: Final = "demo"
+_UNFINISHED: Final = (HostStatus.PENDING, HostStatus.ACTIVE)
 
 
 class ConsoleSessions:
@@ -305,3 +309,18 @@ def _recorded(row: Any) -> RecordedActivity:
         number=row.id,
         at=row.at,
     )
+
+
+def is_empty(database: Database) -> bool:
+    """Whether the state has neither hosts nor sources nor crawl policies."""
+    with database.read() as connection:
+        return console.is_empty(connection)
+
+
+def unfinished_ports(database: Database) -> list[int]:
+    """The ports of all sites of an interrupted demonstration, in order; empty if there is none."""
+    with database.read() as connection:
+        rows = console.local_hosts(connection, DEMO_SOURCE)
+    if not any(row.status in _UNFINISHED for row in rows):
+        return []
+    return sorted(int(row.domain.rpartition(":")[2]) for row in rows)

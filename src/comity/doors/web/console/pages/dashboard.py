@@ -21,7 +21,7 @@ from comity.doors.web.services import Services, WebServices
 from comity.model.dataclass import dataclass
 from comity.model.host import HostStatus
 from comity.model.queue import JobStatus
-from comity.operate.demonstration import is_empty
+from comity.operate.console import is_empty
 from comity.reports.dashboard import HOURS, MOST_JOBS, Dashboard, Need, NeedCode, dashboard_of
 
 demonstration_router = PageRouter("/admin/demonstration")
