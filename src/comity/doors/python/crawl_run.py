@@ -23,7 +23,7 @@ from comity.doors.python.user_code import Sink, UserExtractor, sink_maker, wrap_
 from comity.model.dataclass import dataclass
 from comity.model.errors import ComityError
 from comity.model.host import Seed
-from comity.reports.idle_hosts import IdleHost
+from comity.reports.runs import IdleHost
 from comity.run.crawl.sites import Sites, finish_sites, prepare_sites, reopen_hosts
 from comity.run.remedies import CRAWL_ADVICE, put_remedy_into
 from comity.run.runtime import event_loop_runner

@@ -27,7 +27,7 @@ from comity.model.outcome import (
 )
 from comity.model.run import EndReason, HostLoad
 from comity.model.traps import NO_PAGES
-from comity.reports.idle_hosts import IdleHost
+from comity.reports.runs import IdleHost
 from comity.rules.endings import brought_nothing, count_reasons, run_reason, sentence_for
 from comity.rules.responses import is_login_address
 from comity.walk.session.leased_host import LeasedHost

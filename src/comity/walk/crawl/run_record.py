@@ -19,7 +19,7 @@ from comity.leases.leases import Leases
 from comity.model.dataclass import dataclass
 from comity.model.page import PageRecord
 from comity.model.run import FAILURES, EndReason
-from comity.reports.idle_hosts import IdleHost, why_idle
+from comity.reports.runs import IdleHost, why_idle
 from comity.store.pages import recover
 from comity.store.sink import PageSink
 from comity.walk.crawl.progress import HostSummary, Progress, RunEnd, RunSummary, summary_of
