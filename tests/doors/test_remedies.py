@@ -4,10 +4,10 @@ import pickle
 from dataclasses import replace
 
 import pytest
-from comity.reports.runs import IdleHost
 
 from comity.model.errors import BadAddress, BadInput, NotFound, Remedy, RemedyCode
 from comity.model.wording import Action, action, filled
+from comity.reports.runs import IdleHost
 from comity.run.remedies import in_full, in_words, worded
 
 

@@ -227,7 +227,7 @@ class CurlFetcher:
     def _bind(self, loop: asyncio.AbstractEventLoop) -> Engine:
         """Use the loop of the first request."""
         if self._loop is not None:
-            raise RuntimeError("a fetcher lives on one event loop")
+            raise RuntimeError("a fetcher belongs to one event loop")
         self._loop = loop
         self._engine = Engine(loop, self._settings, self._on_done, self._connections.note_end)
         return self._engine

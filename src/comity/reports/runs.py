@@ -161,11 +161,14 @@ def why_idle(
             host for host in rows if columns_key and not has_columns(last_columns_key(connection, host), columns_key)
         }
     return [
-        _idle_host(host, rows[host], clock.now(), down, run_ended, lacks_columns=host in unread) for host in sorted(rows)
+        _idle_host(host, rows[host], clock.now(), down, run_ended, lacks_columns=host in unread)
+        for host in sorted(rows)
     ]
 
 
-def _idle_host(host: str, row: Any, now: datetime, down: Takedowns, run_ended: bool, *, lacks_columns: bool) -> IdleHost:
+def _idle_host(
+    host: str, row: Any, now: datetime, down: Takedowns, run_ended: bool, *, lacks_columns: bool
+) -> IdleHost:
     status = row.status
     due_at = row.next_crawl_after
     held_until = row.claim_expires_at

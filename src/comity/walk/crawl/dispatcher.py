@@ -399,7 +399,7 @@ class ReadyHeap(Generic[_Host]):
     def push(self, host: _Host, at: float) -> bool:
         """Set when the host is due, replacing any earlier time; infinite parks it. False when full."""
         if at != at:
-            raise ValueError("a host cannot come due at no time at all")
+            raise ValueError("the time at which a host is due is not a number")
         if host not in self.places and len(self.places) >= self._capacity:
             return False
         self._pushes += 1
