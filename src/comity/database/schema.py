@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # Alembic is slow to import, and a state that is up to date n
 HEAD: Final = "0001"  # the age that this code is written for; a test holds it to the newest migration
 _TELLTALE: Final = "politeness_ledger"  # a table that no other program has
 _SCRIPTS: Final = Path(__file__).parent / "migrations"
-# As Alembic makes it, which goes on from here at the next upgrade.
+# As Alembic makes it, which continues from here at the next upgrade.
 _VERSION_TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS alembic_version (version_num VARCHAR(32) NOT NULL, "
     "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
@@ -50,12 +50,12 @@ def _config(connection: Connection | None = None) -> Config:
 
 
 def head_revision() -> str:
-    """The age that this code is written for."""
+    """The schema version that this code needs."""
     return HEAD
 
 
 def current_revision(connection: Connection) -> str | None:
-    """The age of the database; None when it has no tables yet."""
+    """The schema version of the database; None when it has no tables yet."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     revision: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
@@ -118,7 +118,7 @@ def _refuse_unfit(database: Database, found: Sequence[Any]) -> None:
 
     A column that is missing, or one that we do not know and every row must have, would make a statement fail later.
     What else an operator added does no harm. On a server a table may be an older one that `infra/supabase.sql` made
-    fit, so there only what is missing tells.
+    fit, so only missing columns count there.
     """
     declared = {tuple(line.split()) for line in _COLUMNS.read_text(encoding="utf-8").splitlines()}
     tables = {table for table, _ in declared}
@@ -180,12 +180,12 @@ def _make(database: Database) -> bool:
 
 
 def _sign(connection: Connection, application_id: int) -> None:
-    """Write into the head of a SQLite file whose it is."""
+    """Mark the head of a SQLite file as ours."""
     connection.exec_driver_sql(f"PRAGMA application_id = {application_id}")
 
 
 def upgrade(database: Database, target: str = "head") -> str | None:
-    """Migrate forward; processes that try at the same time take turns, and the later ones find it done."""
+    """Migrate forward; processes that try at the same time take turns, and later ones find nothing to do."""
     return _migrate(database, target, forward=True)
 
 
@@ -216,5 +216,5 @@ def _migrate(database: Database, target: str, *, forward: bool) -> str | None:
         if not database.is_shared:
             _sign(connection, APPLICATION_ID if revision is not None else 0)
         if revision is None:
-            connection.execute(text("DROP TABLE IF EXISTS alembic_version"))  # an empty database keeps nothing of ours
+            connection.execute(text("DROP TABLE IF EXISTS alembic_version"))  # an empty database has no mark of ours
         return revision

@@ -15,8 +15,8 @@ from comity.model.run import EndReason
 from comity.run.runtime import event_loop_runner
 from comity.settings import Settings
 from comity.walk.crawl.crawl import Crawl
-from comity.walk.crawl.hooks import CrawlHooks
 from comity.walk.crawl.progress import Progress, RunSummary
+from comity.walk.crawl.terms import CrawlHooks
 
 WAIT_FOR_HOSTS_S: Final = 1800.0  # for hosts that other processes crawl
 _LOOK_EVERY_S: Final = 1.0

@@ -33,8 +33,8 @@ from comity.store.sink import PageSink
 from comity.store.sitemap_files import SitemapFiles
 from comity.store.sql_table import RefusedRow
 from comity.store.target import Target
-from comity.walk.crawl.hooks import CrawlHooks
 from comity.walk.crawl.progress import RunSummary
+from comity.walk.crawl.terms import CrawlHooks
 from comity.walk.visit_list import (
     VisitList,
     add_visits,
