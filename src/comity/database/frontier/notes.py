@@ -69,19 +69,33 @@ def packed_details(columns: Iterable[Sequence[Any]], compress: Compress) -> byte
 
 def notes_in(keys: bytes, details: bytes) -> list[Note]:
     """The notes of a row."""
+    found = keys_in(keys)
+    urls, *shared = _columns(len(found), details)
+    columns = (column if len(column) == len(found) else column * len(found) for column in shared)
+    return [Note(*row) for row in zip(urls, found, *columns, strict=True)]
+
+
+def note_of(key: int, keys: bytes, details: bytes) -> Note | None:
+    """The note on one URL in a row, if there is one."""
+    found = keys_in(keys)
+    if key not in found:
+        return None
+    place = found.index(key)
+    urls, *shared = _columns(len(found), details)
+    return Note(urls[place], key, *(column[place if len(column) == len(found) else 0] for column in shared))
+
+
+def _columns(count: int, details: bytes) -> list[Sequence[Any]]:
+    """What is known of so many URLs, as it was packed: a column has a value for each, or one for all."""
     from zstandard import ZstdDecompressor
 
-    urls_at = len(keys) // _KEY_BYTES
     plain = ZstdDecompressor().decompress(details) if details.startswith(_COMPRESSED) else details
     counts = unpack_from(_COUNTS, plain)
     layout = _layout(*counts)
     numbers = unpack_from(layout, plain)[len(counts) :]
     lines = plain[calcsize(layout) :].decode().split("\n")
-    codes, urls = lines[:-urls_at], lines[-urls_at:]
     by_end, on_end = counts[0], counts[0] + counts[1]
-    shared = (codes, numbers[:by_end], numbers[by_end:on_end], numbers[on_end:])
-    columns = (column if len(column) == urls_at else column * urls_at for column in shared)
-    return [Note(*row) for row in zip(urls, keys_in(keys), *columns, strict=True)]
+    return [lines[-count:], lines[:-count], numbers[:by_end], numbers[by_end:on_end], numbers[on_end:]]
 
 
 def _layout(found_by: int, found_on: int, seen_at: int) -> str:
