@@ -94,6 +94,12 @@ class Settings(BaseModel):
         f"Where to store pages: a folder (Parquet parts), or a {FILES_WRITTEN} file.",
         "PAGES",
     )
+    pages_compression: Literal["auto", "zstd", "gzip"] = _set(
+        "auto",
+        "How Parquet holds pages that came in gzip: zstd compresses them again, gzip leaves them as they came, which "
+        "takes less time to store and more to read, and auto does so while the processor is busy.",
+        "PAGES_COMPRESSION",
+    )
 
     # Search over postings.
     meili_url: str | None = _set(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -18,9 +19,10 @@ from comity.model.page import PageRecord
 from comity.store.formats import parquet
 from comity.store.formats.columns import NAMES
 from comity.store.formats.parquet import ParquetPart
+from comity.store.formats.parquet_reader import UnreadablePart, read_rows
 from comity.store.parts.part import write_part
 from tests.sizes import sized
-from tests.store.light import RUN, nothing, page
+from tests.store.light import RUN, compressed, nothing, page
 
 TEXT = st.none() | st.text(max_size=40)
 NUMBER = st.none() | st.integers(-(2**31), 2**31 - 1)
@@ -41,6 +43,7 @@ RECORDS = st.lists(
         data=st.none(),
         columns=st.none(),
         content=st.none(),
+        is_gzip_member=st.just(False),
         etag=TEXT,
         last_modified=TEXT,
         content_hash=TEXT,
@@ -160,3 +163,86 @@ def test_long_extracted_values_make_small_row_groups_and_pages(tmp_path: Path) -
     table = pq.read_table(path)
     assert table.column("links").to_pylist() == [text] * 100
     assert table.column("depth").to_pylist() == list(range(100))
+
+
+def in_gzip(number: int, body: bytes | None = None, **changes: Any) -> PageRecord:
+    """A page as it comes from a site that compresses, and whose gzip every reader takes."""
+    record = page(number, body) if body is not None else page(number)
+    return compressed(record)._replace(is_gzip_member=True, **changes)
+
+
+def codecs(path: Path) -> list[str]:
+    """How the bodies of each row group are compressed."""
+    about = pq.ParquetFile(path).metadata
+    body = NAMES.index("body")
+    return [about.row_group(group).column(body).compression for group in range(about.num_row_groups)]
+
+
+def kept_in_gzip(path: Path, records: list[PageRecord], decisions: Iterable[bool] | None = None) -> Path:
+    path.unlink(missing_ok=True)
+    keeps = iter(decisions).__next__ if decisions is not None else lambda: True
+    assert write_part(ParquetPart(path, keeps), records) == len(records)
+    return path
+
+
+MIXED = st.lists(
+    st.one_of(
+        st.builds(in_gzip, st.integers(0, 99), st.text(max_size=3000).map(str.encode)),
+        st.builds(page, st.integers(0, 99), st.binary(max_size=50)),
+        st.builds(nothing, st.integers(0, 99)),
+        st.builds(lambda number: in_gzip(number, b"\xef\xbb\xbfmarked"), st.integers(0, 99)),
+        st.builds(
+            lambda number: in_gzip(number, "слова".encode("cp1251"), encoding="windows-1251"), st.integers(0, 99)
+        ),
+        st.builds(lambda number: in_gzip(number, b"\0\1", encoding=None, content_type="image/png"), st.integers(0, 99)),
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+@settings(max_examples=sized(40, 200), deadline=None)
+@given(records=MIXED, decisions=st.lists(st.booleans(), min_size=20, max_size=20))
+def test_bodies_that_stay_in_gzip_are_read_as_those_in_zstd(
+    tmp_path_factory: pytest.TempPathFactory, records: list[PageRecord], decisions: list[bool]
+) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parquet, "ROWS_PER_GROUP", 3)
+        kept = kept_in_gzip(folder / "kept.parquet", records, decisions)
+        again = written(folder / "again.parquet", records)
+    assert by_duckdb(kept) == by_duckdb(again)
+    table = pq.read_table(kept)
+    table.validate(full=True)
+    assert table.equals(pq.read_table(again))
+    names = ["url", "body", "body_bytes"]
+    assert list(read_rows(kept, names[:2])) == [tuple(row.values()) for row in table.select(names[:2]).to_pylist()]
+    assert set(codecs(again)) == {"ZSTD"}
+
+
+def test_a_row_group_has_the_coding_that_most_bodies_came_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "ROWS_PER_GROUP", 4)
+    some = [*map(in_gzip, range(7)), page(7), nothing(8), *map(page, range(9, 16)), *map(in_gzip, range(16, 28))]
+    path = kept_in_gzip(tmp_path / "part.parquet", some)
+    # The first has the coding of its first page, each other one that of most bodies before it.
+    assert codecs(path) == ["GZIP", "GZIP", "GZIP", "ZSTD", "ZSTD", "GZIP", "GZIP"]
+    assert [row[NAMES.index("body")] for row in by_duckdb(path)] == [
+        record.body.decode() if record.body is not None else None for record in some
+    ]
+
+
+def test_whether_gzip_stays_is_decided_for_each_row_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "ROWS_PER_GROUP", 2)
+    decisions = [True, False, False, True]
+    path = kept_in_gzip(tmp_path / "part.parquet", [in_gzip(number) for number in range(8)], decisions)
+    assert codecs(path) == ["GZIP", "ZSTD", "ZSTD", "GZIP"]
+
+
+@pytest.mark.parametrize("damage", [-1, 0, 1])
+def test_a_damaged_body_in_gzip_makes_no_part_that_can_be_read(tmp_path: Path, damage: int) -> None:
+    path = kept_in_gzip(tmp_path / "part.parquet", [in_gzip(number, b"word " * 400) for number in range(3)])
+    whole = path.read_bytes()
+    second = whole.index(b"\x1f\x8b\x08", whole.index(b"\x1f\x8b\x08") + 1)
+    path.write_bytes(whole[:second] + bytes(20 + damage) + whole[second + 20 + damage :])
+    with pytest.raises(UnreadablePart):
+        list(read_rows(path, ["body"]))

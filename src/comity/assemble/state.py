@@ -35,7 +35,7 @@ from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, Remedy, RemedyCode
 from comity.model.fetch import Fetcher
 from comity.model.gate import Door
-from comity.model.page import KeptDetails
+from comity.model.page import BodyCompression, KeptDetails
 from comity.model.run import Budget
 from comity.model.sitemap import SitemapBounds
 from comity.rules.canonical import WebAddress
@@ -164,7 +164,7 @@ class State:
         terms = self._crawl_terms(hooks, visits)
         if hosts is None:  # a worker's run, whose hosts were not prepared one by one
             hooks = replace(hooks, duties=(*hooks.duties, Duty(REREAD_EVERY_S, partial(self.reread_robots, fetcher))))
-        own = partial(open_sink, settings.pages, leases.holder)
+        own = partial(open_sink, settings.pages, leases.holder, BodyCompression(settings.pages_compression))
         store = sink(own) if sink is not None else own()
         images = ImageStore(image_root(read_target(settings.pages)), leases.holder, self.clock.seconds)
         session = self.session(

@@ -18,6 +18,15 @@ from isal import igzip_lib, isal_zlib
 
 from comity.model.fetch import FailureKind
 
+_FORMAT: Final = 1
+_member_in_c: Callable[[bytes, int], bytes | None] | None
+try:
+    from comity.fetch import _inflate as _in_c
+
+    _member_in_c = _in_c.member if _in_c.FORMAT == _FORMAT else None  # compiled from an older source
+except ImportError:  # installed where there was no C compiler
+    _member_in_c = None
+
 ACCEPT_ENCODING: Final = "gzip, deflate, br, zstd"
 MAX_CODINGS: Final = 2
 # Plain HTML shrinks to a tenth or so; what grows a hundredfold past the cap was made to.
@@ -61,6 +70,18 @@ def parse_codings(field: str) -> tuple[str, ...]:
 def inflate_coded(wire: bytes, field: str) -> bytes:
     """Inflate a body that was kept as it came, by its Content-Encoding field; it was within its cap then."""
     return inflate_whole(wire, parse_codings(field), _KEPT_MOST_BYTES)
+
+
+def inflate_member(wire: bytes, cap: int) -> bytes | None:
+    """Inflate a body that is one plain member of gzip, valid to the letter of RFC 1951 and 1952; None of any other.
+
+    Each reader of gzip takes such a body, so that it may be stored as it came. isal also takes some that others refuse,
+    and so does not tell. None also where Comity was installed without a C compiler.
+    """
+    body = _member_in_c(wire, cap) if _member_in_c is not None else None
+    if body is None or isal_zlib.crc32(body) != int.from_bytes(wire[-8:-4], "little"):
+        return None
+    return body
 
 
 def inflate_whole(wire: bytes, codings: tuple[str, ...], cap: int) -> bytes:

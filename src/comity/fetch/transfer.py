@@ -23,7 +23,14 @@ import pycurl
 from comity.fetch.connections import Ends
 from comity.fetch.dialler import Dialler
 from comity.fetch.head import HeaderFlood, content_length, parse_date, read_head
-from comity.fetch.inflate import StreamInflater, Undecodable, inflate_beginning, inflate_whole, parse_codings
+from comity.fetch.inflate import (
+    StreamInflater,
+    Undecodable,
+    inflate_beginning,
+    inflate_member,
+    inflate_whole,
+    parse_codings,
+)
 from comity.fetch.settings import FetchSettings, ProxySettings
 from comity.model.fetch import (
     ANY_CONTENT_TYPE,
@@ -43,6 +50,7 @@ _GO_ON: Final[int] = pycurl.PREREQFUNC_OK
 _ABORT: Final[int] = pycurl.PREREQFUNC_ABORT
 _STOP: Final = -1  # returned to libcurl, ends the transfer
 _PROTOCOLS: Final = pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS
+_GZIP: Final = ("gzip",)
 # Up to here a body is collected and inflated whole; beyond, it is inflated as it comes.
 _STREAM_FROM_BYTES: Final = 262_144
 _DAY_S: Final = 86_400.0
@@ -72,6 +80,7 @@ class Transfer:
         "_dialler",
         "_headed",
         "_headers",
+        "_is_gzip_member",
         "_left_behind",
         "_lines",
         "_max_error_body_bytes",
@@ -122,6 +131,7 @@ class Transfer:
         self._headers: Headers = NO_HEADERS
         self._codings: tuple[str, ...] = ()
         self._coded: bytes | None = None
+        self._is_gzip_member = False
         self._body_limit = self._wire_limit = 0
         self._seen_bytes, self._seen_at = -1, 0.0
         self.easy = easy = pycurl.Curl()
@@ -155,6 +165,7 @@ class Transfer:
         self._address = ""
         self._left_behind = self.stale = False
         self._stream = self._coded = None
+        self._is_gzip_member = False
         self._lines.clear()
         self._chunks.clear()
         dialler = self._dialler
@@ -384,6 +395,11 @@ class Transfer:
         body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
         if self._codings:
             self._coded = body
+            if self._codings == _GZIP:
+                member = inflate_member(body, self._body_limit)
+                if member is not None:
+                    self._is_gzip_member = True
+                    return member
             return inflate_whole(body, self._codings, self._body_limit)
         return body
 
@@ -415,6 +431,7 @@ class Transfer:
             truncated,
             None if date is None else parse_date(date, self.started_at // _DAY_S * _DAY_S),
             self._coded,
+            self._is_gzip_member,
         )
 
 

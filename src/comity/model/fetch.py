@@ -200,6 +200,7 @@ class Response(NamedTuple):
     truncated: bool = False
     server_date: float | None = None
     coded_body: bytes | None = None  # as it was received, where `body` was inflated from it whole
+    is_gzip_member: bool = False  # `coded_body` is a single member of gzip that every reader takes
 
     @property
     def content_type(self) -> str | None:

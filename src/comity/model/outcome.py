@@ -127,6 +127,7 @@ class Fetched(NamedTuple):
     extracted: list[Any] | None = None  # the values of the run's further columns
     unconverted: int = 0  # how many of them could not be converted
     columns_key: int | None = None  # which columns were read from it
+    is_gzip_member: bool = False  # `coded` is a single member of gzip that every reader takes
 
 
 class ImageFetched(NamedTuple):

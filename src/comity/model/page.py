@@ -25,6 +25,17 @@ class Extraction:
     links: Sequence[str] = ()
 
 
+class BodyCompression(StrEnum):
+    """How Parquet holds bodies that came in gzip."""
+
+    AUTO = "auto"
+    """As they came while the processor is busy, and otherwise in zstd."""
+    ZSTD = "zstd"
+    """Compressed again: smaller files, which are read faster."""
+    GZIP = "gzip"
+    """As they came: less work for the crawl."""
+
+
 @made_often
 class PageRecord(NamedTuple):
     """One visit's page, or the reason why there is none; `run_id`, `url_key` and `crawl_time` name the visit.
@@ -62,6 +73,8 @@ class PageRecord(NamedTuple):
     markdown: str | None = None
     content: tuple[bytes | None, bytes | None] | None = None
     """Both as UTF-8, once a store has encoded them."""
+    is_gzip_member: bool = False
+    """Whether `coded` is a single member of gzip that every reader takes, so that it can be stored as it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from time import monotonic
 from typing import BinaryIO, Final
 
 from comity.model.dataclass import dataclass
-from comity.model.page import PageRecord
+from comity.model.page import BodyCompression, PageRecord
 from comity.store.formats.writers import part_writer
 from comity.store.parts.joining import join_parts
 from comity.store.parts.manifest import (
@@ -31,6 +31,7 @@ from comity.store.parts.manifest import (
     write_note,
 )
 from comity.store.parts.part import TEMPORARY, PartTally, PartWriter, remove_unfinished, sync_folder
+from comity.store.processor_load import ProcessorLoad
 from comity.store.segment import (
     LEFT,
     OPEN,
@@ -68,15 +69,25 @@ class PartPace:
         return rows >= self.least_rows and age_s >= self.least_age_s
 
 
-def open_sink(place: str | Path, name: str) -> PageStore:
+def open_sink(place: str | Path, name: str, bodies: BodyCompression = BodyCompression.ZSTD) -> PageStore:
     """A store for a named place; `BadInput` if pages cannot go there. Nothing is made yet."""
-    return PageStore(read_target(place), name)
+    return PageStore(read_target(place), name, bodies)
+
+
+def _keeps_gzip(kind: Format, bodies: BodyCompression) -> Callable[[], bool] | None:
+    """What tells as a row group begins whether bodies that came in gzip are stored as they came; None: never.
+
+    A part that is joined to a DuckDB file is read at once, which would take longer than it took to compress it.
+    """
+    if kind is not Format.PARQUET or bodies is BodyCompression.ZSTD:
+        return None
+    return ProcessorLoad().is_busy if bodies is BodyCompression.AUTO else lambda: True
 
 
 class PageStore:
     """Takes pages in batches: `append`, then commit their visits, then `keep`."""
 
-    def __init__(self, target: Target | Path, name: str) -> None:
+    def __init__(self, target: Target | Path, name: str, bodies: BodyCompression = BodyCompression.ZSTD) -> None:
         self.target = target if isinstance(target, Target) else Target(target, Format.PARQUET)
         self.folder = self.target.spool
         self.wants_headers = self.target.format.is_archive
@@ -94,6 +105,7 @@ class PageStore:
         self._had_no_space = False  # for a part; its pages are still in their segment
         self._pulse = SegmentHeartbeat()
         self._pace = PartPace()
+        self._keeps_gzip = _keeps_gzip(self.target.format, bodies)
 
     def pace(self, pace: PartPace) -> None:
         """End parts at another pace, for a reader that takes them while pages come."""
@@ -164,7 +176,7 @@ class PageStore:
     def _opened(self) -> _OpenPart:
         if self._open is None:
             path = self._next_segment()
-            self._open = _OpenPart(SegmentWriter(path), part_writer(self.target, path), monotonic())
+            self._open = _OpenPart(SegmentWriter(path), part_writer(self.target, path, self._keeps_gzip), monotonic())
             self._pulse.watch(self._open.segment)
         return self._open
 

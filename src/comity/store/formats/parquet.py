@@ -8,12 +8,12 @@ plain values, definition levels by runs, zstd.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, groupby, repeat
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Final, NamedTuple, Self
+from typing import Any, BinaryIO, Final, NamedTuple, Protocol, Self
 from uuid import UUID
 
 import zstandard
@@ -32,6 +32,7 @@ from comity.store.formats.columns import (
     microseconds,
     utf8,
 )
+from comity.store.formats.gzip_bodies import GzipCompressor, member_with_prefix
 from comity.store.formats.plain_values import FIXED_BYTES, PHYSICAL_TYPES, Physical, physical, plain_values, values_of
 from comity.store.parts.part import PartWriter
 
@@ -123,6 +124,7 @@ BYTES_PER_GROUP: Final = 32 * 1024 * 1024
 FURTHER_BYTES_PER_GROUP: Final = 4 * 1024 * 1024  # of extracted values: links and facts of pages can be long
 ROWS_PER_GROUP: Final = 2000
 BYTES_PER_PAGE: Final = 1024 * 1024
+_BYTES_PER_WRITE: Final = 256 * 1024
 WAITING_BYTES: Final = 4 * 1024 * 1024  # compressed pages of other large columns that wait for `body` to end
 # Level 1 with a hash table that reaches back over several pages: those of a site share much of their markup, so bodies
 # become 3 to 18 % smaller in the same time. Larger data pages and tables take more memory, and more time where pages
@@ -142,8 +144,17 @@ _length: Final = struct.Struct("<I").pack
 _OPTIONAL: Final = 1
 _PLAIN: Final = 0
 _RLE: Final = 3
+_GZIP: Final = 2
 _ZSTD: Final = 6
 _DATA_PAGE: Final = 0
+
+
+class Compressor(Protocol):
+    """Compresses data pages."""
+
+    def compress(self, data: bytes, /) -> bytes:
+        """The data as a reader will find it."""
+        ...
 
 
 class Chunk(NamedTuple):
@@ -156,21 +167,23 @@ class Chunk(NamedTuple):
     coded_bytes: int
     nulls: int
     bounds: tuple[bytes, bytes] | None
+    codec: int = _ZSTD
 
 
 class ColumnPages:
     """The data pages of one column while its row group is written."""
 
-    def __init__(self, column: PageColumn | StoredColumn, compressor: zstandard.ZstdCompressor) -> None:
+    def __init__(self, column: PageColumn | StoredColumn, compressor: Compressor) -> None:
         self._column = column
         self._compressor = compressor
+        self.is_gzip = isinstance(compressor, GzipCompressor)
         self._levels: list[bool] = []  # whether each value is there
         self._pieces: list[bytes] = []
         self._waiting_bytes = 0
         self._bounds: tuple[bytes, bytes] | None = None
         self.done: list[bytes] = []  # headers and compressed pages, not yet written
         self.done_bytes = 0
-        self._values = self._nulls = self._plain_bytes = self._coded_bytes = 0
+        self._values = self.nulls = self._plain_bytes = self._coded_bytes = 0
 
     def add(self, value: bytes | None) -> None:
         """One body; a page that is full is compressed."""
@@ -180,6 +193,14 @@ class ColumnPages:
             self._waiting_bytes += len(value)
             if self._waiting_bytes >= BYTES_PER_PAGE:
                 self.end_page()
+
+    def add_member(self, value: bytes, member: bytes) -> None:
+        """One body that came in gzip, into a column in gzip: a page of its own."""
+        self.end_page()
+        levels = _run(1, True)
+        prefix = b"".join((_length(len(levels)), levels, _length(len(value))))
+        self._values += 1
+        self._end_page(1, len(prefix) + len(value), member_with_prefix(member, value, prefix))
 
     def fill(self, rows: int) -> None:
         """Have a value for so many rows: those that were not added are missing."""
@@ -214,17 +235,19 @@ class ColumnPages:
             return
         levels = _runs(self._levels)
         plain = b"".join((_length(len(levels)), levels, *self._pieces))
-        self._nulls += count - sum(self._levels)
+        self.nulls += count - sum(self._levels)
         self._values += count
         self._levels, self._pieces, self._waiting_bytes = [], [], 0
-        coded = self._compressor.compress(plain)
+        self._end_page(count, len(plain), self._compressor.compress(plain))
+
+    def _end_page(self, count: int, plain_bytes: int, coded: bytes) -> None:
         head = thrift_struct(
             i32(1, _DATA_PAGE),
-            i32(2, len(plain)),
+            i32(2, plain_bytes),
             i32(3, len(coded)),
             nested(5, i32(1, count), i32(2, _PLAIN), i32(3, _RLE), i32(4, _RLE)),
         )
-        self._plain_bytes += len(head) + len(plain)
+        self._plain_bytes += len(head) + plain_bytes
         self._coded_bytes += len(head) + len(coded)
         self.done += (head, coded)
         self.done_bytes += len(coded)
@@ -237,15 +260,28 @@ class ColumnPages:
     def chunk(self, offset: int) -> Chunk:
         """The column as it ended up."""
         return Chunk(
-            self._column, offset, self._values, self._plain_bytes, self._coded_bytes, self._nulls, self._bounds
+            self._column,
+            offset,
+            self._values,
+            self._plain_bytes,
+            self._coded_bytes,
+            self.nulls,
+            self._bounds,
+            _GZIP if self.is_gzip else _ZSTD,
         )
 
 
 class ParquetPart(PartWriter):
-    """A part in Parquet. The pages of `body` go to the file as they fill, those of all other columns after them."""
+    """A part in Parquet. The pages of `body` go to the file as they fill, those of all other columns after them.
 
-    def __init__(self, path: Path) -> None:
+    `keeps_gzip` tells at the beginning of each row group whether bodies that came in gzip are stored as they came;
+    without it they are not.
+    """
+
+    def __init__(self, path: Path, keeps_gzip: Callable[[], bool] | None = None) -> None:
         super().__init__(path)
+        self._keeps_gzip = keeps_gzip
+        self._came_in_gzip = self._came_otherwise = 0  # bodies of the last row group
         parameters = zstandard.ZstdCompressionParameters.from_level(1, **_COMPRESSION)
         self._compressor = zstandard.ZstdCompressor(compression_params=parameters)
         self._groups: list[tuple[list[Chunk], int]] = []
@@ -258,7 +294,8 @@ class ParquetPart(PartWriter):
 
     def _begin_group(self) -> None:
         self._rows: list[tuple[Any, ...]] = []
-        self._bodies = ColumnPages(COLUMNS[_BODY], self._compressor)
+        self._bodies: ColumnPages | None = None  # until the first row
+        self._members = 0
         self._seldom = [ColumnPages(COLUMNS[NAMES.index(name)], self._compressor) for name in _SELDOM]
         self._waiting_bytes = 0  # of them, compressed
         self._bodies_at = 0
@@ -292,9 +329,18 @@ class ParquetPart(PartWriter):
         self._extracted.append(record.columns)
         if not is_plain:
             self._add_seldom(rows, (binary_body, content, markdown))
-        self._bodies.add(text)
-        if self._bodies.done:
-            self._write_bodies(file)
+        bodies = self._bodies = self._bodies or self._begin_bodies(record)
+        if text is not None and record.is_gzip_member and text is record.body:
+            assert record.coded is not None
+            self._members += 1
+            if bodies.is_gzip:
+                bodies.add_member(text, record.coded)
+            else:
+                bodies.add(text)
+        else:
+            bodies.add(text)
+        if bodies.done_bytes >= _BYTES_PER_WRITE:
+            self._write_bodies(file, bodies)
 
     def _add_seldom(self, row: int, values: tuple[bytes | None, ...]) -> None:
         """The values of a row in the large columns that most crawls leave empty."""
@@ -304,15 +350,24 @@ class ParquetPart(PartWriter):
                 pages.add(value)
         self._waiting_bytes = sum(pages.done_bytes for pages in self._seldom)
 
-    def _write_bodies(self, file: BinaryIO) -> None:
+    def _begin_bodies(self, record: PageRecord) -> ColumnPages:
+        """Choose the coding of a row group's bodies: gzip if most came so, and are to be stored as they came."""
+        most_in_gzip = self._came_in_gzip > self._came_otherwise if self._groups else record.is_gzip_member
+        if most_in_gzip and self._keeps_gzip is not None and self._keeps_gzip():
+            return ColumnPages(COLUMNS[_BODY], GzipCompressor())
+        return ColumnPages(COLUMNS[_BODY], self._compressor)
+
+    def _write_bodies(self, file: BinaryIO, bodies: ColumnPages) -> None:
         self._bodies_at = self._bodies_at or self._at
-        for piece in self._bodies.take():
-            self._write(file, piece)
+        self._write(file, b"".join(bodies.take()))
 
     def _end_group(self, file: BinaryIO) -> None:
-        self._bodies.end_page()
-        self._write_bodies(file)
-        chunks: dict[str, Chunk] = {"body": self._bodies.chunk(self._bodies_at)}
+        bodies = self._bodies
+        assert bodies is not None  # no group begins without a row
+        bodies.end_page()
+        self._write_bodies(file, bodies)
+        self._came_in_gzip, self._came_otherwise = self._members, len(self._rows) - bodies.nulls - self._members
+        chunks: dict[str, Chunk] = {"body": bodies.chunk(self._bodies_at)}
         large = dict(zip(_SELDOM, self._seldom, strict=True))
         small: Iterator[Any] = zip(*self._rows, strict=True)
         for column in COLUMNS:
@@ -476,7 +531,7 @@ def _column_chunk(chunk: Chunk) -> bytes:
             i32(1, _type_of(chunk.column)),
             listing(2, I32, numbers((_PLAIN, _RLE))),
             listing(3, BINARY, [binary(0, utf8(chunk.column.name)).encoded]),
-            i32(4, _ZSTD),
+            i32(4, chunk.codec),
             i64(5, chunk.values),
             i64(6, chunk.plain_bytes),
             i64(7, chunk.coded_bytes),

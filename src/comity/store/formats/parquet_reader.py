@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import zstandard
+from isal import igzip_lib, isal_zlib
 
 from comity.model.errors import ComityError
 from comity.store.formats.plain_values import PHYSICAL_TYPES, Physical
@@ -20,8 +21,15 @@ _MAGIC: Final = b"PAR1"
 _TAIL: Final = 8  # the length of the footer, and the magic
 _LONGEST_FOOTER: Final = 256 * 1024 * 1024
 _LONGEST_HEADER: Final = 256
+_GZIP: Final = 2  # of the codecs; all else is zstd
+_GZIP_WINDOW_BITS: Final = 31
 _PHYSICAL: Final = {number: how for how, number in PHYSICAL_TYPES.items()}
 _LETTERS: Final = {Physical.INT32: "i", Physical.INT64: "q", Physical.DOUBLE: "d"}
+_ISAL_ERROR: type[Exception] = igzip_lib.error  # type: ignore[assignment]  # its stub gives an instance
+_DAMAGED: Final = (
+    *(KeyError, IndexError, struct.error, TypeError, UnicodeDecodeError, zstandard.ZstdError),
+    _ISAL_ERROR,
+)
 _length: Final = struct.Struct("<I").unpack_from
 # Thrift's compact protocol.
 _TRUE, _FALSE, _I16, _I32, _I64, _BINARY, _LIST, _STRUCT = 1, 2, 4, 5, 6, 8, 9, 12
@@ -41,7 +49,7 @@ def read_rows(path: Path, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
                 rows = group[3]
                 columns = [_values(file, chunks[name]) if name in chunks else [None] * rows for name in names]
                 yield from zip(*columns, strict=True)
-    except (KeyError, IndexError, struct.error, TypeError, UnicodeDecodeError, zstandard.ZstdError) as problem:
+    except _DAMAGED as problem:
         raise UnreadablePart(f"{path} is not a complete part: {problem}") from None
 
 
@@ -63,14 +71,14 @@ def _values(file: BinaryIO, column: dict[int, Any]) -> list[Any]:
     is_text = how is Physical.BYTES
     found: list[Any] = []
     at = column[9]
-    decompressor = zstandard.ZstdDecompressor()
+    decompress = _inflate if column[4] == _GZIP else _decompress
     while len(found) < count:
         file.seek(at)
         thrift = _Thrift(file.read(_LONGEST_HEADER))
         header = thrift.struct()
         at += thrift.at
         file.seek(at)
-        plain = decompressor.decompress(file.read(header[3]), max_output_size=header[2])
+        plain = decompress(file.read(header[3]), header[2])
         at += header[3]
         levels_end = 4 + _length(plain)[0]
         is_there = _levels(plain, 4, levels_end, header[5][1])
@@ -79,6 +87,14 @@ def _values(file: BinaryIO, column: dict[int, Any]) -> list[Any]:
         if not is_there:
             raise IndexError("an empty page")
     return found
+
+
+def _inflate(coded: bytes, size: int) -> bytes:
+    return isal_zlib.decompressobj(_GZIP_WINDOW_BITS).decompress(coded, size) if size > 0 else b""
+
+
+def _decompress(coded: bytes, size: int) -> bytes:
+    return zstandard.ZstdDecompressor().decompress(coded, max_output_size=size)
 
 
 def _levels(plain: bytes, at: int, end: int, count: int) -> list[bool]:

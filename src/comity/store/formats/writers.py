@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from comity.store.parts.part import PartWriter
 from comity.store.target import Format, Target
 
 
-def part_writer(target: Target, segment: Path) -> PartWriter:
-    """A writer for the part that a segment becomes."""
+def part_writer(target: Target, segment: Path, keeps_gzip: Callable[[], bool] | None = None) -> PartWriter:
+    """A writer for the part that a segment becomes; `keeps_gzip` is that of `ParquetPart`."""
     part = target.part_of(segment)
     name = part.name if target.is_folder else target.path.name
-    return writer_of(target.format, part, name, joined_to=None if target.is_folder else target)
+    return writer_of(target.format, part, name, joined_to=None if target.is_folder else target, keeps_gzip=keeps_gzip)
 
 
-def writer_of(kind: Format, path: Path, filename: str, *, joined_to: Target | None = None) -> PartWriter:
+def writer_of(
+    kind: Format,
+    path: Path,
+    filename: str,
+    *,
+    joined_to: Target | None = None,
+    keeps_gzip: Callable[[], bool] | None = None,
+) -> PartWriter:
     """A writer of one kind; `filename` is what the file will be called in the end. Only what is needed is imported."""
     if kind.is_csv:
         from comity.store.formats.csv_pages import CsvPart
@@ -31,4 +39,4 @@ def writer_of(kind: Format, path: Path, filename: str, *, joined_to: Target | No
         return WarcPart(path, filename, compressed=kind is Format.WARC_GZ)
     from comity.store.formats.parquet import ParquetPart
 
-    return ParquetPart(path)
+    return ParquetPart(path, keeps_gzip)

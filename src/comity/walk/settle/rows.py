@@ -150,6 +150,8 @@ def page_record(
         _values(columns, kept, outcome, details) if columns else None,
         kept.text if kept is not None else None,
         kept.markdown if kept is not None else None,
+        None,
+        kept.is_gzip_member if kept is not None else False,
     )
 
 

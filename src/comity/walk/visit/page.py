@@ -120,6 +120,7 @@ async def read_page(
         extracted=extracted,
         unconverted=unconverted,
         columns_key=context.columns_key or None,
+        is_gzip_member=response.is_gzip_member,
     )
 
 
