@@ -71,8 +71,9 @@ def notes_in(keys: bytes, details: bytes) -> list[Note]:
     """The notes of a row."""
     found = keys_in(keys)
     urls, *shared = _columns(len(found), details)
-    columns = (column if len(column) == len(found) else column * len(found) for column in shared)
-    return [Note(*row) for row in zip(urls, found, *columns, strict=True)]
+    columns = (column if len(column) == len(found) else [*column] * len(found) for column in shared)
+    rows: Iterable[tuple[Any, ...]] = zip(urls, found, *columns, strict=True)
+    return [Note(*row) for row in rows]
 
 
 def note_of(key: int, keys: bytes, details: bytes) -> Note | None:
@@ -82,7 +83,8 @@ def note_of(key: int, keys: bytes, details: bytes) -> Note | None:
         return None
     place = found.index(key)
     urls, *shared = _columns(len(found), details)
-    return Note(urls[place], key, *(column[place if len(column) == len(found) else 0] for column in shared))
+    code, by, on, at = (column[place if len(column) == len(found) else 0] for column in shared)
+    return Note(urls[place], key, code, by, on, at)
 
 
 def _columns(count: int, details: bytes) -> list[Sequence[Any]]:
