@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any, Final, Self
 from uuid import uuid4
 
@@ -569,6 +569,7 @@ class SqlConnection(DatabaseConnection):
                 "CRAWL cannot run inside a transaction, because its rows are stored while it crawls; "
                 "run it before BEGIN or after COMMIT"
             )
+        Thread(target=without_database, name="comity-sql-start").start()  # it is needed soon
         self._extension.withdraw(self._duck)
         options = options_of(statement)
         columns = columns_of(statement, reads_js=options.extract_js)
