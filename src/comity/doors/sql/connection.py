@@ -43,7 +43,6 @@ from comity.doors.sql.database_file import (
 )
 from comity.doors.sql.extension_names import COLUMNS as COLUMNS_OF_EXTENSION
 from comity.doors.sql.extension_names import ExtensionNames, names_column, problem_of
-from comity.doors.sql.functions import add_functions
 from comity.doors.sql.network import (
     NetworkFunctions,
     as_calls_of_macros,
@@ -186,6 +185,8 @@ class SqlConnection(DatabaseConnection):
     def _add_functions(self) -> bool:
         """Add the functions to the connection, once: most statements call none, and they need numpy."""
         if self._has_functions is None:
+            from comity.doors.sql.functions import add_functions
+
             self._duck.execute("SELECT 1").fetchall()  # DuckDB adds none beside a result that is not read
             self._has_functions = add_functions(self._duck, self._network)
         return self._has_functions
