@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from comity.extract.jobs import read_listing
+from comity.extract.jobs.read import read_listing
 from comity.model.job import Listing, SourceType
 from comity.model.parser_hint import HintProblem, ParserHint
 from comity.rules.parser_hint import parse_hint

@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 from zoneinfo import ZoneInfo
 
-from comity.extract.jobs import read_listing
+from comity.extract.jobs.read import read_listing
 from comity.model.job import JobFound, SourceType
 from comity.rules.jobs.normalize import normalize
 from comity.rules.jobs.place import locate

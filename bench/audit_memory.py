@@ -27,7 +27,7 @@ from comity.assemble import open_state
 from comity.model.audit import AuditReport
 from comity.reports.audit.build import report_of
 from comity.reports.audit.html import write_html
-from comity.reports.audit.stored import StoredAudit, read_info, read_runs
+from comity.reports.audit.stored_audits import StoredAudit, read_info, read_runs
 from comity.run.audit.tables import write_tables
 from comity.settings import read_settings
 

@@ -15,7 +15,7 @@ _HOMES = {
     "CrawlRun": "comity.doors.python.crawl_run",
     "Extraction": "comity.model.page",
     "ExtractorFailed": "comity.doors.python.user_code",
-    "IdleHost": "comity.reports.idle",
+    "IdleHost": "comity.reports.runs",
     "Page": "comity.doors.python.page",
     "Posting": "comity.model.search",
     "FetchedPage": "comity.extract.fetched_page",

@@ -21,7 +21,7 @@ from comity.model.errors import ComityError as ComityError
 from comity.model.page import Extraction as Extraction
 from comity.model.search import Posting as Posting
 from comity.model.source import Source as Source
-from comity.reports.idle import IdleHost as IdleHost
+from comity.reports.runs import IdleHost as IdleHost
 from comity.walk.crawl.progress import Progress as Progress
 from comity.walk.crawl.progress import RunSummary as RunSummary
 

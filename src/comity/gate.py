@@ -74,16 +74,16 @@ class HostGate:
 
     def __repr__(self) -> str:
         state = self._state
-        return f"<HostGate {state.in_flight} under way, {len(self._line)} in line, next at {state.next_fetch_at}>"
+        return f"<HostGate {state.in_flight} in flight, {len(self._line)} in line, next at {state.next_fetch_at}>"
 
     @property
     def in_flight(self) -> int:
-        """Requests under way."""
+        """Requests in flight."""
         return self._state.in_flight
 
     @property
     def is_at_limit(self) -> bool:
-        """Whether as many requests are under way as may be."""
+        """Whether as many requests are in flight as allowed."""
         state = self._state
         return state.in_flight >= state.limits.max_concurrency
 
@@ -284,14 +284,14 @@ class HostGate:
         elif isinstance(verdict, Wait):
             self._set_timer(min(verdict.until, line.next_deadline()), now)
         else:
-            # It stays first, and no task overtakes it, until it runs; then it wakes the next.
+            # It stays first until it runs, and no task overtakes it; then it wakes the next.
             if not first.turn.done():
                 first.turn.set_result(None)
             self._set_timer(line.next_deadline(), now)
 
     def _send_away(self, waiters: list[Waiter], answer: SlotTimeout | Wait) -> None:
         for waiter in waiters:
-            # A task that was woken already checks by itself, and returns here if it may not start.
+            # A task that was woken checks again, and comes back here if it may not start.
             if not waiter.turn.done():
                 self._line.leave(waiter)
                 waiter.turn.set_result(answer)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from comity.model.audit import ComparedAudit, Finding, FindingChange, FindingCode, FoundOn, Severity
-from comity.rules.audit.compare import compare_audits
+from comity.rules.audit.findings import compare_audits
 from tests.audit.memory import SITE, audit_info
 
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from comity.model.audit import AgentRule, AuditedRobots
 from comity.model.audit import FindingCode as Code
-from comity.rules.audit.agents import KNOWN_AGENTS, agents
-from comity.rules.audit.robots_file import robots_faults
+from comity.rules.audit.robots_file import KNOWN_AGENTS, agent_access, robots_faults
 
 SYNTAX, NO_EFFECT = Code.ROBOTS_SYNTAX, Code.ROBOTS_RULE_WITHOUT_EFFECT
 GROUP = "User-agent: *\n"
@@ -77,7 +76,7 @@ SECTIONS = ("/", "/blog/", "/private/")
 
 def table(text: str | None, status: int | None = 200) -> dict[str, dict[str, AgentRule]]:
     file = AuditedRobots("https://example.test", status, text, "")
-    return {access.agent: dict(access.by_section) for access in agents([file], SECTIONS)}
+    return {access.agent: dict(access.by_section) for access in agent_access([file], SECTIONS)}
 
 
 def test_agents_are_decided_by_their_own_group_and_line() -> None:
@@ -98,7 +97,7 @@ def test_without_a_file_the_status_decides(status: int | None, allowed: bool) ->
 
 
 def test_without_any_origin_there_is_no_table() -> None:
-    assert agents([], SECTIONS) == ()
+    assert agent_access([], SECTIONS) == ()
 
 
 def test_every_purpose_has_agents_and_every_agent_is_named_once() -> None:

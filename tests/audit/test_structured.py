@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from comity.rules.audit.structured import is_judged, missing_properties
+from comity.rules.audit.structured_data import is_judged, missing_properties
 
 OFFER = {"@type": "Offer", "price": 12, "priceCurrency": "EUR"}
 RATING = {"@type": "AggregateRating", "ratingValue": "4.5", "reviewCount": 7}

@@ -12,7 +12,7 @@ from comity.assemble import State
 from comity.doors.web.audiences import Audience, DeclaredRoute
 from comity.doors.web.console.page import PREFIX
 from comity.doors.web.console.pages import PAGE_ROUTERS
-from comity.reports.audit.stored import stored_audits
+from comity.reports.audit.stored_audits import stored_audits
 from tests.console.queue_seeding import queue_paths
 from tests.console.seed_hosts import paths_of_hosts
 from tests.console.seeding_sources import paths_of_sources

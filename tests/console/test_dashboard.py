@@ -130,7 +130,7 @@ def test_a_page_is_not_left_counting_because_others_are(
     until(lambda: "dashboard" in services.live._channels and services.live._channels["dashboard"].version)
     may_count.set()
     assert is_counted.wait(60)
-    services.kept.wait_counted(60)
+    services.figures.wait_counted(60)
     reader = visit("/", of=own_console, scripts=False)
     due = ".tile:has-text('Sources due') .tile-value"
     assert (reader.inner_text(due), page.inner_text(due)) == ("0", "–")

@@ -15,8 +15,8 @@ from playwright.sync_api import Browser
 
 from comity.clock import SystemClock
 from comity.model.console import Role
-from comity.operate import console_users
-from comity.operate.console_users import add_user
+from comity.operate import console
+from comity.operate.console import add_user
 from tests.console.conftest import folders
 from tests.console.looks import PHONE, WIDE, check_long_values, check_page, open_page
 from tests.console.page_paths import page_paths, page_routes, routes_without_path, seed_audits
@@ -44,8 +44,8 @@ def guarded(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite_file: Path
     folder = tmp_path_factory.mktemp("guarded")
     shutil.copy(migrated_sqlite_file, folder / "comity.sqlite")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(console_users, "hash_password", lambda _password: PASSWORD_HASH)
-        console_users.decoy_hash.cache_clear()
+        patched.setattr(console, "hash_password", lambda _password: PASSWORD_HASH)
+        console.decoy_hash.cache_clear()
         place = f"sqlite:///{folder / 'comity.sqlite'}"
         with served(place, env="dev", admin_password_hash=PASSWORD_HASH, **folders(folder)) as running:
             seed(running.state)

@@ -12,8 +12,8 @@ from playwright.sync_api import Page, expect
 
 from comity.clock import SystemClock
 from comity.model.console import Role
-from comity.operate import console_users
-from comity.operate.console_users import add_user
+from comity.operate import console
+from comity.operate.console import add_user
 from comity.reports.sources import list_sources
 from tests.console.conftest import OpenPage
 from tests.console.looks import faults
@@ -26,8 +26,8 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 @pytest.fixture
 def kept(migrated_sqlite_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A console with a login: the admin of the settings, and a viewer."""
-    monkeypatch.setattr(console_users, "hash_password", lambda _password: PASSWORD_HASH)
-    console_users.decoy_hash.cache_clear()
+    monkeypatch.setattr(console, "hash_password", lambda _password: PASSWORD_HASH)
+    console.decoy_hash.cache_clear()
     path = tmp_path / "comity.sqlite"
     shutil.copy(migrated_sqlite_file, path)
     with served(f"sqlite:///{path}", env="dev", admin_password_hash=PASSWORD_HASH) as running:

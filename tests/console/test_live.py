@@ -12,8 +12,8 @@ from typing import Any, cast
 import pytest
 
 from comity.doors.web.console import live
-from comity.doors.web.console.kept import Kept
 from comity.doors.web.console.live import VIEWS, LiveHub, Unfinished
+from comity.doors.web.figures import FigureCache
 from comity.doors.web.services import WebServices
 
 SERVICES = cast(WebServices, SimpleNamespace(access=SimpleNamespace(settings=SimpleNamespace(prefix="/admin"))))
@@ -301,7 +301,7 @@ def test_views_together_take_a_share_of_a_processor(
 
 def test_figures_that_are_quick_are_counted_again_and_slow_ones_behind() -> None:
     now = 1000.0
-    kept, counted, done = Kept(lambda: now), [], threading.Event()
+    kept, counted, done = FigureCache(lambda: now), [], threading.Event()
 
     def count(took_s: float) -> int:
         nonlocal now
@@ -328,7 +328,7 @@ def test_figures_that_are_quick_are_counted_again_and_slow_ones_behind() -> None
 
 def test_a_page_that_does_not_wait_gets_a_figure_when_it_is_counted() -> None:
     now = 0.0
-    kept, may_end, counted = Kept(lambda: now), threading.Event(), []
+    kept, may_end, counted = FigureCache(lambda: now), threading.Event(), []
 
     def count() -> int:
         assert may_end.wait(30)
@@ -356,7 +356,7 @@ def test_a_page_that_does_not_wait_gets_a_figure_when_it_is_counted() -> None:
 def test_a_figure_is_counted_again_after_a_change() -> None:
     """One that takes long is kept for a while, but what a person changed is in the next page."""
     now, counted = 0.0, 0
-    kept = Kept(lambda: now)
+    kept = FigureCache(lambda: now)
 
     def count() -> int:
         nonlocal now, counted
@@ -381,7 +381,7 @@ def test_a_figure_is_counted_again_after_a_change() -> None:
 
 
 def test_a_figure_that_is_counted_ahead_is_waited_for_and_not_counted_twice() -> None:
-    kept, begun, may_end, counted = Kept(), threading.Event(), threading.Event(), []
+    kept, begun, may_end, counted = FigureCache(), threading.Event(), threading.Event(), []
 
     def count() -> int:
         begun.set()
@@ -404,7 +404,7 @@ def test_a_figure_that_is_counted_ahead_is_waited_for_and_not_counted_twice() ->
 
 def test_a_slow_figure_is_counted_again_while_it_is_asked_for() -> None:
     now = 0.0
-    kept, counted = Kept(lambda: now), threading.Semaphore(0)
+    kept, counted = FigureCache(lambda: now), threading.Semaphore(0)
 
     def count() -> str:
         nonlocal now
@@ -427,7 +427,7 @@ def test_a_slow_figure_is_counted_again_while_it_is_asked_for() -> None:
 
 
 def test_what_goes_wrong_in_the_background_is_reported_and_tried_again() -> None:
-    kept = Kept(lambda: 0.0)
+    kept = FigureCache(lambda: 0.0)
 
     def fail() -> int:
         raise RuntimeError

@@ -20,7 +20,7 @@ from comity.operate.bots import get_bot
 from comity.operate.queue import add_policy
 from comity.operate.webhooks import DELIVERIES, list_webhooks
 from comity.reports.queue import JOBS, POLICIES, RESULTS, find_job, find_policy
-from comity.upkeep.due_policies import make_due_jobs
+from comity.upkeep.sweep_queue import make_due_jobs
 from tests.console.conftest import OpenPage
 from tests.console.looks import check_page, faults
 from tests.console.queue_seeding import HOSTILE_TITLE

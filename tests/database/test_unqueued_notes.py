@@ -13,7 +13,15 @@ from sqlalchemy import Connection, delete, insert, select, text, update
 from comity.database import schema
 from comity.database.connection import Database, open_database
 from comity.database.frontier import older_unqueued, unqueued
-from comity.database.frontier.notes import URL_CHARACTERS, Note, compressor, notes_in, packed_details, packed_keys
+from comity.database.frontier.notes import (
+    URL_CHARACTERS,
+    Note,
+    compressor,
+    note_of,
+    notes_in,
+    packed_details,
+    packed_keys,
+)
 from comity.database.frontier.unqueued import Earlier, HostUnqueued
 from comity.database.tables import domains
 from comity.model.errors import Remedy, RemedyCode, SchemaMismatch
@@ -209,7 +217,10 @@ def test_a_row_is_what_was_put_into_it() -> None:
                 for _note in range(size)
             ]
             urls, keys, *rest = zip(*notes, strict=True)
-            assert notes_in(packed_keys(keys), packed_details((urls, *rest), compressor())) == notes
+            row = packed_keys(keys), packed_details((urls, *rest), compressor())
+            assert notes_in(*row) == notes
+            assert [note_of(note.key, *row) for note in notes[:50]] == notes[:50]
+            assert note_of(next(key for key in range(size + 1) if key not in keys), *row) is None
 
 
 Rows = dict[UUID, dict[int, tuple[Any, ...]]]

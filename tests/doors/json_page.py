@@ -19,7 +19,6 @@ from comity.doors.schemas import (
     runs,
     sources,
     stored_pages,
-    webhooks,
 )
 from comity.doors.schemas.base import Schema
 
@@ -144,18 +143,18 @@ NOUNS: Final = (
         ("POST /admin/bots", "POST /admin/bots/{bot_id}/new-key"),
     ),
     Noun(
-        "webhook", webhooks.WebhookView,
+        "webhook", queue.WebhookView,
         tuple(f"queue webhooks {verb}" for verb in ("list", "show", "edit", "enable", "disable", "delete")),
         ("GET /admin/webhooks", "GET, PATCH, DELETE /admin/webhooks/{webhook_id}",
          "POST /admin/webhooks/{webhook_id}/enable", "POST /admin/webhooks/{webhook_id}/disable"),
         "`GET /admin/webhooks` has a list of these in `webhooks`.",
     ),
     Noun(
-        "new webhook", webhooks.NewWebhook, ("queue webhooks add", "queue webhooks new-secret"),
+        "new webhook", queue.NewWebhook, ("queue webhooks add", "queue webhooks new-secret"),
         ("POST /admin/webhooks", "POST /admin/webhooks/{webhook_id}/new-secret"),
     ),
     Noun(
-        "delivery of a webhook", webhooks.WebhookDeliveryView,
+        "delivery of a webhook", queue.WebhookDeliveryView,
         ("queue webhooks deliveries", "queue webhooks resend", "queue webhooks test"),
         ("GET /admin/webhooks/deliveries", "GET /admin/webhooks/deliveries/{delivery_id}",
          "POST /admin/webhooks/deliveries/{delivery_id}/resend", "POST /admin/webhooks/{webhook_id}/test"),

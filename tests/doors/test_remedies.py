@@ -7,7 +7,7 @@ import pytest
 
 from comity.model.errors import BadAddress, BadInput, NotFound, Remedy, RemedyCode
 from comity.model.wording import Action, action, filled
-from comity.reports.idle import IdleHost
+from comity.reports.runs import IdleHost
 from comity.run.remedies import in_full, in_words, worded
 
 

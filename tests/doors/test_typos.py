@@ -7,7 +7,7 @@ import pytest
 import comity as library
 from comity.model.errors import BadInput
 from comity.model.job import CAREER_TYPES, LEVELS, MISSION_TAGS, MODALITIES
-from comity.rules.search.filters import checked_filter
+from comity.rules.search.query import checked_filter
 from comity.run.settings_in_force import missing_contact, unknown_variables
 from comity.settings import Settings, read_settings
 from tests.doors.command_line import CommandLine

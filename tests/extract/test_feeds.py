@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from comity.extract.jobs import read_listing
+from comity.extract.jobs.read import read_listing
 from comity.model.job import ExtractionMethod, Listing, ListingKind, SourceType
 
 URL = "https://example.org/feed/jobs.xml"

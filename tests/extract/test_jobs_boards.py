@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from comity.extract.jobs import read_listing
 from comity.extract.jobs.addresses import leads_away
+from comity.extract.jobs.read import read_listing
 from comity.extract.jobs.text import is_known_place, place_in_title
 from comity.model.job import JobFound, Listing, ListingKind, SourceType
 from comity.model.parser_hint import HintProblem

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from comity.extract.jobs import read_listing
-from comity.extract.jobs.read import distinct
+from comity.extract.jobs.read import distinct, read_listing
 from comity.extract.jobs.systems.boards import public_answer
 from comity.extract.lenient_json import read_lenient
 from comity.model.job import ExtractionMethod, JobFound, Listing, ListingKind, SourceType

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench._job_corpus import labelled_pages
-from comity.extract.jobs import read_listing
-from comity.extract.jobs.read import MOST_JOBS
+from comity.extract.jobs.read import MOST_JOBS, read_listing
 from comity.extract.lenient_json import read_lenient
 from comity.model.job import Listing, SourceType
 from comity.model.parser_hint import HintProblem

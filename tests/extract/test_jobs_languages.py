@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from comity.extract.jobs import read_listing
+from comity.extract.jobs.read import read_listing
 from comity.extract.jobs.words.tables import openings
 from comity.extract.jobs.words.tables.labels_latin import LABELS as LATIN
 from comity.extract.jobs.words.tables.labels_scripts import LABELS as SCRIPTS

@@ -20,7 +20,7 @@ from comity.extract.page_facts import (
     read_facts,
 )
 from comity.model.audit import Alternate, Directive, Heading, PageFacts, Resource, StructuredItem
-from comity.reports.audit.stored import facts_of
+from comity.reports.audit.stored_audits import facts_of
 from comity.rules.audit.similarity import NEAR_BITS, distance
 
 URL = "https://e.example/folder/page"

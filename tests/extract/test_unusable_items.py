@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from comity.extract.jobs import read_listing
+from comity.extract.jobs.read import read_listing
 from comity.model.job import Listing, ListingKind, SourceType
 from comity.model.parser_hint import HintProblem
 from comity.rules.parser_hint import parse_hint

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 
 import pytest
 
-from comity.fetch.connections import Ends
+from comity.fetch.dialler import Ends
 from comity.fetch.fetcher import CurlFetcher
 from comity.model.fetch import FailureKind, FetchLimits, FetchRequest, Response
 from tests.fetch.conftest import MakeFetcher

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import psycopg
@@ -46,9 +46,11 @@ def test_rows_locked_by_a_machine_that_vanished_are_free_within_a_minute() -> No
         here.execute("CREATE TABLE hosts (name text)")
         here.execute("INSERT INTO hosts VALUES ('answered'), ('unanswered')")
 
-        def count(condition: str) -> Callable[[], int]:
-            asked = f"SELECT count(*) FROM pg_stat_activity WHERE client_addr = '{worker.inside}' AND {condition}"
-            return lambda: here.execute(asked).fetchall()[0][0]  # type: ignore[call-overload,no-any-return]
+        def idle_and_waiting() -> tuple[int, int]:
+            """How many transactions of the worker are idle, and how many wait for a lock, at one moment."""
+            idle, waiting = "state = 'idle in transaction'", "wait_event_type = 'Lock'"
+            asked = f"SELECT count(*) FILTER (WHERE {idle}), count(*) FILTER (WHERE {waiting}) FROM pg_stat_activity "
+            return here.execute(f"{asked} WHERE client_addr = '{worker.inside}'").fetchall()[0]  # type: ignore[call-overload,no-any-return]
 
         def free() -> set[str]:
             return {name for (name,) in here.execute("SELECT name FROM hosts FOR UPDATE SKIP LOCKED").fetchall()}
@@ -60,10 +62,14 @@ def test_rows_locked_by_a_machine_that_vanished_are_free_within_a_minute() -> No
             stack.enter_context(
                 _transaction(worker, there, "UPDATE hosts SET name = name WHERE name <> 'answered'", GATE)
             )
-            idle, waits = count("state = 'idle in transaction'"), count("wait_event_type = 'Lock'")
-            wait_until(lambda: idle() == 1 and waits() == 1, BEGINS_WITHIN_S, "both are in the middle")
+
+            def are_in_the_middle() -> bool:
+                # A transaction is idle before its first statement, too: locked rows show that both have run theirs.
+                return free() == set() and idle_and_waiting() == (1, 1)
+
+            wait_until(are_in_the_middle, BEGINS_WITHIN_S, "both are in the middle")
             worker.cut("inside")
-        wait_until(lambda: idle() == 2, BEGINS_WITHIN_S, "the second is answered, and nobody hears it")
+        wait_until(lambda: idle_and_waiting() == (2, 0), BEGINS_WITHIN_S, "the second is answered, and nobody hears it")
         assert free() == set()
         wait_until(lambda: free() == {"answered", "unanswered"}, FREED_WITHIN_S, "both rows are free")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from itertools import count
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +23,8 @@ WAY_TO = {
     JobStatus.EXPIRED: (JobStatus.LOCKED, JobStatus.EXPIRED),
 }
 
+_ORDER = count()
+
 
 def host_of(state: State, host: str) -> UUID:
     """The id of a host, which gets a row if it has none."""
@@ -37,10 +41,10 @@ def put_job(
     bot: str = "bot-1",
     **columns: Any,
 ) -> UUID:
-    """A job in some status."""
+    """A job in some status, a microsecond younger than the one before it: jobs of one moment have no order."""
     host_id = host_of(state, url.split("/")[2])
     now = state.clock.now()
-    columns = {"created_at": now} | columns
+    columns = {"created_at": now - timedelta(seconds=1) + timedelta(microseconds=next(_ORDER))} | columns
     with state.database.write() as connection:
         connection.execute(update(domains).where(domains.c.id == host_id).values(queue_ready_at=now))
         job_id: UUID = connection.execute(

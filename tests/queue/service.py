@@ -27,7 +27,7 @@ from comity.model.queue import (
 )
 from comity.model.robots import RobotsUnreachable
 from comity.rules.queue.bot_limits import BreakerTerms
-from comity.upkeep.due_policies import make_due_jobs
+from comity.upkeep.sweep_queue import make_due_jobs
 from comity.walk.bots.locks import Locks
 from comity.walk.bots.pull import Puller
 from comity.walk.bots.robots import ReadsRobots, RobotsBook

@@ -25,7 +25,7 @@ from comity.database.queue.tables import (
 from comity.database.tables import evidence, politeness_ledger
 from comity.model.queue import BotError, WebhookEvent
 from comity.operate.bots import get_bot
-from comity.upkeep.due_policies import make_due_jobs
+from comity.upkeep.sweep_queue import make_due_jobs
 from tests.queue.queued import job_row, moves_of
 from tests.queue.service import Service, unpacked
 

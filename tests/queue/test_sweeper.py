@@ -16,9 +16,8 @@ from comity.database.ledger import ledger_notes
 from comity.database.queue.tables import bots, crawl_jobs, crawl_policies
 from comity.database.tables import domains
 from comity.model.queue import BotError
-from comity.upkeep import due_policies
-from comity.upkeep.due_policies import make_due_jobs
-from comity.upkeep.sweep_queue import QueueSweeper, Swept
+from comity.upkeep import sweep_queue
+from comity.upkeep.sweep_queue import QueueSweeper, Swept, make_due_jobs
 from comity.walk.bots.locks import MOST_EXPIRIES
 from tests.database.states import State
 from tests.queue.queued import host_of, job_row, moves_of
@@ -107,7 +106,7 @@ def test_policies_that_are_disabled_or_not_due_make_no_jobs(service: Service) ->
 
 
 def test_many_due_policies_are_taken_up_in_short_transactions(service: Service, monkeypatch: Any) -> None:
-    monkeypatch.setattr(due_policies, "BATCH", 3)
+    monkeypatch.setattr(sweep_queue, "POLICIES_AT_A_TIME", 3)
     for number in range(8):
         service.policy(f"https://h{number % 3}.example/{number}")
     assert make(service) == 8

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from comity.reports.idle import why_idle
+from comity.reports.runs import why_idle
 from comity.run.remedies import in_words
 from tests.database.states import BEGINNING, State
 

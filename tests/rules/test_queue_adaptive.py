@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.rules.queue.adaptive import Seen, has_changed, plan_next
+from comity.rules.queue.job_timing import Seen, has_changed, plan_next
 
 HOUR = 3600.0
 NOTHING = Seen(None, None, None)

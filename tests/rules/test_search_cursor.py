@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from comity.model.errors import BadInput
 from comity.model.search import SearchPosition, SearchSort
-from comity.rules.search.cursor import LONGEST_SEARCH_CURSOR, read_cursor, read_since, write_cursor
+from comity.rules.search.query import LONGEST_SEARCH_CURSOR, read_cursor, read_since, write_cursor
 
 NOW = datetime(2026, 2, 7, 12, tzinfo=UTC)
 TIMES = st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(2200, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001

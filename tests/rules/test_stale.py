@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from comity.model.frontier import SeenPage
 from comity.model.sitemap import ChangeFrequency, PageHints
-from comity.rules.stale import HIGHEST_RANK, INTERVALS, RefreshTerms, revisit_rank
+from comity.rules.refresh import HIGHEST_RANK, INTERVALS, RefreshTerms, revisit_rank
 
 NOW = datetime(2026, 2, 7, 12, 30, tzinfo=UTC)
 DAY = timedelta(days=1)

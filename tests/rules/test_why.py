@@ -31,7 +31,8 @@ from comity.model.outcome import OUTCOME_NAMES
 from comity.model.queue import JobStatus
 from comity.model.sitemap import SitemapState
 from comity.model.source import RunStatus, SourceStatus
-from comity.rules.why import decide, explain_url
+from comity.rules.why.decide import decide
+from comity.rules.why.explain import explain_url
 from comity.run.remedies import in_words
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)

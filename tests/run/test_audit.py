@@ -17,7 +17,7 @@ from comity.leases.leases import Leases
 from comity.model.audit import Alternate, AuditedPage, AuditInfo, RobotsDecision
 from comity.model.errors import ComityError, NotFound
 from comity.model.gate import DOOR_PROFILES, Door
-from comity.reports.audit.stored import StoredAudit, read_info, stored_audits
+from comity.reports.audit.stored_audits import StoredAudit, read_info, stored_audits
 from comity.rules.audit.findings import find
 from comity.run.audit import service
 from comity.run.audit.audit import AuditRun, plan_audit

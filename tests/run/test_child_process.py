@@ -49,6 +49,7 @@ CHANGED: dict[str, Any] = {
     "proxy_user": "me",
     "proxy_password": "secret",
     "metrics": "127.0.0.1:9100",
+    "pages_compression": "zstd",
     "log_format": "json",
     "log_level": "debug",
     "env": "prod",

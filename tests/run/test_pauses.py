@@ -20,7 +20,7 @@ from comity.reports.runs import RunListed, find_run
 from comity.rules.canonical import web_address
 from comity.rules.seed_list import read_seed
 from comity.run.crawl import sites
-from comity.run.crawl.hosted import CrawlOrder, limits_of, order_to_resume
+from comity.run.crawl.service import CrawlOrder, limits_of, order_to_resume
 from comity.settings import read_settings
 from comity.walk.settle.settler import queue_site_links
 

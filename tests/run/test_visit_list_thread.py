@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from comity.model.run import EndReason
-from comity.reports.idle import IdleHost
+from comity.reports.runs import IdleHost
 from comity.run.visit_list_thread import hosts_held_elsewhere
 from comity.walk.crawl.progress import HostSummary, RunSummary
 

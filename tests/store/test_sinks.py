@@ -6,6 +6,7 @@ import csv
 import os
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from comity.model.expression import VARCHAR, ExtractedValues, StoredColumn
@@ -204,6 +205,16 @@ def test_the_same_pages_make_the_same_file(tmp_path: Path, place: str) -> None:
 )
 def test_when_a_part_ends(pace: PartPace, rows: int, body_bytes: int, age_s: float, is_full: bool) -> None:
     assert pace.is_full(rows, body_bytes, age_s) is is_full
+
+
+def test_row_groups_are_as_small_as_a_reader_wants_them(tmp_path: Path) -> None:
+    store = open_sink(tmp_path / "pages", HOLDER)
+    store.pace(PartPace(most_group_bytes=1000))
+    store.keep(store.append([page(number, b"x" * 300) for number in range(10)]))
+    store.close()
+    (part,) = (tmp_path / "pages").glob("*.parquet")
+    about = pq.ParquetFile(part).metadata
+    assert [about.row_group(index).num_rows for index in range(about.num_row_groups)] == [3, 3, 3, 1]
 
 
 def test_a_csv_file_that_is_moved_away_meanwhile_is_begun_again_with_the_same_columns(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -10,7 +11,10 @@ import pytest
 
 from comity.store import sql_table
 from comity.store.formats.columns import COLUMNS
+from comity.store.formats.parquet import ParquetPart
+from comity.store.parts.manifest import write_finished
 from comity.store.sql_table import RefusedRow, SqlTable
+from tests.store.light import page
 
 NAMES = ("memory_limit", "checkpoint_threshold")
 
@@ -46,6 +50,31 @@ def test_a_page_that_comes_again_replaces_its_row(tmp_path: Path, declared: str 
             ("c", "2", 99, None),
             ("d", "3", 100, "http_client_error"),
         ]
+
+
+def test_a_part_of_several_row_groups_is_loaded_whole(tmp_path: Path) -> None:
+    writer = ParquetPart(tmp_path / "part.parquet")
+    writer.most_group_bytes = 1000
+    pages = [page(number, b"x" * 300, error="http_404" if number == 8 else None) for number in range(10)]
+    write_finished(writer, pages)
+    with closing(duckdb.connect(str(tmp_path / "a.duckdb"))) as connection:
+        asked: list[list[str]] = []
+
+        def elapsed_ms(urls: Sequence[str]) -> dict[str, int]:
+            asked.append(list(urls))
+            return {url: int(url.rpartition("/")[2]) for url in urls if not url.endswith("/5")}
+
+        table = SqlTable(connection, "pages")
+        table.prepare()
+        assert table.load(tmp_path / "part.parquet", elapsed_ms) == 10
+        found = connection.execute(
+            "SELECT url, length(body), elapsed_ms, error_type FROM pages ORDER BY url"
+        ).fetchall()
+    assert asked == [[each.url for each in pages[first : first + 3]] for first in (0, 3, 6, 9)]
+    assert found == [
+        (each.url, 300, None if number == 5 else number, "http_client_error" if number == 8 else None)
+        for number, each in enumerate(pages)
+    ]
 
 
 @pytest.mark.parametrize("threads", [None, 3])

@@ -11,7 +11,7 @@ from comity.model.host import HostStatus
 from comity.model.robots import Confidence, RobotsAccess, RobotsReading
 from comity.rules.canonical import WebAddress
 from comity.rules.robots.verdict import parse_robots
-from comity.upkeep.reread_robots import reread_robots
+from comity.upkeep.wake_hosts import reread_robots
 from comity.walk.robots.record import RobotsInForce
 
 SHUT = b"User-agent: *\nDisallow: /\n"

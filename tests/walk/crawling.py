@@ -22,8 +22,8 @@ from comity.rules.seed_list import read_seed
 from comity.run.remedies import CRAWL_ADVICE
 from comity.settings import Settings, read_settings
 from comity.walk.crawl.crawl import Crawl
-from comity.walk.crawl.hooks import CrawlHooks
 from comity.walk.crawl.progress import RunSummary
+from comity.walk.crawl.terms import CrawlHooks
 from tests.walk.forking import Apart, ForkServer
 
 LOOPBACK = "127.0.0.0/8"

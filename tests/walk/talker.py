@@ -23,7 +23,7 @@ from comity.model.fetch import FetchRequest
 from comity.model.gate import DOOR_PROFILES, Door
 from comity.model.ledger import Purpose
 from comity.walk.request import Exchange, Requests
-from comity.walk.session.capacity import Capacity
+from comity.walk.session.held_hosts import Capacity
 from comity.walk.session.leased_host import LeasedHost
 from tests.walk.site import come_before_others
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from comity.assemble import State
-from comity.walk.crawl.hooks import CrawlHooks, HostShare
+from comity.walk.crawl.terms import CrawlHooks, HostShare
 from tests.walk.crawling import DONE, QUEUED, TOO_DEEP, Place, line_of, run_crawl
 from tests.walk.site import Answer, Web, page, redirect, tree
 

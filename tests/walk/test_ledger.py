@@ -22,7 +22,7 @@ from comity.model.ledger import Purpose
 from comity.operate.policy import set_policy
 from comity.reports.politeness import verify_politeness
 from comity.walk.request import Requests
-from comity.walk.session.capacity import Capacity
+from comity.walk.session.held_hosts import Capacity
 from comity.walk.session.leased_host import LeasedHost
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import Place

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from comity.assemble import State
-from comity.walk.crawl.hooks import CrawlHooks, HostShare
 from comity.walk.crawl.progress import RunSummary
+from comity.walk.crawl.terms import CrawlHooks, HostShare
 from tests.servers.ports import closed_port
 from tests.sizes import sized
 from tests.walk.crawling import QUEUED, Place, line_of, run_crawl

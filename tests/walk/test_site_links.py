@@ -18,8 +18,8 @@ from comity.frontier.sql_store import SqlFrontier
 from comity.model.frontier import FrontierEntry, SiteLink
 from comity.model.host import HostStatus, Seed
 from comity.rules.canonical import canonical_host, web_address
-from comity.walk.crawl.hooks import CrawlHooks, HostShare
 from comity.walk.crawl.progress import RunSummary
+from comity.walk.crawl.terms import CrawlHooks, HostShare
 from comity.walk.settle.settler import queue_site_links
 from tests.database.states import WAY_TO
 from tests.servers.waiting import wait_until

@@ -139,7 +139,8 @@ def is_said_more_often(process: Apart, times: int) -> bool:
 
 @pytest.fixture
 def own_postgres() -> Iterator[PostgresServer]:
-    with PostgresServer(fsync=False) as server:
+    # Killed, it keeps what it has confirmed, as any server does that is to be trusted with a crawl.
+    with PostgresServer(fsync=False, settings={"synchronous_commit": "on"}) as server:
         yield server
 
 

@@ -34,12 +34,12 @@ from comity.leases.leases import Leases, LeaseTerms
 from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, Remedy, RemedyCode
 from comity.model.fetch import Fetcher
-from comity.model.gate import Door
+from comity.model.gate import Door, DoorProfile
 from comity.model.page import BodyCompression, KeptDetails
 from comity.model.run import Budget
 from comity.model.sitemap import SitemapBounds
 from comity.rules.canonical import WebAddress
-from comity.rules.stale import RefreshTerms
+from comity.rules.refresh import RefreshTerms
 from comity.settings import Settings
 from comity.telemetry.loops import Loops
 
@@ -67,9 +67,8 @@ if TYPE_CHECKING:
     from comity.walk.bots.submit import Submitter
     from comity.walk.bots.threads import BotThreads
     from comity.walk.crawl.crawl import Crawl
-    from comity.walk.crawl.hooks import CrawlHooks
     from comity.walk.crawl.run_record import RunRecord
-    from comity.walk.crawl.terms import CrawlTerms
+    from comity.walk.crawl.terms import CrawlHooks, CrawlTerms
     from comity.walk.queue_again import LeftOutTerms
     from comity.walk.robots.record import RobotsInForce
     from comity.walk.session.identity import Identities
@@ -156,7 +155,7 @@ class State:
         from comity.store.pages import open_sink
         from comity.store.target import read_target
         from comity.walk.crawl.crawl import REFRESH_EVERY_S, Crawl
-        from comity.walk.crawl.hooks import NO_HOOKS, Duty
+        from comity.walk.crawl.terms import NO_HOOKS, Duty
         from comity.walk.session.session import SessionTerms
 
         settings, hooks = self.settings, hooks or NO_HOOKS
@@ -255,6 +254,20 @@ class State:
             session.requests.on_request = RequestLog(self.settings.log_requests).write
         return session
 
+    def _service_session(self, fetcher: Fetcher, profile: DoorProfile, concurrency: int, touched_by: str) -> Session:
+        """The session of a service, which waits while the database is away instead of ending."""
+        from comity.walk.session.session import SessionTerms
+
+        terms = SessionTerms(
+            profile=profile,
+            robots=robots_terms(self.settings),
+            concurrency=concurrency,
+            collapse_subdomains=self.settings.collapse_subdomains,
+            touched_by=touched_by,
+            outlasts_outages=True,
+        )
+        return self.session(fetcher, terms)
+
     def identities(self) -> Identities:
         """What the requests to each host carry; `BadInput` if an option or a secret cannot be read."""
         from comity.store.cookie_files import CookieFiles
@@ -266,7 +279,7 @@ class State:
 
     async def reread_robots(self, fetcher: Fetcher) -> None:
         """Read robots.txt again where it closed a host and its copy is too old; a change reopens the host."""
-        from comity.upkeep.reread_robots import reread_robots
+        from comity.upkeep.wake_hosts import reread_robots
 
         await reread_robots(self.database, self.clock, partial(self.read_robots, fetcher), frontier=self.frontier)
 
@@ -290,7 +303,6 @@ class State:
 
     def source_runner(self, fetcher: Fetcher, reader: ListingReader | None = None) -> SourceRunner:
         """What runs and tries sources; an asynchronous context."""
-        from comity.walk.session.session import SessionTerms
         from comity.walk.sources.plan import SourcePlanner
         from comity.walk.sources.runner import AT_ONCE, SourceRunner, SourceTerms
 
@@ -302,17 +314,7 @@ class State:
             max_redirects=settings.max_redirects,
             collapse_subdomains=settings.collapse_subdomains,
         )
-        session = self.session(
-            fetcher,
-            SessionTerms(
-                profile=terms.profile,
-                robots=robots_terms(self.settings),
-                concurrency=AT_ONCE,
-                collapse_subdomains=settings.collapse_subdomains,
-                touched_by="source",
-                outlasts_outages=True,
-            ),
-        )
+        session = self._service_session(fetcher, terms.profile, AT_ONCE, "source")
         plan = SourcePlanner(random.random, settings.source_visits_per_day or None)
         return SourceRunner(session, terms, plan, reader)
 
@@ -326,17 +328,9 @@ class State:
     def robots_reader(self, fetcher: Fetcher) -> RobotsReader:
         """What reads robots.txt for bots and other crawlers in the background; an asynchronous context."""
         from comity.walk.bots.robots import AT_ONCE, RobotsReader
-        from comity.walk.session.session import SessionTerms
 
-        terms = SessionTerms(
-            profile=queue_profile(self.settings),
-            robots=robots_terms(self.settings),
-            concurrency=AT_ONCE,
-            collapse_subdomains=self.settings.collapse_subdomains,
-            touched_by="queue",
-            outlasts_outages=True,
-        )
-        return RobotsReader(self.session(fetcher, terms), self.clock.seconds, self.loops)
+        session = self._service_session(fetcher, queue_profile(self.settings), AT_ONCE, "queue")
+        return RobotsReader(session, self.clock.seconds, self.loops)
 
     def granter(self, reader: ReadsRobots) -> Granter:
         """What gives grants to other crawlers; an asynchronous context."""
@@ -395,7 +389,6 @@ class State:
     def own_worker(self, fetcher: Fetcher, on_done: Callable[[JobDone], None]) -> OwnWorker:
         """What does jobs of the crawl service without a bot; an asynchronous context."""
         from comity.walk.bots.own_work import AT_ONCE, OwnTerms, OwnWorker
-        from comity.walk.session.session import SessionTerms
 
         settings, profile = self.settings, queue_profile(self.settings)
         terms = OwnTerms(
@@ -406,17 +399,7 @@ class State:
             collapse_subdomains=settings.collapse_subdomains,
             most_html_bytes=settings.max_raw_html_bytes,
         )
-        session = self.session(
-            fetcher,
-            SessionTerms(
-                profile=profile,
-                robots=robots_terms(self.settings),
-                concurrency=AT_ONCE,
-                collapse_subdomains=settings.collapse_subdomains,
-                touched_by="queue",
-                outlasts_outages=True,
-            ),
-        )
+        session = self._service_session(fetcher, profile, AT_ONCE, "queue")
         return OwnWorker(session, self.submitter(), terms, on_done)
 
     def webhook_sender(self) -> WebhookSender:

@@ -14,8 +14,7 @@ the four requests by themselves. The package needs nothing but the standard libr
 """
 
 from comity.bot.async_client import AsyncBot, AsyncBotClient
-from comity.bot.client import BotClient
-from comity.bot.errors import BotApiError, BotClientError, ServerUnavailable
+from comity.bot.client import BotApiError, BotClient, BotClientError, ServerUnavailable
 from comity.bot.jobs import Failure, Heartbeat, Job, Pulled, Released, Result, Submitted
 from comity.bot.runner import Bot
 

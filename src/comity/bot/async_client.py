@@ -12,8 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import Final
 
-from comity.bot.client import BotClient
-from comity.bot.errors import BotApiError, BotClientError
+from comity.bot.client import BotApiError, BotClient, BotClientError
 from comity.bot.jobs import Failure, Heartbeat, Job, Pulled, Released, Result, Submitted
 from comity.bot.runner import BEAT_CHECK_S, EMPTY_PULLS, LOG, MISSED, STOPPED, beat_every_s, warn_of_quarantine
 

@@ -2,6 +2,11 @@
 
 A request that got no answer, or an error of the server, is sent again after a growing pause. That is safe: a submit
 that is repeated is answered as before, and jobs of a pull whose answer was lost come back when their locks run out.
+
+BotClientError
+├── BotApiError         the server refused a request; `code` is one of docs/bots.md
+└── ServerUnavailable   the server did not answer, after all retries
+
 """
 
 from __future__ import annotations
@@ -16,7 +21,6 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from comity.bot.errors import BotApiError, ServerUnavailable
 from comity.bot.jobs import (
     Failure,
     Heartbeat,
@@ -33,6 +37,26 @@ from comity.bot.jobs import (
     released_from,
     submit_body,
 )
+
+
+class BotClientError(Exception):
+    """A request to the server failed."""
+
+
+class BotApiError(BotClientError):
+    """The server refused a request. Sending the same again would be refused again."""
+
+    def __init__(self, status: int, code: str, message: str, details: Mapping[str, Any]) -> None:
+        super().__init__(f"{code}: {message}")
+        self.status = status
+        self.code = code
+        self.message = message
+        self.details = dict(details)
+
+
+class ServerUnavailable(BotClientError):
+    """The server did not answer, or only with its own errors, after all retries."""
+
 
 TRIES: Final = 6
 FIRST_PAUSE_S: Final = 0.5

@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from comity.bot.client import BotClient
-from comity.bot.errors import BotApiError, BotClientError
+from comity.bot.client import BotApiError, BotClient, BotClientError
 from comity.bot.jobs import QUARANTINE, Failure, Job, Pulled, Result
 
 LOG: Final = logging.getLogger("comity.bot")

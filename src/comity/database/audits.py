@@ -27,7 +27,7 @@ _DECISIONS = (str(EvidenceType.ROBOTS_ALLOWED), str(EvidenceType.BLOCKED_BY_ROBO
 
 
 def begun_at(connection: Connection, list_id: UUID) -> datetime:
-    """When a list was begun."""
+    """When a list was started."""
     found: datetime = connection.execute(select(visit_lists.c.begun_at).where(visit_lists.c.id == list_id)).scalar_one()
     return found
 

@@ -1,6 +1,6 @@
 """Statements of a backfill: sum the log of older crawls by host, compare that with `domains`, raise its counters.
 
-The sums are kept in work tables, with a note of how far the reading has come, so that an interrupted backfill continues
+The sums are in work tables, with a note of how far the log was read, so that an interrupted backfill continues
 where it stopped. They are not part of the schema: a backfill makes them when it begins and drops them when it is done;
 a dry run uses temporary ones, which no other session sees. The log (`fetches` and `provenance`) is read in ranges of
 row numbers, or of names, so a statement reads a bounded part of it however long it is.
@@ -118,7 +118,7 @@ def _work_tables(prefixes: list[str]) -> MetaData:
 
 _KEPT: Final = _work_tables([])
 _TEMPORARY: Final = _work_tables(["TEMPORARY"])
-# A temporary table hides one that is kept under the same name: the statements are the same for both.
+# A temporary table hides a permanent one of the same name: the statements are the same for both.
 run: Final = _KEPT.tables["backfill_run"]
 staged: Final = _KEPT.tables["backfill_hosts"]
 spellings: Final = _KEPT.tables["backfill_spellings"]
@@ -145,7 +145,7 @@ def begin(
 
 
 def note(connection: Connection, token: str, notes: Mapping[str, Any]) -> bool:
-    """Store how far we are; False, and nothing may be written, if another backfill took over or ended this one."""
+    """Store the progress; False, and nothing may be written, if another backfill took over or ended this one."""
     if not inspect(connection).has_table(run.name):
         return False
     return connection.execute(update(run).where(run.c.token == token).values(notes=dict(notes))).rowcount == 1
@@ -259,7 +259,7 @@ def sums_of_fetches(connection: Connection, first: int, last: int) -> Sequence[R
     """The rows of a range of numbers, summed by the origin of their URL and the host that they are tied to.
 
     A page that came, and an error, are what settling counts as such; a row of an older log, whose `outcome` may be any
-    word, goes by its status. Pages discovered are URLs: only the first row of each counts. A page that was asked for
+    word, goes by its status. Pages discovered are URLs: only the first row of each counts. A page that was requested
     again counts once, and so do its images.
     """
     row = fetches.alias("row")
@@ -313,7 +313,7 @@ def add_sums(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _origin(connection: Connection, url: ColumnElement[str]) -> ColumnElement[Any]:
-    """A URL up to the first slash after `https://`: few spellings, and each names one host."""
+    """A URL up to the first slash after `https://`: there are few of them, and each names one host."""
     url = func.ltrim(url)
     rest = func.substr(url, 9, _LONGEST_ORIGIN, type_=Text()).concat("/")
     place = func.strpos if connection.dialect.name == "postgresql" else func.instr
@@ -345,7 +345,7 @@ def _provenance(connection: Connection) -> TableClause:
 
 
 def provenance_is_indexed(connection: Connection) -> bool:
-    """Whether images can be asked for by host; otherwise one long look is better than many."""
+    """Whether images can be looked up by host; otherwise one long query is better than many."""
     keys = [each["column_names"] for each in inspect(connection).get_indexes(_name(connection))]
     return any(names and names[0] == "source_domain" for names in keys)
 
@@ -358,7 +358,7 @@ def unnamed_images(connection: Connection) -> int:
 
 
 def image_hosts_after(connection: Connection, after: str | None, limit: int | None) -> Sequence[Row[Any]]:
-    """The hosts as `provenance` spells them, in their order, with the number of their rows."""
+    """The hosts as `provenance` names them, in their order, with the number of their rows."""
     name = _provenance(connection).c.source_domain
     statement = select(name, func.count().label("rows")).group_by(name).order_by(name)
     statement = statement.where(name.is_not(None) if after is None else name > after)
@@ -366,7 +366,7 @@ def image_hosts_after(connection: Connection, after: str | None, limit: int | No
 
 
 def add_spellings(connection: Connection, kind: str, pairs: Iterable[tuple[str, str]]) -> None:
-    """Store how a table spells a host; kinds are `provenance` and `domains`."""
+    """Store the name that a table has for a host; kinds are `provenance` and `domains`."""
     rows = [{"kind": kind, "spelling": spelling, "host": host} for spelling, host in pairs]
     if rows:
         known = insert_into(connection, spellings).on_conflict_do_nothing(index_elements=["kind", "spelling"])
@@ -382,7 +382,7 @@ def last_image_host(connection: Connection, after: str, limit: int | None) -> st
 
 
 def image_counts(connection: Connection, after: str, through: str) -> Sequence[Any]:
-    """The number of different images of hosts, under whatever spellings."""
+    """The number of different images of hosts, under all forms of their names."""
     rows = _provenance(connection)
     return connection.execute(
         select(spellings.c.host, func.count(rows.c.image_id.distinct()).label("images_stored"))
@@ -404,7 +404,7 @@ def set_images(connection: Connection, counted: Sequence[Any]) -> None:
 
 
 def forget_spellings(connection: Connection, kind: str) -> None:
-    """Forget how a table spells its hosts, so that it is read again."""
+    """Forget the names that a table has for its hosts, so that it is read again."""
     connection.execute(delete(spellings).where(spellings.c.kind == kind))
 
 
@@ -490,7 +490,7 @@ def orphaned_images(connection: Connection) -> Any:
 
 
 def hosts_without_fetches(connection: Connection) -> int:
-    """Hosts whose pages were counted, but of whose pages no fetch is kept."""
+    """Hosts whose pages were counted, but without a stored fetch of a page."""
     evidence = select(staged.c.host).where(staged.c.host == domains.c.domain, staged.c.fetch_rows > 0)
     counted = select(func.count()).select_from(domains).where(domains.c.pages_crawled > 0, ~evidence.exists())
     return connection.execute(counted).scalar_one()

@@ -1,7 +1,7 @@
 """PostgreSQL connections with bounded waits: a hung server is noticed, although its machine still answers.
 
 Keepalives find a machine that vanished. A server that is suspended, or a proxy in front of it that stopped forwarding,
-keeps its connections open and says nothing; libpq would wait forever. So a connection that waits long checks whether
+keeps its connections open and sends nothing; libpq would wait forever. So a connection that waits long checks whether
 the server still takes new connections, and gives up if it does not.
 """
 
@@ -25,19 +25,19 @@ _NO_ANSWER: Final = "the server accepts connections but does not respond"
 
 
 class ServerSilence:
-    """What one process knows of a server's silence."""
+    """Whether a server responds, as far as one process knows."""
 
     def __init__(self) -> None:
         self._until = 0.0
         self._lock = Lock()
 
     def fail_while_silent(self) -> None:
-        """Raise at once if the server did not answer a moment ago."""
+        """Raise at once if the server did not answer recently."""
         if monotonic() < self._until:
             raise psycopg.OperationalError(_NO_ANSWER)
 
     def answers(self, parameters: dict[str, Any]) -> bool:
-        """Ask whether the server takes a new connection; one thread at a time asks."""
+        """Check whether the server accepts a new connection; one thread at a time checks."""
         with self._lock:
             if monotonic() < self._until:
                 return False
@@ -84,7 +84,7 @@ class BoundedConnection(psycopg.Connection[Any]):
 
 
 def bound_waits(engine: Engine, *, is_pooled: bool) -> None:
-    """Have an engine open connections of this kind. A pooler passes no limit on, so a statement may take any time."""
+    """Make an engine open such connections. A pooler passes no limit on, so there a statement may take any time."""
     silence = ServerSilence()
     ping = engine.dialect.do_ping
 

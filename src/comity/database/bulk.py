@@ -34,7 +34,7 @@ def insert_rows(
     *,
     unless: tuple[str, ...] = (),
 ) -> int:
-    """Insert rows of encoded values; with `unless`, those whose key is there already fall away. Gives how many came."""
+    """Insert rows of encoded values; with `unless`, skip rows whose key exists. Returns how many were inserted."""
     if not rows:
         return 0
     dialect = connection.dialect.name
@@ -57,10 +57,10 @@ def _nulls_apart(dialect: str, rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[i
 
 
 def rows_of(connection: Connection, statement: str, values: tuple[Any, ...] = ()) -> Sequence[Any]:
-    """The rows of a statement in the driver's words.
+    """The rows of a statement in the driver's own syntax.
 
-    The driver is asked itself: a pull, a submit or a grant runs a dozen small statements, and half of our time for each
-    went into describing results that are read by place.
+    It uses the driver directly: a pull, a submit or a grant runs a dozen small statements, and half of the time for
+    each went into describing results that are read by position.
     """
     driver = _driver(connection)
     try:
@@ -87,7 +87,7 @@ def asked(connection: Connection, statement: str, values: tuple[Any, ...] = ()) 
 
 
 def run(connection: Connection, statement: str, values: tuple[Any, ...] = ()) -> int:
-    """A statement in the driver's words that gives no rows; returns how many rows of the table it changed."""
+    """Run a statement in the driver's own syntax; returns how many rows of the table it changed."""
     driver = _driver(connection)
     try:
         return int(driver.execute(statement, values).rowcount)
@@ -112,7 +112,7 @@ def run_for_each(connection: Connection, statement: str, rows: Sequence[tuple[An
 
 @contextmanager
 def together(connection: Connection) -> Iterator[None]:
-    """Have a shared server do the statements of a block without waiting for the answer to each.
+    """Send the statements of a block to a shared server without waiting for the answer to each.
 
     Only `rows_of` and the functions that `asked` returns wait, also for everything sent before. `run` does not say how
     many rows it changed, and an error is raised by a later statement or at the end of the block. The block may run only
@@ -179,7 +179,7 @@ def driver_text(dialect: str, statement: Any, parameters: tuple[str, ...]) -> st
 def _spoken(dialect: str) -> Any:
     if dialect != "postgresql":
         return sqlite.dialect(paramstyle="qmark")
-    from sqlalchemy.dialects import postgresql  # slow to import, and an embedded state never speaks it
+    from sqlalchemy.dialects import postgresql  # slow to import, and an embedded state never uses it
 
     spoken: Any = postgresql.dialect
     return spoken(paramstyle="format")
@@ -198,7 +198,7 @@ class Encoding:
         self.time: Callable[[float], Any] = _aware if native else _text_time
         self.moment: Moment = _aware_moment if native else _text_moment
         self.json: Callable[[Any], Any] = _json
-        # SQLite has no truth values: its driver looks for an adapter for each, and then stores a number.
+        # SQLite has no booleans: its driver looks for an adapter for each, and then stores a number.
         self.flag: Callable[[bool], Any] = bool if native else int
 
         # For statements about many hosts at once: what happens to them in one transaction has few different times.
@@ -244,7 +244,7 @@ def _text_moment(seconds: float) -> tuple[str, str]:
 
 
 def _text_time(seconds: float) -> str:
-    """An instant as SQLite keeps it, to the microsecond as `datetime` rounds it; a second is formatted once."""
+    """An instant as SQLite stores it, to the microsecond as `datetime` rounds it; a second is formatted once."""
     fraction, whole = modf(seconds)
     microseconds = round(fraction * 1e6)
     if not 0 <= microseconds < 1_000_000:
@@ -328,7 +328,7 @@ class Decoding:
 
 @lru_cache(maxsize=16_384)
 def _common_uuid(text: str) -> UUID:
-    """Clients ask for the same hosts again and again."""
+    """Cached, because clients ask for the same hosts repeatedly."""
     return UUID(text)
 
 
@@ -337,7 +337,7 @@ def _timestamp(value: datetime | None) -> float | None:
 
 
 def _text_timestamp(value: str | None) -> float | None:
-    """An instant that SQLite kept; a second is read once. Divided as `datetime` does, so that not a bit differs."""
+    """An instant that SQLite stored; a second is read once. Divided as `datetime` does, for the same result."""
     if value is None:
         return None
     if len(value) == _LENGTH_OF_TIME:

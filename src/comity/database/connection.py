@@ -37,8 +37,8 @@ _LOOK_EVERY_MS: Final = 3
 _PAGES_IN_LOG: Final = 8_000  # of 4 KiB, in the write-ahead log before they are copied to the file
 _WAL_TRIES: Final = 200
 _WAL_PAUSE_S: Final = 0.05
-# The server looks for us as we look for it (below): when a machine vanishes in the middle of a transaction, its rows
-# would stay locked for minutes after its leases ran out, and no other worker could take over its hosts.
+# The server checks our connection as we check its (below): when a machine vanishes in the middle of a transaction, its
+# rows would stay locked for minutes after its leases ran out, and no other worker could take over its hosts.
 _POSTGRESQL_OPTIONS: Final = (
     "-c statement_timeout=300s -c lock_timeout=60s -c idle_in_transaction_session_timeout=300s -c timezone=UTC"
     " -c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3 -c tcp_user_timeout=30s"
@@ -48,14 +48,14 @@ _POSTGRESQL_OPTIONS: Final = (
 _FROM_A_POOLER: Final = ("unsupported startup parameter", "prepared statement ")
 _POOLER_ADVICE: Final = "; behind a pooler such as PgBouncer, end the URL with ?pgbouncer=true"
 _POOLED: Final = "pgbouncer"
-# What to do where SQLite only says what went wrong, by its primary result code.
+# What to do, where SQLite only says what went wrong, by its primary result code.
 _SQLITE_ADVICE: Final = {
     sqlite3.SQLITE_READONLY: "; this user must be able to write to the file and its folder, also to read it",
     sqlite3.SQLITE_FULL: "; make space, then run the same command again",
 }
 _READ_ONLY: Final = "25006"  # SQLSTATE of a write to a standby, or to a server that is about to become one
 
-# A server that vanished without a word is noticed within half a minute, also while we wait for its answer.
+# A server that vanished silently is noticed within half a minute, also while we wait for its answer.
 _POSTGRESQL_LINE: Final = {
     "connect_timeout": 10,
     "keepalives": 1,
@@ -111,7 +111,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A transaction that is committed as a whole, or leaves no trace."""
+        """A transaction that is committed as a whole or not at all."""
         with _clear_errors(self), self.engine.begin() as connection:
             yield connection
 
@@ -140,7 +140,7 @@ def _close_returned(_connection: Any, entry: ConnectionPoolEntry) -> None:
 def open_database(where: str | Path, *, connections: int = 2) -> Database:
     """Open a SQLite file (by path or `sqlite:///` URL) or a PostgreSQL server (by URL); does not migrate.
 
-    A process keeps at most `connections` to a server; for moments it may have twice as many. `?pgbouncer=true` says
+    A process keeps at most `connections` to a server; for a moment it may have twice as many. `?pgbouncer=true` says
     that connections are shared between transactions: then nothing is kept on them, neither parameters nor statements.
     """
     url = _database_url(where)
@@ -167,7 +167,7 @@ def open_database(where: str | Path, *, connections: int = 2) -> Database:
 
 
 def file_of(where: str) -> Path | None:
-    """The file of an embedded state; None for a shared one, and for what only opening can tell."""
+    """The file of an embedded state; None for a shared one, and if only opening it can tell."""
     if "://" in where and not where.startswith("sqlite"):
         return None
     try:
@@ -178,7 +178,7 @@ def file_of(where: str) -> Path | None:
 
 
 def _database_url(where: str | Path) -> URL:
-    """Read a path or a URL; the usual spellings of PostgreSQL URLs are accepted."""
+    """Read a path or a URL; the usual forms of PostgreSQL URLs are accepted."""
     text = str(where)
     if "://" not in text:
         if not text:
@@ -214,7 +214,7 @@ class _SqliteWithIndexHints(SQLiteCompiler):
 
 
 def _use_write_ahead_log(cursor: Any) -> None:
-    """Have readers and the writer not wait for each other; of processes that make a file together, one is first.
+    """Switch on WAL mode, in which readers and the writer do not wait for each other.
 
     SQLite does not wait for a lock here, whatever its timeout, so this does.
     """
@@ -301,14 +301,14 @@ def _begin_to_write(connection: Connection) -> None:
                     break
             else:
                 return
-        connection.exec_driver_sql("BEGIN IMMEDIATE")  # says what is wrong as every statement does
+        connection.exec_driver_sql("BEGIN IMMEDIATE")  # reports errors as every statement does
     finally:
         raw.execute(f"PRAGMA busy_timeout={_WAIT_FOR_WRITER_S * 1000}")
 
 
 @contextmanager
 def _clear_errors(database: Database) -> Iterator[None]:
-    """Turn "cannot reach or write the state" into one line; leave what a statement did wrong alone."""
+    """Turn "cannot reach or write the state" into one line; other errors of a statement are not changed."""
     try:
         yield
     except (OperationalError, InterfaceError) as error:
@@ -331,19 +331,19 @@ def _is_damaged_or_full(error: DBAPIError) -> bool:
 
 
 def is_fault_of_statement(error: DBAPIError) -> bool:
-    """Whether SQLite refused a statement for what it says, so that its transaction can go on without it."""
+    """Whether SQLite refused a statement for its content, so that its transaction can continue without it."""
     code = getattr(error.orig, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in _FAULTS_OF_STATEMENTS
 
 
 def _is_set_up_wrongly(error: DBAPIError) -> bool:
-    """Whether it is no fault of the statement: the server takes no writes (now), or a pooler loses statements."""
+    """Whether the statement is not at fault: the server accepts no writes (now), or a pooler loses statements."""
     said = str(error.orig)
     return getattr(error.orig, "sqlstate", None) == _READ_ONLY or said.startswith(_FROM_A_POOLER)
 
 
 def _sentence(database: Database, error: DBAPIError) -> str:
-    """Say which state failed and why, in one line."""
+    """One line that names the state and why it failed."""
     lines = str(error.orig).strip().splitlines() or [type(error.orig).__name__]
     code = getattr(error.orig, "sqlite_errorcode", None)
     advice = _SQLITE_ADVICE.get(code & 0xFF, "") if code is not None else ""

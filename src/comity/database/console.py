@@ -1,6 +1,6 @@
 """The tables of the console and the statements on them: users, sessions, and the record of what was done.
 
-Apart from `database.tables`, so that a crawl does not load them.
+They are separate from `database.tables`, so that a crawl does not load them.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def _sqlite_uuid(_element: generated_uuid, _compiler: Any, **_options: Any) -> s
 
 
 class indexed_order(ColumnElement[Any]):  # noqa: N801
-    """A sort order in an index. SQLite always puts NULL lowest and takes no word about it there."""
+    """A sort order in an index. SQLite always sorts NULL first and accepts no other order there."""
 
     inherit_cache = False
 
@@ -73,14 +73,14 @@ def _postgresql_table(create: CreateTable, compiler: Any, **options: Any) -> Any
 
 
 def insert_into(connection: Connection, table: Table) -> Any:
-    """An INSERT that knows ON CONFLICT, in the dialect at hand."""
+    """An INSERT with ON CONFLICT, in the dialect of a connection."""
     return insert_for(connection.dialect.name, table)
 
 
 def insert_for(dialect: str, table: Table) -> Any:
     """The same for a dialect by its name."""
     if dialect == "postgresql":
-        from sqlalchemy.dialects import postgresql  # slow to import, and an embedded state never speaks it
+        from sqlalchemy.dialects import postgresql  # slow to import, and an embedded state never uses it
 
         return postgresql.insert(table)
     return sqlite.insert(table)
@@ -97,7 +97,7 @@ def named_in(dialect: str, column: ColumnElement[str], parameter: str) -> Column
 
 
 def is_taken(error: IntegrityError) -> bool:
-    """Whether a row could not be written because another has its key, and not because of any other rule."""
+    """Whether a row could not be written because another has its key, and for no other reason."""
     return (
         getattr(error.orig, "sqlstate", None) == "23505"
         or getattr(error.orig, "sqlite_errorname", None) == "SQLITE_CONSTRAINT_UNIQUE"

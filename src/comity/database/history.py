@@ -87,7 +87,7 @@ def sources_by_status(connection: Connection) -> dict[str, int]:
 
 
 def failing_sources(connection: Connection, failures: int) -> int:
-    """Active sources that failed so many times in a row."""
+    """Active sources that failed at least this often in a row."""
     active = select(func.count()).where(sources.c.status == SourceStatus.ACTIVE)
     return int(connection.execute(active.where(sources.c.consecutive_failures >= failures)).scalar_one())
 

@@ -1,7 +1,7 @@
 """Lists of hosts, and of what belongs to one host, in pages that an index finds however large the tables are.
 
-A page goes on behind the last row of the page before, never by counting rows. Where a filter has no index, only so many
-rows are looked at (`Window`): the page may then be short, and says where the next one goes on.
+A page continues after the last row of the page before; rows are never counted. If a filter has no index, a limited
+number of rows is examined (`Window`): the page may then be short, and says where the next one continues.
 """
 
 from __future__ import annotations

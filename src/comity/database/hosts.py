@@ -49,7 +49,7 @@ def add_seeds(
 ) -> int:
     """Make sure that every seed has a row and may be crawled; returns how many hosts are new.
 
-    A host that is known keeps its status, its counters and its cooldown: the table decides, not the list.
+    A known host keeps its status, counters and cooldown: the table decides, not the list.
     `first_score` gives the priority of a host of that rank that was never crawled. Workers leave hosts that were not
     seeded before to the run `paused_by`.
     """
@@ -64,7 +64,9 @@ def add_seeds(
             "priority_score": first_score(seed.rank),
             "paused_by_run": paused_by,
         }
-        for seed in sorted(seeds, key=lambda seed: seed.host.authority)  # two writers of one list do not cross
+        for seed in sorted(
+            seeds, key=lambda seed: seed.host.authority
+        )  # so that two writers of one list do not deadlock
     ]
     statement = insert_into(connection, domains)
     statement = statement.on_conflict_do_update(
@@ -126,7 +128,7 @@ def get(connection: Connection, host: str) -> Row[Any] | None:
 
 
 def pages_crawled(connection: Connection, hosts: Collection[str]) -> dict[str, int]:
-    """How many pages of each host were ever fetched; hosts that are not known are missing."""
+    """How many pages of each host were ever fetched; unknown hosts are missing."""
     found: dict[str, int] = {}
     rest = iter(hosts)
     while some := list(islice(rest, _BATCH)):
@@ -136,7 +138,7 @@ def pages_crawled(connection: Connection, hosts: Collection[str]) -> dict[str, i
 
 
 def get_some(connection: Connection, hosts: Collection[str]) -> dict[str, Any]:
-    """What the rows of hosts say of when they may be crawled; those that are not known are missing."""
+    """When hosts may be crawled, by their rows; unknown hosts are missing."""
     column = domains.c
     wanted = (
         column.domain,
@@ -173,7 +175,7 @@ def due_for_refresh(connection: Connection, host_ids: Collection[UUID]) -> set[U
 
 
 def add_discovered(connection: Connection, found: Mapping[UUID, int], now: datetime) -> None:
-    """Count URLs that were found for hosts outside of a crawl; a host that was done has something to do again."""
+    """Count URLs that were found for hosts outside of a crawl; a host that was finished has URLs to visit again."""
     by_number: dict[int, list[UUID]] = {}  # of a long list nearly every host has as many as the others: one
     for host_id, number in found.items():
         if number:
@@ -199,7 +201,7 @@ def add_discovered(connection: Connection, found: Mapping[UUID, int], now: datet
 
 
 def note_checkpoint(connection: Connection, host_id: UUID, checkpoint_id: str | None) -> None:
-    """Note where the URLs of a host are kept after a move; None is the database itself: the host and its last run."""
+    """Note where the URLs of a host are stored after a move; None is the database itself: the host and its last run."""
     of_run = domains.c.domain + ":" + cast(domains.c.last_crawl_run_id, Text)
     connection.execute(
         update(domains)
@@ -232,7 +234,7 @@ def ids_of(connection: Connection, hosts: Collection[str]) -> dict[str, UUID]:
 
 
 def lock(connection: Connection, host_ids: Iterable[UUID]) -> None:
-    """Lock the rows of hosts until the transaction ends, in the order in which everyone locks them.
+    """Lock the rows of hosts until the transaction ends, in the order that every transaction uses.
 
     An embedded state has one writer at a time.
     """
@@ -261,7 +263,7 @@ def page(
 
 
 def ranked_by_yield(connection: Connection, limit: int) -> Sequence[Row[Any]]:
-    """Hosts that gave the most images per page, by the counters as they stand."""
+    """Hosts with the most images per page, by their present counters."""
     per_page = cast(domains.c.images_stored, Double) / domains.c.pages_crawled
     return connection.execute(
         select(domains)
@@ -292,7 +294,7 @@ def change(
 
 
 def asleep(connection: Connection, host_ids: Iterable[UUID], reasons: Collection[BlockReason]) -> list[UUID]:
-    """Those of some hosts that are left alone for one of these reasons."""
+    """Those of some hosts that are blocked for one of these reasons."""
     codes = [str(reason) for reason in reasons]
     rest = iter(host_ids)
     found: list[UUID] = []
@@ -303,7 +305,7 @@ def asleep(connection: Connection, host_ids: Iterable[UUID], reasons: Collection
 
 
 def refused_by_address(connection: Connection, among: Collection[str] | None, limit: int) -> Sequence[Any]:
-    """Hosts that are left alone because of their addresses, with these."""
+    """Hosts that are blocked because of their addresses, with the addresses."""
     statement = (
         select(domains.c.id, domains.c.domain, domains.c.refused_address)
         .where(*_asleep([str(BlockReason.ADDRESS_REFUSED)]), domains.c.refused_address.is_not(None))
@@ -342,7 +344,7 @@ def wake(connection: Connection, host_ids: Iterable[UUID]) -> int:
 def end_cooldowns(connection: Connection, now: datetime | None, *, refresh: bool, limit: int) -> int:
     """Make hosts whose cooldown is over pending again, at most `limit` of them; returns how many.
 
-    An automatic retry is counted here, so that a host that keeps refusing is left alone for good.
+    An automatic retry is counted here, so that a host that keeps refusing is given up in the end.
     """
     kinds = [HostStatus.BLOCKED, HostStatus.UNREACHABLE] + ([HostStatus.EXHAUSTED] if refresh else [])
     due: Select[Any] = (
@@ -419,7 +421,7 @@ def reachable_at_depth(
 
 
 def pause_for_workers(connection: Connection, hosts: Collection[str], run_id: UUID | None) -> int:
-    """Have workers leave hosts alone until a person continues a run, or, without one, take them again; how many."""
+    """Reserve hosts for a run that a person may continue, or return them to the workers; returns how many."""
     paused_by = domains.c.paused_by_run
     # Few hosts are paused, and have an index: a crawl of very many seeds does not look at each of them.
     is_other = paused_by.is_not(None) if run_id is None else paused_by.is_distinct_from(run_id)
@@ -454,7 +456,7 @@ def _pause(connection: Connection, host_ids: Iterable[UUID], run_id: UUID | None
 
 
 def wake_released(connection: Connection, host_id: UUID) -> None:
-    """A host that was released just now has URLs to visit after all, if it was done or waits for others of its URLs."""
+    """Make a host due that was released just now and has URLs to visit after all."""
     column = domains.c
     waits = column.status.in_((HostStatus.PENDING, HostStatus.ACTIVE)) & column.next_crawl_after.is_not(None)
     status = case((column.status == HostStatus.EXHAUSTED, HostStatus.PENDING), else_=column.status)
@@ -479,7 +481,7 @@ def seeded_below(connection: Connection, names: Collection[str], parents: Collec
 def wake_for_depth(connection: Connection, host_id: UUID, found: int) -> None:
     """A host that was done has links to follow: as if they had been found just now.
 
-    Where its frontier was lost, and with it the links, all of its pages are asked for again and lead to them.
+    Where its frontier was lost, and with it the links, all of its pages are requested again and lead to them.
     """
     change(
         connection,
@@ -509,7 +511,7 @@ def rescore(
 ) -> UUID | None:
     """Score one batch of hosts in the order of their ids; returns the last id of it, or None at the end.
 
-    Hosts that were scored within `older_than_s` are left as they are.
+    Hosts that were scored within `older_than_s` are skipped.
     """
     rest = [domains.c.id > after] if after is not None else []
     last: UUID | None = connection.execute(
@@ -532,7 +534,7 @@ def _score(connection: Connection, weights: PriorityWeights, now: datetime | Non
     """Blocked and unreachable hosts keep their score: their cooldown decides, not their merit."""
     scored = [*which, domains.c.status.not_in([HostStatus.BLOCKED, HostStatus.UNREACHABLE])]
     if connection.dialect.name == "postgresql":
-        # A host that a worker is writing to is left for the next time: we never wait while others wait for us.
+        # A host that a worker is writing to is scored next time: we never wait while others wait for us.
         unlocked = select(domains.c.id).where(*scored).with_for_update(skip_locked=True)
         scored = [domains.c.id.in_(select(unlocked.cte("unlocked")))]
     connection.execute(
@@ -573,7 +575,7 @@ def _per_page(column: ColumnElement[Any]) -> ColumnElement[Any]:
 
 
 def _days_waiting(connection: Connection, weights: PriorityWeights, now: datetime | None) -> ColumnElement[Any]:
-    """Days since the host was last crawled; the one piece of arithmetic that the databases spell apart."""
+    """Days since the host was last crawled; the one calculation that differs between the databases."""
     since = func.coalesce(domains.c.last_crawled_at, literal(weights.never_crawled_since, UtcDateTime()))
     moment = instant(connection, now)
     if connection.dialect.name == "postgresql":

@@ -88,7 +88,7 @@ image_urls: Final = Table(
     Index("idx_image_urls_image", "image_id"),
 )
 
-# Pages on which an image was found that is still to be asked for.
+# Pages on which an image was found that is still to be requested.
 image_sightings: Final = Table(
     "image_sightings",
     metadata,
@@ -107,7 +107,7 @@ _TURN: Final = 0x636F6D69_696D67  # "comi" "img", as a PostgreSQL advisory lock
 
 
 def take_turn(connection: Connection) -> None:
-    """Wait for the turn to write images, which ends with the transaction. An embedded state has one writer."""
+    """Take the lock for writing images, until the end of the transaction. An embedded state has one writer."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:turn)"), {"turn": _TURN})
 
@@ -124,7 +124,7 @@ def known(connection: Connection, host_id: UUID, keys: Collection[int]) -> dict[
 
 
 def add_urls(connection: Connection, host_id: UUID, urls: Iterable[tuple[int, str]]) -> None:
-    """Note addresses that are to be asked for."""
+    """Record addresses that are to be requested."""
     host = Encoding(connection).uuid(host_id)
     rows = [(host, key, url) for key, url in urls]
     unless = ("domain_id", "url_key")
@@ -132,7 +132,7 @@ def add_urls(connection: Connection, host_id: UUID, urls: Iterable[tuple[int, st
 
 
 def add_sightings(connection: Connection, host_id: UUID, sightings: Iterable[Sighting]) -> None:
-    """Remember on which pages images are that are still to be asked for."""
+    """Record on which pages images are that are still to be requested."""
     encode = Encoding(connection)
     host = encode.uuid(host_id)
     rows = [
@@ -154,10 +154,10 @@ def _pairs_of(connection: Connection, page_keys: Collection[int]) -> set[tuple[i
 
 
 def add_provenance(connection: Connection, host_id: UUID, host: str, found: Sequence[tuple[int, Sighting]]) -> None:
-    """Enter images that are known, by their ids, on pages."""
+    """Record known images, by their ids, on pages."""
     encode = Encoding(connection)
     domain_id = encode.uuid(host_id)
-    # An image that a page showed before is found again only when it is asked for, and is the same.
+    # An image that a page showed before is found again only if it is requested and unchanged.
     known = _pairs_of(connection, {each.page_key for _image_id, each in found})
     found = [(image_id, each) for image_id, each in found if (each.page_key, image_id) not in known]
     rows = [
@@ -169,7 +169,7 @@ def add_provenance(connection: Connection, host_id: UUID, host: str, found: Sequ
 
 
 def put(connection: Connection, image: StoredImage) -> int:
-    """Enter an image, or note that its content was met again; returns its id."""
+    """Add an image, or record that its content was found again; returns its id."""
     at = from_seconds(image.at)
     statement = insert_into(connection, images).values(
         **{name: value for name, value in image._asdict().items() if name != "at"}, first_seen_at=at, last_seen_at=at
@@ -187,7 +187,7 @@ def has_image(connection: Connection, host_id: UUID, image_id: int) -> bool:
 
 
 def note_asked(connection: Connection, host_id: UUID, asked: RequestedImage) -> int | None:
-    """Note what came of asking; returns the image that was at the address before, if another is there now."""
+    """Record the result of a request; returns the image that was at the address before, if another is there now."""
     column = image_urls.c
     mine = (column.domain_id == host_id, column.url_key == asked.url_key)
     before: int | None = connection.execute(select(column.image_id).where(*mine)).scalar()
@@ -204,7 +204,7 @@ def note_asked(connection: Connection, host_id: UUID, asked: RequestedImage) -> 
 
 
 def place(connection: Connection, host_id: UUID, host: str, url_key: int, image_id: int) -> None:
-    """An image came: the pages on which its address was found are its provenance now."""
+    """An image was fetched: the pages on which its address was found are now its provenance."""
     waiting = image_sightings.c
     mine = (waiting.domain_id == host_id, waiting.url_key == url_key)
     found = select(
@@ -246,7 +246,7 @@ def _add_from(connection: Connection, found: Any) -> None:
 
 
 def drop_sightings(connection: Connection, host_id: UUID, url_key: int) -> None:
-    """No image came, and none will: forget the pages that wait for it."""
+    """No image will be fetched: forget the pages that wait for it."""
     waiting = image_sightings.c
     connection.execute(delete(image_sightings).where(waiting.domain_id == host_id, waiting.url_key == url_key))
 
@@ -284,7 +284,7 @@ def on_pages(connection: Connection, page_keys: Collection[int]) -> set[int]:
 
 
 def last_seen(connection: Connection, host_id: UUID, keys: Collection[int]) -> Mapping[int, SeenPage]:
-    """What the last question for each address found, by key; those never asked for are missing."""
+    """What the last request for each address found, by key; those never requested are missing."""
     found: dict[int, SeenPage] = {}
     rest, column = iter(keys), image_urls.c
     while some := list(islice(rest, _BATCH)):
@@ -308,7 +308,7 @@ def addresses_after(connection: Connection, host_id: UUID, key: int | None, limi
 
 
 def move(connection: Connection, from_host: UUID, to_host: UUID) -> None:
-    """Give one host's images to another; addresses that it has already fall away."""
+    """Give one host's images to another; addresses that it already has are dropped."""
     connection.execute(update(provenance).where(provenance.c.domain_id == from_host).values(domain_id=to_host))
     for table in (image_urls, image_sightings):
         has = table.alias("has")

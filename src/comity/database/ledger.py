@@ -1,6 +1,6 @@
 """The politeness ledger: statements that append to it and read it, and the tables that it is checked against.
 
-Requests and notes are each in a hash chain per host. The tables here are chain heads, notes, robots.txt files and the
+Requests and notes each form a hash chain per host. The tables here are chain heads, notes, robots.txt files and the
 history of policies; `politeness_ledger` itself is in `tables`.
 """
 
@@ -159,7 +159,7 @@ def append_requests(
     rows: Iterable[LedgerRow],
     fetched: Mapping[UUID, Collection[float]] = MappingProxyType({}),
 ) -> None:
-    """Enter requests; `fetched` names those that `fetches` has a row for: their starts, by host.
+    """Append requests; `fetched` names those that `fetches` has a row for: their starts, by host.
 
     A batch costs one look at the chain heads, one insert and one write of the heads, however many hosts are in it. The
     heads are locked until the transaction ends, so that two processes append one after the other.
@@ -219,7 +219,7 @@ def _request_values(
 
 
 def append_notes(connection: Connection, notes: Iterable[LedgerNote]) -> None:
-    """Enter facts that are no requests."""
+    """Append facts that are not requests."""
     notes = list(notes)
     if not notes:
         return
@@ -288,7 +288,7 @@ def _gap(row: Any) -> LedgerNote:
 
 
 def keep_versions(connection: Connection, files: Mapping[str, bytes]) -> None:
-    """Keep the files of robots.txt that came into force, each once."""
+    """Store the files of robots.txt that came into force, each once."""
     rows = [(version, files[version]) for version in sorted(files)]
     insert_rows(connection, robots_versions, ("version", "body"), rows, unless=("version",))
 
@@ -308,7 +308,7 @@ def fold_chain(connection: Connection, gone: UUID, kept: UUID) -> None:
 
 
 def _heads(connection: Connection, hosts: dict[UUID, str]) -> dict[UUID, _Head]:
-    """The ends of some hosts' chains, locked; a host that is asked for the first time gets its row."""
+    """The ends of some hosts' chains, locked; a host that is new to the ledger gets its row."""
     encode = Encoding(connection)
     native = connection.dialect.name == "postgresql"
     keys = {encode.uuid(host_id): host_id for host_id in hosts}
@@ -332,7 +332,7 @@ def _heads_text(native: bool) -> str:
     hosts = "= ANY(%s)" if native else "IN (SELECT value FROM json_each(?))"
     columns = "domain_id, requests, request_digest, notes, note_digest"
     text = f"SELECT {columns} FROM ledger_chains WHERE domain_id {hosts}"  # noqa: S608  # our own words
-    # In order, so that two who append to the same chains wait for each other in line.
+    # In order, so that two transactions that append to the same chains do not deadlock.
     return f"{text} ORDER BY domain_id FOR UPDATE" if native else text
 
 
@@ -440,7 +440,7 @@ def stray_rows(connection: Connection, limit: int) -> Sequence[Any]:
 
 
 def asked_without_chain(connection: Connection, host: str | None, limit: int) -> Sequence[Row[Any]]:
-    """Hosts whose row or visits say that they were asked, and that have no chain."""
+    """Hosts whose row or visits show requests, but that have no chain."""
     has_chain = exists().where(ledger_chains.c.domain_id == domains.c.id)
     was_visited = exists().where(fetches.c.domain == domains.c.domain)
     statement = select(domains.c.domain).where(~has_chain, or_(domains.c.last_start_at.is_not(None), was_visited))

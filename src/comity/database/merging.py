@@ -56,7 +56,7 @@ def names_after(connection: Connection, after: UUID | None, limit: int) -> Seque
 
 
 def locked(connection: Connection, host: str) -> Row[Any] | None:
-    """A host's row, kept still until the transaction ends."""
+    """A host's row, locked until the transaction ends."""
     statement = select(domains).where(domains.c.domain == host)
     if connection.dialect.name == "postgresql":
         statement = statement.with_for_update()
@@ -64,7 +64,7 @@ def locked(connection: Connection, host: str) -> Row[Any] | None:
 
 
 def rename(connection: Connection, row: Row[Any], name: str, parent: str | None) -> None:
-    """Give a host its canonical name, everywhere that it is written out."""
+    """Give a host its canonical name, everywhere that the name is stored."""
     connection.execute(
         update(domains)
         .where(domains.c.id == row.id)
@@ -93,13 +93,13 @@ def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, pare
         connection.execute(update(table).where(table.c.domain_id == gone.id).values(domain_id=kept.id))
     connection.execute(delete(domains).where(domains.c.id == gone.id))
     values: dict[str, Any] = {column: getattr(kept, column) + getattr(gone, column) for column in _SUMMED}
-    values["left_out_rules"] = None  # the patterns are asked again
+    values["left_out_rules"] = None  # the patterns are checked again
     for column in _HIGHEST:
         present = [value for value in (getattr(kept, column), getattr(gone, column)) if value is not None]
         values[column] = max(present) if present else None
     depths = [depth for depth in (kept.left_at_depth, gone.left_at_depth) if depth is not None]
     ranks = [rank for rank in (kept.seed_rank, gone.seed_rank) if rank is not None]
-    # A lease that ran out ends here; that it ended in silence is remembered, whichever row it was on.
+    # A lease that ran out ends here; that it ended without a release is recorded, whichever row it was on.
     silences = [row.claim_expires_at or row.unclean_end_at for row in (kept, gone)]
     values |= {
         "claimed_by": None,
@@ -156,11 +156,11 @@ def _fold_policies(connection: Connection, old: str, new: str) -> None:
     stricter = {
         column: (max if higher else min)(getattr(ours, column), getattr(theirs, column)) for column, higher in _STRICTER
     }
-    if ours.is_page_size_set != theirs.is_page_size_set:  # a default is no decision, and gives way to one
+    if ours.is_page_size_set != theirs.is_page_size_set:  # a default is not a decision, and yields to one
         stricter["max_kb_per_page"] = (ours if ours.is_page_size_set else theirs).max_kb_per_page
     stricter["request_options"] = theirs.request_options or ours.request_options
     stricter["is_page_size_set"] = ours.is_page_size_set or theirs.is_page_size_set
-    # What either leaves out is left out; of two lists of includes the one of the host that stays is kept.
+    # What either leaves out is left out; of two lists of includes, that of the remaining host is used.
     excluded = dict.fromkeys([*theirs.exclude.splitlines(), *ours.exclude.splitlines()])
     stricter["exclude"] = "\n".join(excluded)
     stricter["include"] = theirs.include or ours.include

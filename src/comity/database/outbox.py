@@ -34,7 +34,7 @@ def done(connection: Connection, ids: Collection[int]) -> None:
 
 
 def postpone(connection: Connection, ids: Collection[int], now: datetime | None, for_s: float, error: str) -> None:
-    """Note that telling failed, and when to try again."""
+    """Record that sending failed, and when to try again."""
     for batch in _batches(sorted(ids)):
         connection.execute(
             update(search_outbox)
@@ -48,7 +48,7 @@ def postpone(connection: Connection, ids: Collection[int], now: datetime | None,
 
 
 def queue_all(connection: Connection) -> int:
-    """Leave word of every posting, in place of all that was waiting; returns how many there are."""
+    """Queue every posting, replacing all that was waiting; returns how many there are."""
     connection.execute(delete(search_outbox))
     every = select(job_postings.c.id, literal("upsert")).order_by(job_postings.c.id)
     connection.execute(insert(search_outbox).from_select(["posting_id", "action"], every))
@@ -56,7 +56,7 @@ def queue_all(connection: Connection) -> int:
 
 
 def queue_host(connection: Connection, host: str) -> None:
-    """Leave word of every posting that leads to a host or is listed there; one too many does no harm."""
+    """Queue every posting that leads to a host or is listed there; superfluous ones do no harm."""
     there = (
         select(job_postings.c.id, literal("upsert"))
         .select_from(job_postings.outerjoin(sources, sources.c.id == job_postings.c.source_id))
@@ -71,7 +71,7 @@ def queue_host(connection: Connection, host: str) -> None:
 
 
 def documents(connection: Connection, posting_ids: Collection[UUID]) -> dict[UUID, SearchDocument]:
-    """Postings as search keeps them; those that are gone are left out."""
+    """Postings as search stores them; deleted ones are left out."""
     found: dict[UUID, SearchDocument] = {}
     for batch in _batches(sorted(posting_ids)):
         statement = (

@@ -50,7 +50,7 @@ def _named_statement(dialect: str) -> Select[Any]:
 
 
 def put(connection: Connection, host: str, values: Mapping[str, Any], now: datetime | None) -> Row[Any]:
-    """Make or change a policy; what is not named keeps its value, or takes the default."""
+    """Create or change a policy; limits that are not named keep their value, or get the default."""
     changed = dict(values) | {"updated_at": instant(connection, now)}
     changed |= {name: "\n".join(changed[name]) for name in _PATTERNS if name in changed}
     if "max_kb_per_page" in changed:
@@ -66,7 +66,7 @@ def put(connection: Connection, host: str, values: Mapping[str, Any], now: datet
 
 
 def note_status(connection: Connection, host: str, status: str) -> None:
-    """Show with a policy what its host answered last; a host without one is left without."""
+    """Store the last answer of a host with its policy, if it has one."""
     changed = domain_policies.c.last_seen_status.is_distinct_from(status)
     connection.execute(
         update(domain_policies).where(domain_policies.c.host == host, changed).values(last_seen_status=status)

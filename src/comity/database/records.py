@@ -64,7 +64,7 @@ _as_they_are: Final = itemgetter(
 
 
 def add_fetches(connection: Connection, run_id: UUID | None, rows: Iterable[FetchRow]) -> None:
-    """One row a visit; settling the same visit twice leaves one."""
+    """Add one row for each visit; settling the same visit twice leaves one."""
     encode = Encoding(connection)
     run, host_of, time, flag = encode.uuid_or_none(run_id), encode.uuid, encode.time, encode.flag
     host_id, host = None, None
@@ -101,7 +101,7 @@ def committed(connection: Connection, run_id: UUID, keys: Collection[int]) -> se
 
 
 def fetches_of(connection: Connection, key: int, limit: int = 50) -> Sequence[Any]:
-    """When a URL was visited and what came of it, newest first."""
+    """When a URL was visited, and the outcomes, newest first."""
     return connection.execute(
         select(fetches).where(fetches.c.url_key == key).order_by(fetches.c.crawled_at.desc()).limit(limit)
     ).all()
@@ -125,7 +125,7 @@ BY_URL: Final = "INDEXED BY idx_fetches_url"
 # Outcomes that say something about the page; a visit that failed leaves what was known before.
 _INFORMATIVE: Final = ("fetched", "not_modified", "gone", "rejected")
 _GONE: Final = (404, 410)
-# `discovery_type` of visits that no crawl made: what they saw is no page of a crawl, and does not count as one.
+# `discovery_type` of visits that no crawl made: what they fetched is not a page of a crawl and does not count as one.
 _OF_NO_LIST: Final = ("source", "policy")
 OF_NO_CRAWL: Final = (*_OF_NO_LIST, "audit", "sql")
 
@@ -206,7 +206,7 @@ _EVIDENCE: Final = ("run_id", "domain_id", "url", "url_key", "type", "content", 
 
 
 def add_evidence(connection: Connection, run_id: UUID | None, items: Iterable[Evidence]) -> None:
-    """Keep decisions with their reasons."""
+    """Store decisions with their reasons."""
     encode = Encoding(connection)
     run, json, time = encode.uuid_or_none(run_id), encode.json, encode.time
     last_id, host = None, None

@@ -74,7 +74,7 @@ def of_hosts(connection: Connection, hosts: Collection[str]) -> Sequence[Any]:
 
 
 def known_origins(connection: Connection, origins: Collection[str]) -> set[str]:
-    """Those of some origins whose robots.txt was asked for before, whatever came of it."""
+    """Those of some origins whose robots.txt was requested before, whatever the outcome."""
     found: set[str] = set()
     rest = iter(origins)
     while some := list(islice(rest, 500)):
@@ -83,19 +83,19 @@ def known_origins(connection: Connection, origins: Collection[str]) -> set[str]:
 
 
 def forget_failures(connection: Connection, host: str) -> None:
-    """Forget that files of a host could not be read, so that they are asked for at the next visit."""
+    """Forget that files of a host could not be read, so that they are requested at the next visit."""
     connection.execute(
         delete(robots_cache).where(robots_cache.c.host == host, robots_cache.c.access == str(RobotsAccess.DISALLOW_ALL))
     )
 
 
 def forget(connection: Connection, host: str) -> None:
-    """Forget the files of a host, so that they are asked for at the next visit."""
+    """Forget the files of a host, so that they are requested at the next visit."""
     connection.execute(delete(robots_cache).where(robots_cache.c.host == host))
 
 
 def put(connection: Connection, values: dict[str, Any]) -> None:
-    """Keep what was read, in place of what was known before."""
+    """Store what was read, replacing what was known before."""
     changed = {name: value for name, value in values.items() if name != "origin"}
     connection.execute(
         insert_into(connection, robots_cache)
@@ -105,7 +105,7 @@ def put(connection: Connection, values: dict[str, Any]) -> None:
 
 
 def note(connection: Connection, origin: str, version: str | None, noted: str) -> None:
-    """Remember that the ledger has a note of what this row puts in force."""
+    """Record that the ledger has a note of what this row puts in force."""
     connection.execute(update(robots_cache).where(robots_cache.c.origin == origin).values(version=version, noted=noted))
 
 

@@ -25,7 +25,7 @@ def begin(
 
 
 def known(connection: Connection, run_ids: Collection[UUID]) -> set[UUID]:
-    """Which of these runs this state knows of; a run is noted before its first page is kept."""
+    """Which of these runs this state knows; a run is recorded before its first page is stored."""
     return set(connection.execute(select(crawl_runs.c.id).where(crawl_runs.c.id.in_(list(run_ids)))).scalars())
 
 
@@ -94,7 +94,7 @@ def open_runs(connection: Connection, since: datetime, now: datetime | None, lim
 
 
 def end_dead(connection: Connection, run_ids: Collection[UUID], *, reason: str, detail: str, now: datetime) -> int:
-    """Note that runs failed without a word; one that ended meanwhile stays as it is. Gives how many."""
+    """Record that runs failed silently; one that has ended is not changed. Returns how many."""
     still = (crawl_runs.c.id.in_(list(run_ids)), crawl_runs.c.status == "running")
     values = {"status": "failed", "end_reason": reason, "end_detail": detail, "ended_at": now}
     return int(connection.execute(update(crawl_runs).where(*still).values(values)).rowcount)
@@ -141,7 +141,7 @@ def listed(
 
 
 def request_stop(connection: Connection, run_id: UUID, now: datetime) -> bool:
-    """Note that a run is to stop cleanly; False if it has ended. Asking again changes nothing."""
+    """Record that a run is to stop cleanly; False if it has ended. Repeating it changes nothing."""
     column = crawl_runs.c
     statement = (
         update(crawl_runs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import Connection, inspect, text
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # Alembic is slow to import, and a state that is up to date n
 HEAD: Final = "0001"  # the age that this code is written for; a test holds it to the newest migration
 _TELLTALE: Final = "politeness_ledger"  # a table that no other program has
 _SCRIPTS: Final = Path(__file__).parent / "migrations"
-# As Alembic makes it, which goes on from here at the next upgrade.
+# As Alembic makes it, which continues from here at the next upgrade.
 _VERSION_TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS alembic_version (version_num VARCHAR(32) NOT NULL, "
     "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
@@ -36,6 +36,10 @@ _COLUMNS_NOW: Final = {
         FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
         WHERE relkind IN ('r', 'p') AND pg_table_is_visible(attrelid) AND attnum > 0 AND NOT attisdropped""",
 }
+# A process that opens many embedded states compares columns once: the same statements make the same columns.
+_STATEMENTS_NOW: Final = "SELECT group_concat(sql, ';') FROM sqlite_master WHERE type = 'table'"
+_MOST_FIT: Final = 8
+_fit: set[str] = set()
 _MOST_NAMED: Final = 3
 _MIGRATION_LOCK: Final = 0x636F6D697479  # "comity", as a PostgreSQL advisory lock
 
@@ -50,12 +54,12 @@ def _config(connection: Connection | None = None) -> Config:
 
 
 def head_revision() -> str:
-    """The age that this code is written for."""
+    """The schema version that this code needs."""
     return HEAD
 
 
 def current_revision(connection: Connection) -> str | None:
-    """The age of the database; None when it has no tables yet."""
+    """The schema version of the database; None when it has no tables yet."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     revision: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
@@ -103,23 +107,38 @@ def _refuse_foreign(database: Database, connection: Connection, revision: str | 
             )
 
 
-def _columns_of(connection: Connection, revision: str | None) -> Sequence[Any]:
+class _Columns(NamedTuple):
     """Every column of tables of this version: its table, its name, and whether an INSERT must give it a value."""
-    return connection.exec_driver_sql(_COLUMNS_NOW[connection.dialect.name]).all() if revision == HEAD else ()
+
+    found: Sequence[Any] = ()
+    statements: str | None = None
+    """What made the tables of an embedded state."""
 
 
-def _has_older_notes(found: Sequence[Any]) -> bool:
+def _columns_of(connection: Connection, revision: str | None) -> _Columns:
+    """The columns that are still to be compared: none of another version, nor of one that this process found fit."""
+    if revision != HEAD:
+        return _Columns()
+    is_embedded = connection.dialect.name == "sqlite"
+    statements = connection.exec_driver_sql(_STATEMENTS_NOW).scalar_one() if is_embedded else None
+    if statements in _fit:
+        return _Columns()
+    return _Columns(connection.exec_driver_sql(_COLUMNS_NOW[connection.dialect.name]).all(), statements)
+
+
+def _has_older_notes(columns: _Columns) -> bool:
     """Whether they are the columns of a development version whose notes on URLs are taken over."""
-    return is_older((table, column) for table, column, _is_needed in found)
+    return is_older((table, column) for table, column, _is_needed in columns.found)
 
 
-def _refuse_unfit(database: Database, found: Sequence[Any]) -> None:
+def _refuse_unfit(database: Database, columns: _Columns) -> None:
     """Refuse tables of this version that a development version made: until the first release they may still change.
 
     A column that is missing, or one that we do not know and every row must have, would make a statement fail later.
     What else an operator added does no harm. On a server a table may be an older one that `infra/supabase.sql` made
-    fit, so there only what is missing tells.
+    fit, so only missing columns count there.
     """
+    found, statements = columns
     declared = {tuple(line.split()) for line in _COLUMNS.read_text(encoding="utf-8").splitlines()}
     tables = {table for table, _ in declared}
     if not any(table == "domains" for table, _column, _is_needed in found):
@@ -132,12 +151,16 @@ def _refuse_unfit(database: Database, found: Sequence[Any]) -> None:
     )
     if missing or in_the_way:
         which = "it lacks" if missing else "it has"
-        columns = [".".join(each) for each in missing or in_the_way]
-        named = ", ".join(columns[:_MOST_NAMED]) + (" …" if len(columns) > _MOST_NAMED else "")
+        names = [".".join(each) for each in missing or in_the_way]
+        named = ", ".join(names[:_MOST_NAMED]) + (" …" if len(names) > _MOST_NAMED else "")
         raise SchemaMismatch(
             f"the state at {database.location} was made by a development version of Comity, whose schema {HEAD} had "
             f"other columns ({which} {named}): use another state"
         )
+    if statements is not None:
+        if len(_fit) >= _MOST_FIT:
+            _fit.clear()
+        _fit.add(statements)
 
 
 def ensure_current(database: Database) -> None:
@@ -180,12 +203,12 @@ def _make(database: Database) -> bool:
 
 
 def _sign(connection: Connection, application_id: int) -> None:
-    """Write into the head of a SQLite file whose it is."""
+    """Mark the head of a SQLite file as ours."""
     connection.exec_driver_sql(f"PRAGMA application_id = {application_id}")
 
 
 def upgrade(database: Database, target: str = "head") -> str | None:
-    """Migrate forward; processes that try at the same time take turns, and the later ones find it done."""
+    """Migrate forward; processes that try at the same time take turns, and later ones find nothing to do."""
     return _migrate(database, target, forward=True)
 
 
@@ -216,5 +239,5 @@ def _migrate(database: Database, target: str, *, forward: bool) -> str | None:
         if not database.is_shared:
             _sign(connection, APPLICATION_ID if revision is not None else 0)
         if revision is None:
-            connection.execute(text("DROP TABLE IF EXISTS alembic_version"))  # an empty database keeps nothing of ours
+            connection.execute(text("DROP TABLE IF EXISTS alembic_version"))  # an empty database has no mark of ours
         return revision

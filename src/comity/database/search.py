@@ -1,8 +1,8 @@
 """The tables of search, and the statements that fill and query them. The outbox fills them, no trigger does.
 
-Words are kept apart on SQLite, in an FTS5 table with the same row numbers, and beside the rest on PostgreSQL, as a
-`tsvector`. Both get words that are folded already: see `rules/search/terms`. A search reads and never writes. What
-people typed reaches SQL as folded words only, and as parameters.
+On SQLite, words are in a separate FTS5 table with the same row numbers; on PostgreSQL, in a `tsvector` column. Both get
+words that are folded already: see `rules/search/terms`. A search reads and never writes. What people typed reaches SQL
+as folded words only, and as parameters.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from comity.database.sources.tables import job_postings
 from comity.database.tables import metadata
 from comity.database.types import JsonDocument, RowNumber, UtcDateTime, written_at
 from comity.model.search import FacetCount, SearchDocument, SearchPosition, SearchSort, card_of, document_from
-from comity.rules.search.filters import facet_counts
+from comity.rules.search.query import facet_counts
 from comity.rules.search.terms import SearchPlan, Term, fields_of, name_key
 
 # Narrow rows: counting the facets of a large result reads every one of them.
@@ -112,7 +112,7 @@ search_words: Final = table(
 )
 BATCH: Final = 200
 _FIELD_WEIGHTS: Final = "ABCD"
-_FIELD_GAP: Final = 50  # positions between two fields, so that no phrase reaches over
+_FIELD_GAP: Final = 50  # positions between two fields, so that no phrase spans both
 _LAST_POSITION: Final = 16_383  # PostgreSQL counts no further
 _DOCUMENT: Final = search_documents.c
 # The title before the organisation, before place and tags, before the description.
@@ -309,7 +309,7 @@ def _grouped(
 
 
 def _matching(connection: Connection, plan: SearchPlan, now: datetime, columns: Sequence[Any]) -> Select[Any]:
-    """Everything that matches, out of which columns are taken."""
+    """Everything that matches, to select columns from."""
     conditions = _filters(plan, now)
     terms = plan.terms
     if connection.dialect.name == "postgresql":
@@ -317,7 +317,7 @@ def _matching(connection: Connection, plan: SearchPlan, now: datetime, columns: 
             conditions.append(_DOCUMENT.words.op("@@")(_tsquery(plan)))
         return select(*columns).select_from(search_documents).where(*conditions)
     if terms.wanted:
-        # The plus keeps SQLite from asking the words of each document in turn.
+        # The plus keeps SQLite from looking up the words of each document in turn.
         joined = search_words.join(search_documents, literal_column("+search_words.rowid") == _DOCUMENT.number)
         conditions.append(_fts_match(_fts_text(plan)))
         return select(*columns).select_from(joined).where(*conditions)
@@ -374,7 +374,7 @@ def _order(connection: Connection, plan: SearchPlan, by: _SortColumns) -> list[C
 
 
 def _after(connection: Connection, by: _SortColumns, last: SearchPosition) -> ColumnElement[bool]:
-    """What comes after a position, in the order of `_order`; the first comparison lets an index be used."""
+    """The rows after a position, in the order of `_order`; the first comparison allows the use of an index."""
     at = literal(last.newest_at, UtcDateTime())
     newest = and_(by.newest_at <= at, or_(by.newest_at < at, by.posting_id > literal(last.posting_id, Uuid())))
     if last.sort is SearchSort.DEADLINE:
@@ -397,7 +397,7 @@ def _fts_match(text: str) -> ColumnElement[bool]:
 
 
 def _fts_text(plan: SearchPlan) -> str:
-    """What is wanted, as FTS5 writes it; folded words hold no sign that it could take for its own."""
+    """The query in the syntax of FTS5; folded words contain no character that is special there."""
     wanted = " AND ".join(_fts_term(term) for term in plan.terms.wanted)
     unwanted = plan.terms.unwanted
     return f"({wanted}) NOT ({_fts_any(unwanted)})" if unwanted else wanted

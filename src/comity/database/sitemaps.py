@@ -13,13 +13,13 @@ from comity.database.tables import sitemaps
 from comity.database.types import from_seconds, to_seconds
 from comity.model.sitemap import SitemapKind, SitemapRow, SitemapState
 
-_MOST: Final = 500_000  # the plan itself is bounded: four times as many files as are asked for
+_MOST: Final = 500_000  # the plan itself is bounded: four times as many files as are requested
 
 _LONGEST_DETAIL: Final = 1000
 
 
 def put(connection: Connection, host_id: UUID, rows: Iterable[SitemapRow]) -> None:
-    """Note files that were asked for or planned; what is known of one is replaced, but not by a mere plan."""
+    """Record files that were requested or planned; a plan does not replace the record of a request."""
     by_key: dict[int, SitemapRow] = {}
     for row in rows:
         if row.state is not SitemapState.PLANNED or row.key not in by_key:
@@ -53,7 +53,7 @@ def put(connection: Connection, host_id: UUID, rows: Iterable[SitemapRow]) -> No
 
 
 def _storable(text: str) -> str:
-    """As much of a text as is worth keeping, in characters that both databases take."""
+    """The beginning of a text, in characters that both databases accept."""
     return text[:_LONGEST_DETAIL].replace("\0", " ").encode("utf-8", "replace").decode()
 
 
@@ -91,7 +91,7 @@ def of_hosts(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, l
 
 
 def forget(connection: Connection, host_id: UUID) -> None:
-    """Ask for a host's sitemaps from the start again."""
+    """Plan a host's sitemaps from the start again."""
     connection.execute(delete(sitemaps).where(sitemaps.c.domain_id == host_id))
 
 

@@ -1,6 +1,6 @@
 """Queries on the status of the whole state: claims, queues, throughput, what is due.
 
-They are asked every few seconds while crawls go on, so each reads an index, or a bounded number of rows, however large
+They run every few seconds during crawls, so each reads an index, or a bounded number of rows, however large
 the tables are. Where an exact answer would read everything, the answer is an estimate and is called one.
 """
 
@@ -19,7 +19,7 @@ from comity.database.tables import ACTIVE_FIRST, CANDIDATE, crawl_runs, domains,
 from comity.database.types import UtcDateTime, from_seconds, instant
 from comity.model.host import HostStatus
 
-_LONGEST_S: Final = 10  # a look at the state is not worth more of a server's time
+_LONGEST_S: Final = 10  # a status query may not take more of a server's time
 MOST_COUNTED: Final = 100_000  # rows that are added up one by one
 SAMPLED_ROWS: Final = 20_000
 # A page may have been fetched this much earlier than those whose rows were written with it.
@@ -34,7 +34,7 @@ class Estimate(NamedTuple):
 
 
 def bound(connection: Connection) -> None:
-    """Let no statement of this transaction hold up a shared server."""
+    """Limit the time of the statements of this transaction on a shared server."""
     if connection.dialect.name == "postgresql":
         connection.execute(text(f"SET LOCAL statement_timeout = '{_LONGEST_S}s'"))
         # Every statement here was made for an index; without statistics the planner would read the tables instead.
@@ -43,7 +43,7 @@ def bound(connection: Connection) -> None:
 
 
 def answers(connection: Connection) -> None:
-    """Ask for nothing: the state can be reached, and its tables are there."""
+    """Check that the state can be reached and has its tables."""
     connection.execute(select(domains.c.id).limit(1)).first()
 
 
@@ -54,7 +54,7 @@ def moment(connection: Connection, now: datetime | None) -> datetime:
 
 
 def claims(connection: Connection, now: datetime, limit: int) -> Sequence[Any]:
-    """Holders of leases: how many, how many of them ran out, the first and the last end. An index tells it all."""
+    """Holders of leases: how many, how many of them ran out, the first and the last end; all from an index."""
     ended = case((domains.c.claim_expires_at <= now, 1), else_=0)
     return connection.execute(
         select(
@@ -93,7 +93,7 @@ def hosts_by_status(connection: Connection) -> dict[HostStatus, int]:
 
 
 def waiting_by_status(connection: Connection, now: datetime | None) -> dict[HostStatus, int]:
-    """How many hosts of each status a worker would find now: seeded, due, and held by no one.
+    """How many hosts of each status a worker would find now: seeded, due and not leased.
 
     Hosts that are free are counted by the index of the claim, less those that are not due; hosts whose lease ran out
     come on top.
@@ -175,7 +175,7 @@ class FetchMark(NamedTuple):
 
 
 class FetchTimes:
-    """Finds places in `fetches` by time, some twenty looks at the primary key each; looks are kept for the next ones.
+    """Finds places in `fetches` by time, with some twenty look-ups of the primary key each; caches them.
 
     Rows are nearly in the order of their times: numbers are given when a batch is settled.
     """
@@ -185,7 +185,7 @@ class FetchTimes:
         self.last = int(connection.execute(select(func.coalesce(func.max(fetches.c.id), 0))).scalar_one())
         self._known: dict[int, datetime] = {}
         self._seconds = Decoding(connection).seconds
-        # Asked of the driver itself: the dashboard of a new server looks a thousand times.
+        # Uses the driver directly: the dashboard of a new server makes a thousand look-ups.
         look = "SELECT id, crawled_at FROM fetches WHERE id <= ? ORDER BY id DESC LIMIT 1"
         self._look = placed(connection.dialect.name, look)
 

@@ -56,7 +56,7 @@ domain_status: Final = Enum(
     validate_strings=True,
 )
 
-# The same words stand in the index and in the claim statement, so that the planner can match them.
+# The same words are in the index and in the claim statement, so that the planner can match them.
 CANDIDATE: Final = "status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL AND paused_by_run IS NULL"
 ACTIVE_FIRST: Final = "(CASE WHEN status = 'active' THEN 0 ELSE 1 END)"
 
@@ -69,7 +69,7 @@ crawl_runs: Final = Table(
     _id(),
     Column("door", String(20), nullable=False, server_default=text("'crawl'")),
     Column("status", String(20), nullable=False, server_default=text("'running'")),
-    Column("end_reason", String(50)),  # a code of `model.end_reason`
+    Column("end_reason", String(50)),  # a code of `model.run.EndReason`
     Column("end_detail", Text()),  # the same in words, with what was particular to the run
     Column("settings", JsonDocument),
     Column("holder", String(255)),
@@ -78,7 +78,7 @@ crawl_runs: Final = Table(
     _count("pages_crawled"),
     _count("pages_failed"),
     _count("bytes_received"),
-    # An operator asked for a clean stop; the process that began the run looks for it.
+    # An operator requested a clean stop; the process that started the run checks for it.
     Column("stop_requested_at", UtcDateTime()),
     CheckConstraint("status IN ('running', 'finished', 'stopped', 'failed')", name="status"),
     Index("idx_crawl_runs_started_at", "started_at"),
@@ -140,7 +140,7 @@ domains: Final = Table(
     _count("left_out_recorded", Integer),
     _count("left_out_unrecorded"),
     Column("left_out_rules", String(40)),
-    # The least depth of the links that were kept because they lie deeper than the crawls so far follow.
+    # The least depth of the links that were stored because they are deeper than the crawls so far follow.
     Column("left_at_depth", Integer()),
     # What the gate must remember between holders.
     Column("next_fetch_at", UtcDateTime()),
@@ -315,11 +315,11 @@ domain_frontier: Final = Table(
     Column("lastmod", UtcDateTime()),
     Column("changefreq", String(10)),
     Column("sitemap_priority", Double()),
-    # What named it first (`model.discovery.FoundBy`), and the key of the page or sitemap that did.
+    # What named it first (`model.frontier.FoundBy`), and the key of the page or sitemap that did.
     _count("found_by", SmallInteger),
     Column("found_on", BigInteger()),
     CheckConstraint("state IN (0, 1, 2, 3)", name="state"),
-    # One row a URL and host, also after it is done: this is what keeps a page from being asked twice.
+    # One row for each URL and host, also after its visit: this keeps a page from being requested twice.
     Index("uq_domain_frontier_url", "domain_id", "url_key", unique=True),
     _partial(
         "idx_domain_frontier_queue",
@@ -331,7 +331,7 @@ domain_frontier: Final = Table(
     ),
     # A crawl that follows further takes these up.
     _partial("idx_domain_frontier_too_deep", "domain_id", "depth", "url_key", where="state = 3"),
-    # Few URLs are put off at any time, and the earliest of them is asked for often.
+    # Few URLs are postponed at any time, and the earliest of them is looked up often.
     _partial(
         "idx_domain_frontier_put_off",
         "domain_id",
@@ -347,7 +347,7 @@ visit_lists: Final = Table(
     metadata,
     _id(),
     Column("door", String(20), nullable=False),
-    # What tells this piece of work from others, so that it goes on after a crash: a digest of the statement, a site.
+    # The identity of this query or audit, so that it continues after a crash: a digest of the statement, a site.
     Column("name", String(300), nullable=False),
     Column("settings", JsonDocument),
     _now("begun_at"),
@@ -365,7 +365,7 @@ visit_list_hosts: Final = Table(
     Index("idx_visit_list_hosts_domain", "domain_id"),
 )
 
-# A frontier that is kept outside of the database: which life of it is the right one, and the last batch it was sent.
+# A frontier outside of the database: its current epoch, and the last batch that it was sent.
 frontier_epochs: Final = Table(
     "frontier_epochs",
     metadata,
@@ -374,7 +374,7 @@ frontier_epochs: Final = Table(
     _count("batch"),
 )
 
-# Batches on their way there; they are kept until the other store has them on disk.
+# Batches on their way there; they are stored until the other store has them on disk.
 frontier_journal: Final = Table(
     "frontier_journal",
     metadata,
@@ -424,7 +424,7 @@ fetches: Final = Table(
     _count("depth", Integer),
     _count("images_found", Integer),
     _now("crawled_at"),
-    # Of a crawl: "discovery" for the first visit of a URL, "refresh" where a known page was asked for again. Of others:
+    # Of a crawl: "discovery" for the first visit of a URL, "refresh" if a known page was requested again. Of others:
     # "audit", "sql", "source", "policy".
     Column("discovery_type", String(20), nullable=False, server_default=text("'discovery'")),
     Column("images_read", Boolean(), nullable=False, server_default=false()),

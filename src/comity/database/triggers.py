@@ -27,7 +27,7 @@ _SQLITE_NOW: Final = "strftime('%Y-%m-%d %H:%M:%f', 'now') || '000'"
 
 
 def create_statements(dialect: str, moves: Moves) -> list[str]:
-    """The statements that put the guards in place."""
+    """The statements that create the guards."""
     from comity.database.queue.triggers import create_job_triggers  # a crawl imports this module, but makes no triggers
 
     of_hosts = _postgresql(moves) if dialect == "postgresql" else _sqlite(moves)
@@ -36,7 +36,7 @@ def create_statements(dialect: str, moves: Moves) -> list[str]:
 
 
 def drop_statements(dialect: str) -> list[str]:
-    """The statements that take the guards away."""
+    """The statements that drop the guards."""
     from comity.database.queue.triggers import drop_job_triggers
 
     return (
@@ -257,7 +257,7 @@ BEGIN
     {_move(_SQLITE_NOW)};
 END
 """,
-        # A row that says when it changed keeps its word; any other is stamped.
+        # A row that sets its time of change keeps it; any other gets the present.
         """
 CREATE TRIGGER domains_updated_at_trigger AFTER UPDATE ON domains
     FOR EACH ROW WHEN NEW.updated_at IS OLD.updated_at
@@ -308,7 +308,7 @@ _CHANGED: Final = " OR ".join(f"NEW.{name} <> OLD.{name}" for name in ("host", *
 
 
 def create_policy_triggers(dialect: str) -> list[str]:
-    """The statements that put the triggers in place."""
+    """The statements that create the triggers."""
     if dialect == "postgresql":
         return [
             _POSTGRESQL,
@@ -331,7 +331,7 @@ def create_policy_triggers(dialect: str) -> list[str]:
 
 
 def drop_policy_triggers(dialect: str) -> list[str]:
-    """The statements that take the triggers away."""
+    """The statements that drop the triggers."""
     if dialect == "postgresql":
         return [
             "DROP TRIGGER IF EXISTS domain_policies_history_trigger ON domain_policies",

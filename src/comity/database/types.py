@@ -129,7 +129,7 @@ class _JsonDocument(TypeDecorator[Any]):
         """Choose the native type."""
         if dialect.name != "postgresql":
             return dialect.type_descriptor(JSON())
-        from sqlalchemy.dialects.postgresql import JSONB  # slow to import, and an embedded state never speaks it
+        from sqlalchemy.dialects.postgresql import JSONB  # slow to import, and an embedded state never uses it
 
         return dialect.type_descriptor(JSONB())
 
@@ -148,7 +148,7 @@ def instant(connection: Connection, now: datetime | None, plus_s: float = 0.0) -
 
 
 def from_seconds(seconds: float | None) -> datetime | None:
-    """UNIX seconds as the columns keep them."""
+    """UNIX seconds as the columns store them."""
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 

@@ -1,4 +1,4 @@
-"""What the state knows around one URL, in one statement: each round trip to a server costs more than the look-up."""
+"""What the state knows about one URL, in one statement: each round trip to a server costs more than the look-up."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def around(connection: Connection, *, host: str, root_key: int, origin: str, url
     """The host of a URL, its last run and what that ran out of; robots.txt, the policy, and the URL in other tables.
 
     What is not there is NULL: the host's `id`, `origin`, `policy_host`, `image_url_key`, `sitemap_url_key` and
-    `source_id` say so. The budget is kept with the host's start page, whose key is `root_key`.
+    `source_id` say so. The budget is stored with the host's start page, whose key is `root_key`.
     """
     values = {"host": host, "root_key": root_key, "origin": origin, "url": url, "key": key}
     return connection.execute(_statement(), values).one()

@@ -80,7 +80,7 @@ def data_tables(root: Element) -> list[Element]:
 
 
 def _fill_rows(table: Element, most: int) -> list[Element]:
-    """Give each row a cell in every column, and no cell a span: Markdown cannot have it, and it would become HTML.
+    """Give each row a cell in every column, and no cell a span: Markdown has no spans, and the table would become HTML.
 
     Gives the cells that were added, `most` of them at most.
     """

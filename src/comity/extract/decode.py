@@ -91,7 +91,7 @@ _LABELS: Final = {
     "iso-8859-8-e": "iso8859-8",
     "logical": "iso8859-8",
 }
-# What else Python can decode is no encoding of the web, or (UTF-16) none of a body that begins in ASCII.
+# Other encodings that Python knows are not used on the web, or (UTF-16) not for a body that begins in ASCII.
 _OF_THE_WEB: Final = re.compile(
     r"utf-8|cp(?:866|874|932|949|125\d)|iso8859-\d\d?|koi8-[ru]|mac[-_](?:roman|cyrillic)|gb18030|big5hkscs|euc_jp|"
     r"iso2022_jp"
@@ -216,7 +216,7 @@ def parse_html(body: bytes, content_type: str | None) -> Document:
                 positions=False,
                 allow_declarative_shadow_roots=False,  # their links then stay in the tree
             )
-        except LookupError:  # an unknown charset is as good as none
+        except LookupError:  # an unknown charset counts as none
             continue
     raise AssertionError("without a label there is nothing to look up")
 

@@ -25,9 +25,9 @@ _ITEM_STEPS: Final = 500_000  # items can refer to each other: for them it is no
 
 
 class PageContent:
-    """The main content of a fetched or stored page, extracted on first use and then kept.
+    """The main content of a fetched or stored page, extracted on first use and then cached.
 
-    What the crawl has read already comes with it. Plain text is its own content; other types have none.
+    It includes what the crawl has already read. Plain text is its own content; other types have none.
     """
 
     __slots__ = ("_body", "_content_type", "_markdown", "_text", "_url")

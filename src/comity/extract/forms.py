@@ -104,7 +104,7 @@ def _is_named_in(body: bytes, name: str) -> bool:
 
 
 def _is_at(wanted: str, url: str) -> bool:
-    """Whether a URL is the wanted one, or below it: `/account` stands for `/account/orders` and `/account?tab=1`."""
+    """Whether a URL is the wanted one, or below it: `/account` covers `/account/orders` and `/account?tab=1`."""
     where = url if "://" in wanted else url[url.index("/", 8) :]
     if not where.startswith(wanted):
         return False

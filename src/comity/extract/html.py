@@ -94,9 +94,9 @@ def read_html(
     """Read a page's links, head and forms; robots meta elements count for everyone or for the agent's token.
 
     With text or Markdown, also its main content; links in Markdown are absolute if the page's `url` is named.
-    With links, also where on the page each stands; with facts, what audits keep, and what the fields Link and
-    X-Robots-Tag `said`. `columns` are expressions to evaluate. In a child process both may take more time: what takes
-    too much elsewhere is None. If only text is missing, `scanned` has everything else.
+    With links, also where on the page each is; with facts, what audits store, and what the fields Link and X-Robots-Tag
+    `said`. `columns` are expressions to evaluate. In a child process both may take more time: what takes too much
+    elsewhere is None. If only text is missing, `scanned` has everything else.
     """
     document = parse_html(body[:MAX_BODY_BYTES], content_type)
     if scanned is not None:
@@ -222,7 +222,7 @@ def _read_facts(
     with_links: bool,
     with_facts: bool,
 ) -> tuple[str | None, list[tuple[str, str, tuple[str, ...], str]] | None, tuple[str, ...]]:
-    """What audits keep of a page as JSON, its links with their places, its translations: what a process can send."""
+    """What audits store of a page as JSON, with its links and translations, in a form that a process can send."""
     from comity.extract.main_content import page_base
     from comity.extract.page_facts import SaidByServer, facts_to_json, read_facts
 
@@ -315,7 +315,7 @@ class _Reader:
             elif room:
                 room -= 1
                 if tag == "meta":
-                    # What stands in noscript is for readers whose page this one is not meant to be.
+                    # The content of noscript is for browsers without scripts, not for the page as it is meant.
                     is_aside = isinstance(element.parent, Element) and element.parent.tag == "noscript"
                     said, content = element.attr("name"), element.attr("content") or ""
                     self._take_meta(said, element.attr("http-equiv"), content, is_aside=is_aside)
@@ -403,7 +403,7 @@ class _Reader:
             self.links = dict.fromkeys(islice(links, MAX_LINKS))
 
     def _take_rel(self, rel: str, href: str, nofollowed: list[str]) -> None:
-        """Read what a link says about where it leads."""
+        """Read the attributes of a link that describe its target."""
         if "nofollow" not in rel and "next" not in rel:
             return
         words, href = rel.split(), self._address(href)
@@ -469,7 +469,7 @@ class _Reader:
         return self._address(href.partition(quote)[0] if quote else href) or None
 
     def _address(self, href: str) -> str:
-        """Trim an address, with its query in the page's encoding; one that no server would take is as good as none."""
+        """Trim an address, with its query in the page's encoding; one that no server would accept counts as none."""
         href = href.strip(_HREF_BLANKS)
         if len(href) > MAX_HREF_CHARACTERS:
             self.limits.add(PageLimit.HREF_CHARACTERS)
@@ -517,7 +517,7 @@ def _descriptor_end(text: str, place: int) -> int:
 
 
 def _size(descriptor: str) -> tuple[float, float]:
-    """Width and density; what cannot be read is the picture as it is."""
+    """Width and density; an unreadable descriptor means the image as it is."""
     width, density = 0.0, 1.0
     for word in descriptor.split()[:4]:
         number = word[:-1]

@@ -80,7 +80,7 @@ def select_text(html: str | None, css: str | None, what: str | None) -> str | No
 def extracted(html: str | None, specs: list[str] | None) -> str | None:
     """Values of a page by name, as JSON: `title := $("h1")`, also with `.text`, `.html` or `.attr("href")` behind it.
 
-    `::json` at the end reads the value as JSON, and a path goes on in it: `ids := $("#jobs")::json[*].id`.
+    `::json` at the end reads the value as JSON, and a path may follow: `ids := $("#jobs")::json[*].id`.
     `ValueError` if one cannot be read.
     """
     if html is None or not specs:

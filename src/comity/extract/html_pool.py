@@ -32,13 +32,13 @@ except ImportError:  # installed where there was no C compiler
 LIGHT_BYTES: Final = 256 * 1024
 LIGHT_TAGS: Final = 1500
 LIGHT_PRODUCT: Final = 64_000_000  # of both: the text of a page is looked at once for every element around it
-# Where text is wanted and no expressions: its reader counts what it does, and leaves what takes long to a child.
+# If text is wanted and no expressions: its reader counts its steps, and leaves heavy pages to a child.
 TEXT_BYTES: Final = 512 * 1024
 TEXT_TAGS: Final = 6000
 # Links and head alone are read in time linear in the page, but for the markup that `_grows_little` looks for.
 LINKS_BYTES: Final = 1024 * 1024
 LINKS_TAGS: Final = 20_000
-# Up to here not even such markup takes a tenth of a second: to look for it would cost more than it saves.
+# Up to this size not even such markup takes a tenth of a second: checking would cost more than it saves.
 _SMALL_BYTES: Final = 64 * 1024
 _SMALL_PRODUCT: Final = 24_000_000
 # To reopen an element takes about as long as to copy 14 bytes of attributes, at most half as many attributes.
@@ -74,7 +74,7 @@ WAITING_BYTES: Final = 8 << 20
 SECONDS_FOR_ANY_PAGE: Final = 2.0
 # The slowest flat page takes a twentieth of this.
 SECONDS_PER_MEGABYTE: Final = 2.0
-_MOST_CHILDREN: Final = 2  # they keep up with one event loop, whatever it fetches
+_MOST_CHILDREN: Final = 2  # enough for one event loop, whatever it fetches
 
 Hardship = WorkFailure
 
@@ -191,7 +191,7 @@ class HtmlPool:
         with_facts: bool = False,
         said: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
     ) -> HtmlPage | TooHard:
-        """Read a page as ``read_html`` would; a page that takes too much is given up, and costs no other page."""
+        """Read a page as ``read_html`` would; a page that takes too much is given up, without harm to other pages."""
         arguments: dict[str, Any] = {
             "content_type": content_type,
             "agent_token": agent_token,

@@ -88,7 +88,7 @@ def _span(cell: Element, name: str) -> int:
 
 
 def _names(heads: Sequence[str | None], width: int) -> tuple[str, ...]:
-    """Names that SQL can spell: words, digits and `$`, each once."""
+    """Names that are valid in SQL: words, digits and `$`, each once."""
     names: list[str] = []
     taken: set[str] = set()
     for number in range(width):

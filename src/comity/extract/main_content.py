@@ -40,10 +40,10 @@ _NOISE_SHARE_MOST: Final = 0.35  # of the page's prose: what has more is its con
 _READ_AGAIN_MOST: Final = 24
 _READ_AGAIN_ON_THE_LOOP: Final = 6
 _READ_ANYWAY: Final = 100_000
-_CALL_ON_THE_LOOP: Final = 500  # to read even an empty element takes as long as to read so many characters
+_CALL_ON_THE_LOOP: Final = 500  # reading even an empty element takes as long as reading this many characters
 _WORDS_ON_THE_LOOP: Final = 60_000  # characters of classes and ids that have to be looked at
 _SCORED_ON_THE_LOOP: Final = 100_000  # characters of text: turbohtml reads it once for each level of a deep page
-_CLIMB_ON_THE_LOOP: Final = 2_000  # to climb a deep page takes as long as to read so many characters
+_CLIMB_ON_THE_LOOP: Final = 2_000  # climbing a deep page takes as long as reading this many characters
 _PARAGRAPHS_READ: Final = 50
 _AROUND_MOST: Final = 100
 
@@ -177,7 +177,7 @@ def kind_of(identifier: str | None, classes: str | None) -> _Kind:
 
 
 class _KindsOfClasses(dict[str | None, _Kind]):
-    """What a class says where there is no id. The pages of a site share most classes, so those are kept."""
+    """What a class says if there is no id. The pages of a site share most classes, so they are cached."""
 
     def __missing__(self, classes: str | None) -> _Kind:
         kind = kind_of(None, classes)
@@ -516,7 +516,7 @@ def _is_marked_as_noise(element: Element) -> bool:
 
 
 def _is_inflated(body: Element, most: int) -> bool:
-    """Whether the parser made so many elements of a page, most of them by reopening some, that none has a meaning."""
+    """Whether the parser made too many elements, most of them by reopening some, for any to have a meaning."""
     return next(islice(body.iter_elements(_REOPENED), most, None), None) is not None
 
 
@@ -583,7 +583,7 @@ def _has_heading(element: Element) -> bool:
 
 
 def _drop_permalinks(root: Element) -> None:
-    """Drop the links of headings to themselves; elsewhere such a mark is what the page says."""
+    """Drop the links of headings to themselves; elsewhere such a mark is content."""
     links: list[Element] = []
     nested: set[Element] = set()  # headings in headings, which are read with the outer one: each element is read once
     for heading in root.iter_elements(_HEADINGS):

@@ -206,7 +206,7 @@ class PageData:
         return said[place] if place < len(said) else None
 
     def _walk(self, value: object, steps: Sequence[PathStep], nodes: _Nodes | None) -> object | None:
-        """Follow steps; a name means, of a list, the first element that has it, and `[0]` of no list is itself."""
+        """Follow steps; a name selects the first element of a list that has it; `[0]` of another value is the value."""
         self._budget.spend()
         if not steps or value is None:
             return value if value != "" else None
@@ -443,7 +443,7 @@ class StepBudget:
         self.left = steps
 
     def spend(self, steps: int = 1) -> None:
-        """Take some; `OverBudget` if there are not so many."""
+        """Take some; `OverBudget` if there are fewer."""
         self.left -= steps
         if self.left < 0:
             raise OverBudget

@@ -19,7 +19,7 @@ from comity.extract.structured_items import read_item, types_of
 from comity.model.audit import Alternate, Directive, Heading, PageFacts, Resource, StructuredItem
 from comity.model.page import PageRegion
 from comity.rules.audit.similarity import similarity_of
-from comity.rules.audit.structured import missing_properties
+from comity.rules.audit.structured_data import missing_properties
 from comity.rules.canonical import resolve_link
 
 MAX_NODES: Final = 200_000
@@ -288,7 +288,7 @@ class _FactReader:
                 self._content.append(text)
 
     def _take(self, element: Element, place: _Place) -> _Place | None:
-        """Read one element; returns where its children stand, None if they are not looked at."""
+        """Read one element; returns the context of its children, None if they are skipped."""
         tag = element.tag
         if element.namespace is not Namespace.HTML and tag not in ("a", "svg", "math"):
             return place

@@ -140,7 +140,7 @@ def _of_html(document: Document) -> Product:
 
 
 def product_to_json(product: Product) -> dict[str, Any]:
-    """A product as values for JSON, for the process that asked for it."""
+    """A product as values for JSON, for the process that requested it."""
     return {
         "title": product.title,
         "price": None if product.price is None else format(product.price, "f"),

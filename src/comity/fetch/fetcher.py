@@ -1,7 +1,7 @@
 """The fetcher: a bounded pool of transfers on one engine; one request in, one answer or failure out.
 
-Behind a proxy the target's own spelling is judged (`rules.address_guard.decide_name`), and where the name leads as far
-as this machine can tell (`dialler.ProxiedNames`).
+Behind a proxy, the name in the URL is checked (`rules.address_guard.decide_name`), and the addresses that this machine
+finds for it (`dialler.ProxiedNames`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from typing import Any, Final, Protocol, Self
 import ada_url
 import pycurl
 
-from comity.fetch.connections import Connections
-from comity.fetch.dialler import Dialler, ProxiedNames
+from comity.fetch.dialler import Connections, Dialler, ProxiedNames
 from comity.fetch.head import encode_headers, request_headers
 from comity.fetch.settings import FetchSettings
 from comity.fetch.transfer import Transfer, apply_proxy, apply_settings
@@ -41,7 +40,7 @@ _TIMEOUT: Final = pycurl.SOCKET_TIMEOUT
 _HAS_EPOLL = hasattr(select, "epoll")
 
 
-# What libcurl wants, in epoll's words; nothing is asked for on systems without it.
+# What libcurl waits for, as epoll events; empty on systems without epoll.
 _EPOLL_MASKS: Final = {
     pycurl.POLL_NONE: 0,
     _IN: getattr(select, "EPOLLIN", 0),
@@ -56,9 +55,9 @@ _BOTH: Final = pycurl.CSELECT_IN | pycurl.CSELECT_OUT
 
 
 class CurlFetcher:
-    """Asks politely once: no redirect, no cookie, no second try. Must be closed; lives on one event loop.
+    """Makes each request once: no redirects, no cookies, no retries. Must be closed; belongs to one event loop.
 
-    `now` gives wall time in seconds; durations are measured apart from it.
+    `now` returns wall time in seconds; durations are measured with another clock.
     """
 
     def __init__(self, settings: FetchSettings, now: Callable[[], float]) -> None:
@@ -90,7 +89,7 @@ class CurlFetcher:
 
     @property
     def in_flight(self) -> int:
-        """How many requests are on their way."""
+        """How many requests are in flight."""
         return len(self._active)
 
     @property
@@ -100,13 +99,13 @@ class CurlFetcher:
 
     @property
     def open_connections(self) -> int:
-        """How many sockets are open, in use or kept."""
+        """How many sockets are open, in use or idle."""
         return self._connections.count()
 
     def get(self, request: FetchRequest, on_sent: OnSent | None = None) -> Coroutine[Any, Any, Response | FetchFailure]:
         """Make one request. Never raises for what a server or a URL does; cancelling ends it at once.
 
-        `on_sent` is called when the way to the host is open and the request goes out; it must not wait or raise.
+        `on_sent` is called when the connection is open and the request is sent; it must not wait or raise.
         """
         return self.get_for(request, on_sent, None)
 
@@ -173,7 +172,7 @@ class CurlFetcher:
             self._engine.poll()
 
     def forget_host(self, host: str) -> int:
-        """Close the kept connections to a host (`example.com`, `example.com:8080`); give their number."""
+        """Close the idle connections to a host (`example.com`, `example.com:8080`); returns how many."""
         if self._engine is None or self._closed:
             return 0
         return self._connections.shut(host, self._engine.watcher.is_idle)
@@ -210,7 +209,7 @@ class CurlFetcher:
             transfer.waiter.set_result((code, message))
 
     def _end(self, transfer: Transfer, kind: FailureKind, detail: str) -> None:
-        """End a transfer that is still on its way."""
+        """End a transfer that is still in progress."""
         assert self._engine is not None
         transfer.fault = (kind, detail)
         self._active.discard(transfer)
@@ -219,7 +218,7 @@ class CurlFetcher:
             transfer.waiter.set_result((0, ""))
 
     def _sweep(self) -> None:
-        """Look at every request's clock; one timer for all is far cheaper than four for each."""
+        """Check the time limits of every request; one timer for all is far cheaper than four for each."""
         assert self._loop is not None
         self._sweeper = None
         now = monotonic()
@@ -231,16 +230,16 @@ class CurlFetcher:
             self._sweeper = self._loop.call_later(self._settings.timer_tick_s, self._sweep)
 
     def _bind(self, loop: asyncio.AbstractEventLoop) -> Engine:
-        """Settle on the loop of the first request."""
+        """Use the loop of the first request."""
         if self._loop is not None:
-            raise RuntimeError("a fetcher lives on one event loop")
+            raise RuntimeError("a fetcher belongs to one event loop")
         self._loop = loop
         self._thread = get_ident()
         self._engine = Engine(loop, self._settings, self._on_done, self._connections.note_end)
         return self._engine
 
     async def _free_transfer(self) -> Transfer | None:
-        """A free transfer: a new one, or one that is waited for; None once closed."""
+        """A free transfer; waits for one if none may be added; None once closed."""
         assert self._loop is not None
         while not self._closed:
             if self._free:
@@ -258,7 +257,7 @@ class CurlFetcher:
         return None
 
     def _make_transfer(self) -> Transfer | None:
-        """A new transfer, if there may be one more."""
+        """A new transfer, if another is allowed."""
         if self._closed or len(self._transfers) >= self._settings.max_concurrency:
             return None
         dialler = Dialler(self._allowed_networks, self._connections, proxied=self._proxied)
@@ -275,7 +274,7 @@ class CurlFetcher:
                 return
 
     def _prepare(self, transfer: Transfer, request: FetchRequest) -> str | None:
-        """Set the options in which this request differs from the handle's last; say what cannot be sent."""
+        """Set the options in which this request differs from the last of its handle; returns what cannot be sent."""
         lines = request_headers(self._default_headers, request)
         if isinstance(lines, str):
             return lines
@@ -294,7 +293,7 @@ class CurlFetcher:
         return None
 
     def _read_url(self, request: FetchRequest, *, proxied: bool) -> str | FetchFailure:
-        """Read an unusual URL as a browser would and judge what can be seen of it before dialling."""
+        """Parse an unusual URL as a browser would, and check it as far as possible before dialling."""
         scheme = _SCHEME.match(request.url)
         if scheme is None or scheme[1].lower() not in ("http", "https"):
             kind = FailureKind.INVALID_URL if scheme is None else FailureKind.SCHEME_REFUSED
@@ -314,7 +313,7 @@ class CurlFetcher:
         return str(parsed.href)
 
     def _override_dns(self, transfer: Transfer, url: str) -> None:
-        """Answer for DNS where a setting says so."""
+        """Use the addresses of a setting instead of DNS."""
         parsed = ada_url.URL(url)
         addresses = self._settings.resolve.get(parsed.hostname)
         if addresses is not None:
@@ -331,7 +330,7 @@ class Watcher(Protocol):
     """Watches the sockets that libcurl names."""
 
     def change(self, wanted: int, descriptor: int, _multi: object, _data: object) -> None:
-        """libcurl's socket callback: wait for this, or no longer."""
+        """libcurl's socket callback: start or stop waiting for events."""
         ...
 
     def is_idle(self, descriptor: int) -> bool:
@@ -339,11 +338,11 @@ class Watcher(Protocol):
         ...
 
     def poll(self) -> None:
-        """Handle at once what has happened meanwhile."""
+        """Handle the events so far at once."""
         ...
 
     def close(self) -> None:
-        """Watch nothing more."""
+        """Stop watching."""
         ...
 
 
@@ -375,7 +374,7 @@ class Engine:
         else:
             self.watcher = _LoopWatcher(loop, multi.socket_action, self._after)
         multi.setopt(pycurl.M_SOCKETFUNCTION, self.watcher.change)
-        # Only noted, without code of ours: libcurl must not be entered from its own callback anyway.
+        # Only recorded: libcurl must not be called from its own callback.
         self._delays: list[int] = []
         multi.setopt(pycurl.M_TIMERFUNCTION, self._delays.append)
         multi.setopt(pycurl.M_PIPELINING, pycurl.PIPE_MULTIPLEX)
@@ -395,14 +394,14 @@ class Engine:
         self.watcher.close()
 
     def add(self, easy: pycurl.Curl) -> None:
-        """Begin a transfer. libcurl asks at once to be called; all that begin in one turn share that call."""
+        """Begin a transfer. libcurl asks to be called at once; all that begin in one turn share that call."""
         self._add(easy)
         if not self._due:
             self._due = True
             self._loop.call_soon(self._on_due)
 
     def poll(self) -> None:
-        """Let go what has begun and take in what has come, without waiting for the loop's next turn."""
+        """Send new requests and read arrived answers, without waiting for the loop's next turn."""
         if self._due:
             self._on_time()
         self.watcher.poll()
@@ -412,7 +411,7 @@ class Engine:
             self._on_time()
 
     def drop(self, easy: pycurl.Curl) -> None:
-        """End a transfer that is still on its way."""
+        """End a transfer that is still in progress."""
         self.remove(easy)
         if self._delays:  # others may have waited for its connection
             self._set_timer()
@@ -424,7 +423,7 @@ class Engine:
             self._after()
 
     def _after(self) -> None:
-        """libcurl has been called: hear what has ended, and when it wants to be called again."""
+        """After a call of libcurl: collect ended transfers, and note when it wants to be called again."""
         self._reap()
         if self._delays:
             self._set_timer()
@@ -440,7 +439,7 @@ class Engine:
             self._timer = self._loop.call_later(delay_ms / 1000, self._on_time)
 
     def _reap(self) -> None:
-        """Tell of every transfer that has ended."""
+        """Report every transfer that has ended."""
         left = 1
         while left:
             left, succeeded, failed = self._multi.info_read()
@@ -451,7 +450,7 @@ class Engine:
 
 
 class _EpollWatcher:
-    """Keeps sockets in a nested epoll set, also while libcurl does not care for them."""
+    """Keeps sockets in a nested epoll set, even while libcurl does not watch them."""
 
     def __init__(
         self,
@@ -470,7 +469,7 @@ class _EpollWatcher:
 
     def change(self, wanted: int, descriptor: int, _multi: object, _data: object) -> None:
         if wanted == _REMOVE:
-            # Left registered: most often the connection's next request is near.
+            # Stays registered: the connection usually gets another request soon.
             self._wanted.pop(descriptor, None)
             return
         mask = _EPOLL_MASKS[wanted]
@@ -500,25 +499,25 @@ class _EpollWatcher:
             if descriptor not in wanted:
                 self._on_idle(descriptor, events)
                 continue
-            # An error or hang-up is handed on as both: trying tells libcurl what happened.
+            # An error or hang-up is reported as both: libcurl finds out what happened when it tries.
             act(descriptor, _SELECTED.get(events, _BOTH))
         self._after()
 
     def _on_idle(self, descriptor: int, events: int) -> None:
-        """Something happened on a kept connection: it closed, or sent unrequested data."""
+        """Something happened on an idle connection: it closed, or sent unrequested data."""
         ended = bool(events & (select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR))
         spoke = bool(events & select.EPOLLIN)
         with suppress(OSError):
             if ended:
                 self._epoll.unregister(descriptor)
-            else:  # after words, only the end is of interest
+            else:  # after unrequested data, only the end matters
                 self._epoll.modify(descriptor, select.EPOLLRDHUP | (0 if spoke else select.EPOLLIN))
         if ended or spoke:
             self._on_idle_event(descriptor, ended)
 
 
 class _LoopWatcher:
-    """Has the loop watch each socket: for systems without epoll."""
+    """Lets the loop watch each socket: for systems without epoll."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, act: Callable[[int, int], Any], after: Callable[[], None]
@@ -548,7 +547,7 @@ class _LoopWatcher:
         return descriptor not in self._wanted
 
     def poll(self) -> None:
-        """The loop tells what has happened, at its next turn."""
+        """The loop reports events at its next turn."""
 
     def close(self) -> None:
         for descriptor in list(self._wanted):

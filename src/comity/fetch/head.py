@@ -22,14 +22,14 @@ except ImportError:  # installed where there was no C compiler
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 §5.6.2
 _UNSENDABLE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-# Fields that frame or route a message are the client's own business.
+# Fields that frame or route a message are set by the client itself.
 _FRAMING: Final = frozenset({"connection", "content-length", "expect", "host", "te", "transfer-encoding", "upgrade"})
 _LONGEST_NUMBER: Final = 100  # digits
 _BLANKS: Final = frozenset({" ", "\t"})
 
 
 class HeaderFlood(Exception):
-    """A head that is longer than allowed; says how long."""
+    """A head that is longer than allowed; carries its length."""
 
 
 def read_head(lines: list[bytes], lines_most: int, bytes_most: int) -> _Head | None:
@@ -55,8 +55,8 @@ def parse_status_line(line: bytes) -> tuple[str, int]:
 
 
 def final_head(lines: list[bytes]) -> list[bytes] | None:
-    """The lines of the answer's own head, None if it is not complete; interim answers (RFC 9110 §15.2) before it
-    and trailers after it fall away."""
+    """The lines of the answer's own head, None if it is not complete; interim answers (RFC 9110 §15.2) before it and
+    trailers after it are dropped."""
     start = 0
     while True:
         try:
@@ -72,7 +72,7 @@ def final_head(lines: list[bytes]) -> list[bytes] | None:
 
 
 def parse_fields(head: list[bytes]) -> Headers:
-    """Read the fields after the status line, one line each; what is out of the ordinary is read the slow way."""
+    """Read the fields after the status line, one line each; unusual ones are read by the slower parser."""
     lines = head[1:]
     fields = dict(filter(None, map(_field_of, lines)))
     return Headers.unique(fields) if len(fields) == len(lines) else _parse_fields_slowly(lines)
@@ -95,7 +95,7 @@ _field_of: Final = lru_cache(maxsize=256)(_plain_field)
 
 
 def _parse_fields_slowly(lines: list[bytes]) -> Headers:
-    """Repeated fields, bare line feeds, and folded lines, which go on with the value before (RFC 9112 §5.2)."""
+    """Repeated fields, bare line feeds, and folded lines, which continue the value before (RFC 9112 §5.2)."""
     pairs: list[tuple[str, str]] = []
     for line in lines:
         text = line.decode("latin-1")
@@ -141,7 +141,7 @@ def request_headers(defaults: tuple[tuple[str, str], ...], request: FetchRequest
         if not _sendable(value):
             return f"the value of {name} contains a character that cannot be sent"
     own = list(request.headers)
-    # Stored validators came from a server; one that cannot be sent back is as good as none.
+    # Stored validators came from a server; one that cannot be sent back is ignored.
     for name, validator in (("If-None-Match", request.etag), ("If-Modified-Since", request.last_modified)):
         if validator and _sendable(validator):
             own.append((name, validator))

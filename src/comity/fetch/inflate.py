@@ -29,7 +29,7 @@ except ImportError:  # installed where there was no C compiler
 
 ACCEPT_ENCODING: Final = "gzip, deflate, br, zstd"
 MAX_CODINGS: Final = 2
-# Plain HTML shrinks to a tenth or so; what grows a hundredfold past the cap was made to.
+# Plain HTML shrinks to about a tenth; a body that grows a hundredfold beyond the cap is an attack.
 _BOMB_RATIO: Final = 100
 _PIECE_BYTES: Final = 65_536
 # Each member or frame costs a new decoder, so a body of empty ones would burn time without growing.
@@ -68,7 +68,7 @@ def parse_codings(field: str) -> tuple[str, ...]:
 
 
 def inflate_coded(wire: bytes, field: str) -> bytes:
-    """Inflate a body that was kept as it came, by its Content-Encoding field; it was within its cap then."""
+    """Inflate a body that was stored as received, by its Content-Encoding field; it was within its cap then."""
     return inflate_whole(wire, parse_codings(field), _KEPT_MOST_BYTES)
 
 
@@ -85,13 +85,13 @@ def inflate_member(wire: bytes, cap: int) -> bytes | None:
 
 
 def inflate_whole(wire: bytes, codings: tuple[str, ...], cap: int) -> bytes:
-    """Inflate a complete body; the commonest shapes in one call, all else by the careful way."""
+    """Inflate a complete body: the most common forms in one call, all others piece by piece."""
     if not wire:
         return wire
     if codings == ("gzip",) and cap > 0:  # to isal, zero means without limit
         decoder = isal_zlib.decompressobj(_GZIP_WINDOW_BITS)
         try:
-            # Its end states its size (RFC 1952 §2.3.1): a block of just that size has no rest that would be a hole.
+            # Its end states its size (RFC 1952 §2.3.1), so a buffer of exactly that size is allocated.
             size = int.from_bytes(wire[-4:], "little")
             body: bytes = decoder.decompress(wire, size if 0 < size < cap else cap)
         except _ISAL_ERROR as problem:
@@ -179,7 +179,7 @@ class _Stage(Protocol):
     name: str
 
     def feed(self, data: bytes | memoryview) -> Iterator[bytes]:
-        """Take coded bytes, give plain pieces of bounded size."""
+        """Take coded bytes, yield plain pieces of bounded size."""
         ...
 
     def complete(self) -> bool:

@@ -13,14 +13,14 @@ from comity.fetch.inflate import ACCEPT_ENCODING
 from comity.model.dataclass import dataclass
 
 WANTED_CONNECTIONS: Final = 8192
-"""Kept open at most: a new TLS connection costs more CPU than all other work on a page."""
+"""The most that are kept open: a new TLS connection costs more CPU than all other work on a page."""
 _FILES_FOR_OTHERS: Final = 256  # databases, parts, child processes
 _MOST_FILES: Final = 65_536
 PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
 
 
 def raise_connection_limit(wanted: int) -> int:
-    """Raise this process's limit of open files as far as it may; give the number of connections that fit into it."""
+    """Raise this process's limit of open files as far as possible; returns how many connections fit into it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -51,8 +51,8 @@ class ProxySettings:
 class FetchSettings:
     """Identity, trust and bounds of the fetcher as a whole; limits of one request travel with the request.
 
-    `max_concurrency` should be no less than what the walk has in flight: a request that waits here for a free
-    handle starts later than the moment the gate gave it.
+    `max_concurrency` should be no less than what the walk has in flight: a request that waits here for a free handle
+    starts later than the gate granted.
     """
 
     user_agent: str
@@ -71,7 +71,7 @@ class FetchSettings:
     max_error_body_bytes: int = 262_144  # outside 2xx only the status matters
     compress: bool = True
     keep_alive: bool = True
-    timer_tick_s: float = 0.05  # how finely timeouts are kept
+    timer_tick_s: float = 0.05  # the precision of timeouts
     resolve: Mapping[str, str] = field(default_factory=dict)  # host → addresses, instead of DNS
 
     def __post_init__(self) -> None:

@@ -1,8 +1,8 @@
 """One easy handle and what happens on it: a request enters, libcurl calls back, a result leaves.
 
 A transfer is used again for one request after another; options that do not change are set once. Header lines are
-collected without any code of ours running; the head is judged when the first of the body arrives, or at the
-next look of the sweeper if the body keeps us waiting, so nothing beyond that is read of a body we do not want.
+collected without any code of ours running; the head is judged when the first of the body arrives, or at the next check
+of the time limits if the body is late, so no more is read of a body that is not wanted.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from typing import Any, Final
 
 import pycurl
 
-from comity.fetch.connections import Ends
-from comity.fetch.dialler import Dialler
+from comity.fetch.dialler import Dialler, Ends
 from comity.fetch.head import HeaderFlood, content_length, parse_date, read_head
 from comity.fetch.inflate import (
     StreamInflater,
@@ -180,7 +179,7 @@ class Transfer:
         self._dialler.proxied = is_used
 
     def begin_again(self) -> None:
-        """The kept connection was dead: dial a new one."""
+        """The reused connection was dead: dial a new one."""
         self.stale = False
         self._redialled = True
         self.easy.setopt(pycurl.FRESH_CONNECT, 1)
@@ -209,7 +208,7 @@ class Transfer:
         return None
 
     def judge_head(self) -> bool:
-        """Read the head if it is complete, and say so; what it rules out becomes this transfer's fault."""
+        """Read the head if it is complete; returns whether it is. What it rules out becomes this transfer's failure."""
         limits, lines = self.limits, self._lines
         if not lines:
             return False
@@ -256,7 +255,7 @@ class Transfer:
         return True
 
     def note_end(self) -> None:
-        """libcurl is done: note when the answer was here at the latest.
+        """libcurl is done: note the latest time at which the answer can have arrived.
 
         What it then waited for us is not the host's slowness, and must not lengthen the host's delay.
         """
@@ -311,7 +310,7 @@ class Transfer:
         )
 
     def close(self) -> None:
-        """Give the handle back to libcurl and drop the circle of references."""
+        """Release the handle and drop the reference cycle."""
         self.easy.transfer = None
         self.easy.close()
 
@@ -337,7 +336,7 @@ class Transfer:
         return self._on_large_body(chunk)
 
     def _on_large_body(self, chunk: bytes) -> int | None:
-        """Go over from collecting to inflating on the way, and stop at the limit."""
+        """Switch from collecting to inflating as pieces arrive, and stop at the limit."""
         if self._stream is None:
             self._watermark = -1
             self._stream = StreamInflater(self._codings, self._body_limit) if self._codings else BytesIO()
@@ -364,7 +363,7 @@ class Transfer:
             self.stale = True  # nothing has been sent: the fetcher starts again
             return _ABORT
         if self.sent:
-            # libcurl would ask again when a kept connection dies under a request; only the gate may decide that.
+            # libcurl would repeat a request when its reused connection dies; only the gate may decide that.
             self.fault = (FailureKind.RESET, "the connection was closed before a response")
             return _ABORT
         self.sent = monotonic()
@@ -404,7 +403,7 @@ class Transfer:
         return body
 
     def _collected(self) -> bytes:
-        """As much of the body as can be had from an answer whose body was left behind."""
+        """As much of the body as was received of an answer whose body was not needed."""
         if isinstance(self._stream, StreamInflater):
             return self._stream.so_far()
         if self._stream is not None:
@@ -439,7 +438,7 @@ _RECEIVE_BUFFER_BYTES = 65_536
 
 
 def apply_settings(easy: pycurl.Curl, settings: FetchSettings, header_lines: list[bytes]) -> None:
-    """Tell a new handle who we are, whom we trust and which way we go."""
+    """Configure a new handle: identity, certificates and routes."""
     easy.setopt(pycurl.HTTPHEADER, header_lines)
     easy.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_2TLS if settings.http2 else pycurl.CURL_HTTP_VERSION_1_1)
     easy.setopt(pycurl.DNS_CACHE_TIMEOUT, settings.dns_cache_s)
@@ -458,7 +457,7 @@ def apply_settings(easy: pycurl.Curl, settings: FetchSettings, header_lines: lis
 
 def apply_proxy(easy: pycurl.Curl, proxy: ProxySettings | Proxy | None) -> None:
     """Send the next requests through a proxy, or directly."""
-    # An empty string, because without it libcurl would listen to the environment.
+    # An empty string: otherwise libcurl would use the environment.
     easy.setopt(pycurl.PROXY, "" if proxy is None else proxy.url)
     if proxy is None or proxy.user is None:
         easy.unsetopt(pycurl.PROXYUSERNAME)
@@ -533,9 +532,9 @@ _KINDS: Final[dict[int, FailureKind]] = {
 
 
 def kind_of(code: int, message: str, *, asked: bool) -> FailureKind:
-    """Name what went wrong; what has no name of its own was the server's breach of protocol.
+    """Name what went wrong; anything without a name of its own is a protocol error of the server.
 
-    `asked` tells whether the request was sent: from then on an "unsupported protocol" is the answer's, not the URL's.
+    `asked` says whether the request was sent: after that, an "unsupported protocol" is in the answer, not in the URL.
     """
     if code == pycurl.E_UNSUPPORTED_PROTOCOL and asked:
         return FailureKind.PROTOCOL_ERROR
@@ -543,7 +542,7 @@ def kind_of(code: int, message: str, *, asked: bool) -> FailureKind:
     if "connect tunnel" in lowered or (code == pycurl.E_RECV_ERROR and "proxy" in lowered):
         return FailureKind.PROXY_FAILURE
     if code == pycurl.E_RECV_ERROR:
-        # One number stands for several things; only the message tells them apart.
+        # One code covers several errors; only the message distinguishes them.
         if "too large" in lowered:
             return FailureKind.HEADER_FLOOD
         if "chunk" in lowered or "header" in lowered:

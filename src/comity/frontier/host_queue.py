@@ -1,7 +1,7 @@
 """The head of a host's frontier, in memory.
 
-The frontier itself is in the database. While everything queued there is also here, new links join at once; as soon
-as there is more than fits, they wait in the database and are read when this runs dry: memory is bounded.
+The frontier itself is in the database. While everything queued there is also here, new links are added at once. When
+there is more than fits, they wait in the database and are loaded when this is empty: memory is bounded.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Final
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.rules.canonical import MetLinks
 
-AT_HAND_MOST: Final = 1000
+LOADED_MOST: Final = 1000
 KEYS_MOST: Final = 100_000
 _NONE: Final[frozenset[int]] = frozenset()
 
 
 class HostQueue:
-    """What can be handed out next, what is put off, and what is out and not yet settled."""
+    """URLs to hand out next, postponed URLs, and those handed out and not yet settled."""
 
     def __init__(
         self,
@@ -28,36 +28,36 @@ class HostQueue:
         knows_all: bool,
         is_whole: bool,
         keys_most: int = KEYS_MOST,
-        at_hand_most: int = AT_HAND_MOST,
+        loaded_most: int = LOADED_MOST,
     ) -> None:
         self._ready: list[tuple[int, int, int, QueuedUrl]] = []
         self._later: list[tuple[float, int, QueuedUrl]] = []
         self._number = 0
         self._keys = set(known_keys)
         self._keys_most = keys_most
-        self._at_hand_most = at_hand_most
-        self._knows_all = knows_all  # whether a key that is not here was never met
+        self._loaded_most = loaded_most
+        self._knows_all = knows_all  # whether a key that is not here is certainly new
         self.has_more = not is_whole  # whether the database has queued URLs that are not here
         self.has_images = False  # whether it has images, which wait there until no page is left
         self.out: set[int] = set()
-        self._images: set[int] = set()  # of the keys, those that were met as images first
+        self._images: set[int] = set()  # of the keys, those that were first found as images
         self._linked: set[int] = set()  # and of these, those that pages link to as well
-        self._deep: set[int] = set()  # keys of links that were met too deep only
+        self._deep: set[int] = set()  # keys of links that were only found too deep
 
     def __len__(self) -> int:
         return len(self._ready)
 
     @property
-    def at_hand(self) -> int:
-        """URLs that are here and not under way, also those put off."""
+    def loaded(self) -> int:
+        """URLs that are here and not handed out, including postponed ones."""
         return len(self._ready) + len(self._later)
 
     def is_met(self, key: int) -> bool:
-        """Note a link; whether it was met before, as far as is remembered."""
+        """Note a link; returns whether it was found before, as far as is remembered."""
         if key in self._keys:
             return True
         if len(self._keys) >= self._keys_most:
-            # Too many to remember: from here on the database tells new from old.
+            # Too many to remember: from here on the database decides which are new.
             self._keys.clear()
             self._images.clear()
             self._knows_all = False
@@ -65,7 +65,7 @@ class HostQueue:
         return False
 
     def knows(self, key: int) -> bool:
-        """Whether a link was met before, without noting it."""
+        """Whether a link was found before, without noting it."""
         return key in self._keys
 
     def is_met_too_deep(self, key: int) -> bool:
@@ -73,12 +73,12 @@ class HostQueue:
         if key in self._keys or key in self._deep:
             return True
         if len(self._deep) >= self._keys_most:
-            self._deep.clear()  # the database tells new from old
+            self._deep.clear()  # the database decides which are new
         self._deep.add(key)
         return False
 
     def is_met_as_link(self, key: int) -> bool:
-        """The same for what may be a page; that a link leads to what was met as an image is remembered."""
+        """The same for a link that may be a page; remembers if it was found as an image before."""
         if key not in self._keys:
             return self.is_met(key)
         if key in self._images and len(self._linked) < self._keys_most:
@@ -103,11 +103,11 @@ class HostQueue:
         return False
 
     def is_linked_image(self, key: int) -> bool:
-        """Whether links lead to what was met as an image, too."""
+        """Whether links also lead to URLs that were found as images."""
         return key in self._linked
 
     def forget_met(self) -> None:
-        """What was met may be gone from the frontier: from here on that tells new from old."""
+        """Known URLs may be missing from the frontier: from here on it decides which are new."""
         self._keys.clear()
         self._deep.clear()
         self._images.clear()
@@ -116,15 +116,15 @@ class HostQueue:
         self.has_more = True
 
     def found(self, entries: Iterable[FrontierEntry]) -> None:
-        """Links that are about to be settled: at hand if they are certainly new and there is room."""
+        """Add links that are about to be settled, if they are certainly new and there is room."""
         for entry in entries:
-            if self.has_more or not self._knows_all or len(self._ready) >= self._at_hand_most:
+            if self.has_more or not self._knows_all or len(self._ready) >= self._loaded_most:
                 self.has_more = True
                 return
             self._push(QueuedUrl(entry.url, entry.key, entry.depth, 0, entry.priority))
 
     def read(self, rows: Iterable[QueuedUrl], *, is_whole: bool) -> int:
-        """Rows from the frontier; returns how many of them were not out already."""
+        """Add rows of the frontier; returns how many of them were not handed out already."""
         fresh = 0
         for row in rows:
             if row.key not in self.out:
@@ -134,13 +134,13 @@ class HostQueue:
         return fresh
 
     def turn_to_images(self) -> bool:
-        """No page is left, at hand or under way: images may be read; whether there are any."""
+        """Load images now that no page is left, here or handed out; returns whether there are any."""
         self.has_more |= self.has_images
         self.has_images = False
         return self.has_more
 
     def postpone(self, entry: QueuedUrl, until: float) -> None:
-        """Hand this one out again, not before a time."""
+        """Hand this one out again, but not before a time."""
         self._number += 1
         heappush(self._later, (until, self._number, entry))
         self.out.add(entry.key)
@@ -156,11 +156,11 @@ class HostQueue:
         return heappop(self._ready)[3]
 
     def settled(self, key: int) -> None:
-        """A URL's outcome is committed; one that is put off stays out until it is taken again."""
+        """A URL's outcome is committed. Postponed URLs are not settled: they count as handed out until the next try."""
         self.out.discard(key)
 
     def next_at(self) -> float | None:
-        """When the first URL that was put off is due."""
+        """When the first postponed URL is due."""
         return self._later[0][0] if self._later else None
 
     def _push(self, entry: QueuedUrl) -> None:

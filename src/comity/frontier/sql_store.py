@@ -22,9 +22,9 @@ from comity.model.frontier import FrontierEntry, HostHome, QueuedUrl
 from comity.model.sitemap import ChangeFrequency, PageHints
 
 KeyOf = Callable[[UUID], UUID]
-"""The id under which the URLs of a host are kept."""
+"""The id under which the URLs of a host are stored."""
 _Admits = Callable[[Sequence[FrontierEntry]], Sequence[bool]]
-"""Which URLs a list takes in. Called on the database thread, a batch at a time."""
+"""Which URLs a list accepts. Called on the database thread, a batch at a time."""
 
 
 def itself(host_id: UUID) -> UUID:
@@ -43,7 +43,7 @@ class SqlChange:
         self._put_back: list[tuple[UUID, int, float, int]] = []
 
     def foresee(self, links: Mapping[UUID, Sequence[FrontierEntry]]) -> None:
-        """The database tells new from old itself."""
+        """The database itself decides which links are new."""
 
     def add(self, host_id: UUID, run_id: UUID | None, entries: Sequence[FrontierEntry]) -> int:
         """Queue URLs that this host has never had; returns how many were new."""
@@ -51,12 +51,12 @@ class SqlChange:
             return 0
         key = self._key_of(host_id)
         added = frontier_table.add(self.connection, key, run_id, entries)
-        if added < len(entries):  # some are known: those that were only kept as too deep are wanted now
+        if added < len(entries):  # some are known: those that were stored as too deep are wanted now
             added += frontier_table.lift_links(self.connection, key, entries)
         return added
 
     def settle(self, host_id: UUID, run_id: UUID | None, settlement: HostSettlement) -> int:
-        """Enter what became of a host's URLs; returns how many of the links were new."""
+        """Store what became of a host's URLs; returns how many of the links were new."""
         host_id = self._key_of(host_id)
         if settlement.done:
             self._done.append((host_id, settlement.done))
@@ -78,7 +78,7 @@ class SqlChange:
         return frontier_table.lift(self.connection, self._key_of(host_id), max_depth)
 
     def requeue_all(self, host_id: UUID) -> int:
-        """Queue everything again that was done, and forget waits and tries; returns how much of it was done."""
+        """Queue every URL again that is done, without waits and tries; returns how many."""
         self.flush()
         return frontier_table.requeue_all(self.connection, self._key_of(host_id))
 
@@ -93,7 +93,7 @@ class SqlChange:
         return frontier_table.change_state(self.connection, self._key_of(host_id), keys, before, after)
 
     def move(self, from_host: UUID, to_host: UUID) -> None:
-        """Give one host's URLs to another; those it has fall away."""
+        """Give one host's URLs to another; those it already has are dropped."""
         self.flush()
         frontier_table.move(self.connection, self._key_of(from_host), self._key_of(to_host))
 
@@ -103,7 +103,7 @@ class SqlChange:
         frontier_table.forget(self.connection, self._key_of(host_id))
 
     def flush(self) -> None:
-        """Send what was gathered, in the order in which a settlement is meant."""
+        """Write the collected changes, in the order of a settlement."""
         frontier_table.acknowledge(self.connection, self._done)
         frontier_table.acknowledge(self.connection, self._dropped, dropped=True)
         frontier_table.put_back(self.connection, self._put_back)
@@ -111,14 +111,14 @@ class SqlChange:
 
 
 class SqlReads:
-    """Questions inside one transaction of the caller's."""
+    """Queries inside one transaction of the caller."""
 
     def __init__(self, connection: Connection, key_of: KeyOf = itself) -> None:
         self._connection = connection
         self._key_of = key_of
 
     def peek(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
-        """The next URLs: by priority, depth, age; without those put off."""
+        """The next URLs: by priority, depth, age; without postponed ones."""
         rows = frontier_table.peek(self._connection, self._key_of(host_id), limit, now)
         return [QueuedUrl(row.url, row.url_key, row.depth, row.attempts, row.priority) for row in rows]
 
@@ -144,7 +144,7 @@ class SqlReads:
         return frontier_table.states(self._connection, self._key_of(host_id))
 
     def next_ready_at(self, host_id: UUID) -> datetime | None:
-        """When the earliest URL that was put off may be tried."""
+        """When the earliest postponed URL may be tried."""
         return frontier_table.next_ready_at(self._connection, self._key_of(host_id))
 
     def any_url(self, host_id: UUID) -> str | None:
@@ -191,7 +191,7 @@ class SqlReads:
 
 
 class SqlFrontier:
-    """A `FrontierStore` in the database; each question alone is a transaction of its own."""
+    """A `FrontierStore` in the database; each single query is a transaction of its own."""
 
     has_own_server = False
     is_selective = False
@@ -209,7 +209,7 @@ class SqlFrontier:
         return host_id
 
     def prepare_hosts(self, host_ids: Collection[UUID]) -> None:
-        """Nothing is ever left half-way."""
+        """Nothing is ever left incomplete."""
 
     def is_blank(self) -> bool:
         """It is the database itself."""
@@ -217,12 +217,12 @@ class SqlFrontier:
 
     @contextmanager
     def reading(self) -> Iterator[SqlReads]:
-        """Several questions in one transaction."""
+        """Several queries in one transaction."""
         with self._database.read() as connection:
             yield SqlReads(connection)
 
     def reads_in(self, connection: Connection) -> SqlReads:
-        """Questions within a transaction."""
+        """Queries within a transaction."""
         return SqlReads(connection)
 
     def peek(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
@@ -256,7 +256,7 @@ class SqlFrontier:
             return reads.states(host_id)
 
     def next_ready_at(self, host_id: UUID) -> datetime | None:
-        """When the earliest URL that was put off may be tried."""
+        """When the earliest postponed URL may be tried."""
         with self.reading() as reads:
             return reads.next_ready_at(host_id)
 
@@ -307,7 +307,7 @@ class SqlFrontier:
         return ()
 
     def recover(self, limit: int = 1000) -> int:  # noqa: ARG002  # one signature for all stores
-        """Nothing is ever left half-way."""
+        """Nothing is ever left incomplete."""
         return 0
 
     def close(self) -> None:
@@ -332,7 +332,7 @@ def hints_of(row: Any) -> PageHints | None:
 
 
 class _ListChange(SqlChange):
-    """Changes of a list, which takes in only what is wanted."""
+    """Changes of a list, which accepts only wanted URLs."""
 
     def __init__(
         self,
@@ -348,7 +348,7 @@ class _ListChange(SqlChange):
         return super().add(host_id, run_id, self._wanted(entries))
 
     def settle(self, host_id: UUID, run_id: UUID | None, settlement: HostSettlement) -> int:
-        """Enter what became of a host's URLs; returns how many of the links were new."""
+        """Store what became of a host's URLs; returns how many of the links were new."""
         if settlement.links or settlement.too_deep:
             links, too_deep = self._wanted(settlement.links), self._wanted(settlement.too_deep)
             settlement = replace(settlement, links=links, too_deep=too_deep)
@@ -358,7 +358,7 @@ class _ListChange(SqlChange):
 class ListFrontier(SqlFrontier):
     """A `FrontierStore` whose URLs are those of one list. It is always in the database, also beside a Redis.
 
-    It has the same tables and behaviour, and is apart from what other work has to visit.
+    It has the same tables and behaviour, but is separate from the URLs of other work.
     """
 
     is_selective = True
@@ -390,13 +390,13 @@ class ListFrontier(SqlFrontier):
 
     @contextmanager
     def reading(self) -> Iterator[SqlReads]:
-        """Several questions in one transaction."""
+        """Several queries in one transaction."""
         with self._database.read() as connection:
             yield SqlReads(connection, self.key_of)
 
     @contextmanager
     def change(self, announced: Mapping[UUID, Sequence[FrontierEntry]] | None = None) -> Iterator[SqlChange]:  # noqa: ARG002  # the database tells new from old itself
-        """Begin a transaction. A host that is named in it comes to be on the list."""
+        """Begin a transaction. A host that is named in it is added to the list."""
         with self._database.write() as connection:
 
             def key_of(host_id: UUID) -> UUID:
@@ -418,5 +418,5 @@ class ListFrontier(SqlFrontier):
         return kept
 
     def checkpoint_id(self, host_id: UUID, host: str, run_id: UUID | None) -> None:  # noqa: ARG002  # as in the database
-        """A host's row says nothing of lists."""
+        """A host's row does not mention lists."""
         return

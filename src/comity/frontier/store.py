@@ -1,8 +1,7 @@
-"""What every frontier store does: a host's URLs, those still to visit and those done.
+"""The protocol of frontier stores: a host's URLs, those still to visit and those visited.
 
-URLs of hosts enter in batches; they leave by being looked at, which removes nothing, and by being settled. Two stores
-behave alike: the tables of the database, and Redis beside a database. All of it blocks; one thread at a time uses a
-store.
+URLs are added in batches. Reading them removes nothing; settling them does. Two stores behave alike: the tables of the
+database, and Redis beside a database. All of it is blocking; one thread at a time uses a store.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from comity.model.sitemap import PageHints
 
 
 class FrontierUnavailable(StateUnavailable):
-    """The store of the frontier does not answer, or cannot be used. What was committed stays; asking again is safe."""
+    """The store of the frontier does not answer, or cannot be used. What was committed stays; calls may be repeated."""
 
     code = "frontier_unavailable"
 
 
 class FrontierUnfit(FrontierUnavailable):
-    """The store of the frontier answers, but would lose what it is given: an operator has to set it otherwise."""
+    """The store of the frontier answers, but would lose data: an operator has to change its configuration."""
 
     code = "frontier_unfit"
 
 
 class PutBack(NamedTuple):
-    """A URL that stays queued until a time; `tries` is 1 if it was tried, 0 if it was only put off."""
+    """A URL that stays queued until a time; `tries` is 1 if it was tried, 0 if it was only postponed."""
 
     key: int
     until: float
@@ -55,7 +54,7 @@ class FoundUrl(NamedTuple):
     found_by: int = 0  # a `FoundBy`
     found_on: int = 0  # the key of the page or sitemap that named it
     discovered_at: datetime | None = None
-    """Where the store keeps it."""
+    """Where it is in the store."""
 
 
 class PlacedUrl(NamedTuple):
@@ -86,13 +85,13 @@ class HostSettlement:
     hints: Sequence[tuple[int, PageHints]] = ()
     """What sitemaps say of URLs that the host has, besides what the links bring with them."""
     too_deep: Sequence[FrontierEntry] = ()
-    """Links that lie deeper than is followed: they are kept, and not handed out."""
+    """Links deeper than the limit: they are stored, and not handed out."""
     lifts: bool = False
-    """Whether the links may be some that were too deep where they were found before."""
+    """Whether the links may include some that were too deep when they were found before."""
 
 
 class FrontierChange(Protocol):
-    """Writes to frontiers inside one transaction of the database: all of them come to be, or none.
+    """Writes to frontiers inside one transaction of the database: all of them take effect, or none.
 
     The store's own reads show them after the transaction's end, not before.
     """
@@ -103,15 +102,15 @@ class FrontierChange(Protocol):
         ...
 
     def foresee(self, links: Mapping[UUID, Sequence[FrontierEntry]]) -> None:
-        """Say which links of many hosts are about to be added, where they could not be announced before."""
+        """Announce links of many hosts that are about to be added, if that was not possible before."""
         ...
 
     def add(self, host_id: UUID, run_id: UUID | None, entries: Sequence[FrontierEntry]) -> int:
-        """Queue URLs that this host has never had; returns how many were new. Hints are kept for known ones, too."""
+        """Queue URLs that this host has never had; returns how many were new. Hints are stored for known ones, too."""
         ...
 
     def settle(self, host_id: UUID, run_id: UUID | None, settlement: HostSettlement) -> int:
-        """Enter what became of a host's URLs; returns how many of the links were new."""
+        """Store what became of a host's URLs; returns how many of the links were new."""
         ...
 
     def lift(self, host_id: UUID, max_depth: int) -> int:
@@ -119,11 +118,11 @@ class FrontierChange(Protocol):
         ...
 
     def requeue_all(self, host_id: UUID) -> int:
-        """Queue everything again that was done, and forget waits and tries; returns how much of it was done."""
+        """Queue every URL again that is done, without waits and tries; returns how many."""
         ...
 
     def requeue_known(self, host_id: UUID, ranked: Collection[tuple[int, int]]) -> int:
-        """Queue URLs, by key and each with a new priority, again; only those that are done. Gives how many were."""
+        """Queue URLs again that are done, by key and each with a new priority; returns how many."""
         ...
 
     def change_state(self, host_id: UUID, keys: Collection[int], before: int, after: int) -> int:
@@ -131,7 +130,7 @@ class FrontierChange(Protocol):
         ...
 
     def move(self, from_host: UUID, to_host: UUID) -> None:
-        """Give one host's URLs to another; those it has fall away. Of equal rank, whose come first is not promised.
+        """Give one host's URLs to another; those it already has are dropped. The order among equal ranks is undefined.
 
         The giving host's row may be deleted in the same transaction, not before this call.
         """
@@ -143,10 +142,10 @@ class FrontierChange(Protocol):
 
 
 class FrontierReads(Protocol):
-    """What can be asked about the frontiers of hosts. Any method may raise `FrontierUnavailable`."""
+    """Queries on the frontiers of hosts. Any method may raise `FrontierUnavailable`."""
 
     def peek(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
-        """The next URLs: by priority (highest first), depth, age; without those put off. They stay queued."""
+        """The next URLs: by priority (highest first), depth, age; without postponed ones. They stay queued."""
         ...
 
     def keys(self, host_id: UUID, limit: int) -> list[int]:
@@ -158,7 +157,7 @@ class FrontierReads(Protocol):
         ...
 
     def queued_of(self, host_ids: Collection[UUID]) -> dict[UUID, int]:
-        """How many URLs of each of some hosts are still to visit; those that have none are missing."""
+        """How many URLs of each of some hosts are still to visit; hosts without any are missing."""
         ...
 
     def size(self, host_id: UUID) -> int:
@@ -170,7 +169,7 @@ class FrontierReads(Protocol):
         ...
 
     def next_ready_at(self, host_id: UUID) -> datetime | None:
-        """When the earliest URL that was put off may be tried; in the past if it is due and not settled yet."""
+        """When the earliest postponed URL may be tried; in the past if it is due and not settled yet."""
         ...
 
     def any_url(self, host_id: UUID) -> str | None:
@@ -178,7 +177,7 @@ class FrontierReads(Protocol):
         ...
 
     def too_deep(self, host_ids: Collection[UUID]) -> dict[UUID, tuple[int, int]]:
-        """How many URLs of hosts are too deep, and the least depth of them; hosts that have none are missing."""
+        """How many URLs of hosts are too deep, and their least depth; hosts without any are missing."""
         ...
 
     def too_deep_keys(self, host_id: UUID, limit: int) -> list[int]:
@@ -209,7 +208,7 @@ class FrontierStore(FrontierReads, Protocol):
     """Whether it is beside the database, on a server that may stop answering while the database answers."""
 
     is_selective: bool
-    """Whether it may take in fewer links than it is given: then they are visited only once they are read from it."""
+    """Whether it may accept fewer links than it is given: then they are visited only after they were read from it."""
 
     homes: Mapping[str, HostHome]
     """A URL of each host whose sitemaps are read although none of its URLs may be queued."""
@@ -225,18 +224,18 @@ class FrontierStore(FrontierReads, Protocol):
         ...
 
     def checkpoint_id(self, host_id: UUID, host: str, run_id: UUID | None) -> str | None:
-        """Where a host's URLs are kept, as `domains.frontier_checkpoint_id` names it; None without a run.
+        """Where a host's URLs are stored, as `domains.frontier_checkpoint_id` names it; None without a run.
 
         `{host}:{run_id}` for the database's own tables, `redis:{key}` for Redis.
         """
         ...
 
     def key_of(self, host_id: UUID) -> UUID:
-        """The id under which a host's URLs and sitemaps are kept: its own, or that of its place in a list of visits."""
+        """The id under which a host's URLs and sitemaps are stored: its own, or the one in a list of visits."""
         ...
 
     def prepare_hosts(self, host_ids: Collection[UUID]) -> None:
-        """Prepare for work on hosts that were leased just now: whatever a former holder left half-way is finished."""
+        """Prepare for work on hosts that were leased just now: finish what an earlier holder left incomplete."""
         ...
 
     def is_blank(self) -> bool:
@@ -244,30 +243,30 @@ class FrontierStore(FrontierReads, Protocol):
         ...
 
     def reading(self) -> AbstractContextManager[FrontierReads]:
-        """Several questions at the price of one transaction, where a store has any."""
+        """Several queries at the cost of one transaction, if the store has transactions."""
         ...
 
     def reads_in(self, connection: Connection) -> FrontierReads:
-        """Questions within a transaction of the state, where the frontier is in it."""
+        """Queries within a transaction of the state, where the frontier is in it."""
         ...
 
     def change(
         self, announced: Mapping[UUID, Sequence[FrontierEntry]] | None = None
     ) -> AbstractContextManager[FrontierChange]:
-        """Begin a transaction. Links that are announced are asked about before it begins, not while it holds locks."""
+        """Begin a transaction. Announced links are looked up before it begins, not while it holds locks."""
         ...
 
     def take_rebuilt(self) -> Collection[UUID]:
-        """Hosts whose frontier was lost and rebuilt since this was last asked.
+        """Hosts whose frontier was lost and rebuilt since the last call.
 
-        Links that were met are met again from there on: what was remembered of them does not hold.
+        Known links will be found again: what was remembered of them is no longer true.
         """
         ...
 
     def recover(self, limit: int = 1000) -> int:
-        """Finish what any process left half-way, for at most `limit` hosts; returns how many hosts that were."""
+        """Finish what any process left incomplete, for at most `limit` hosts; returns how many hosts."""
         ...
 
     def close(self) -> None:
-        """Give back connections; the database is the caller's."""
+        """Close connections; the database belongs to the caller."""
         ...

@@ -166,7 +166,7 @@ class Leases:
         memory: GateMemory | None = None,
         extra: dict[str, Any] | None = None,
     ) -> None:
-        """Release the lease, and store what it leaves behind; raises `LeaseLost` if it is no longer held."""
+        """Release the lease, and store the gate and the changes; raises `LeaseLost` if it is no longer held."""
         with self._database.write() as connection:
             self.release_within(connection, lease, ending=ending, progress=progress, memory=memory, extra=extra)
         self.forget(lease)
@@ -220,7 +220,7 @@ class Leases:
             return leasing.end_uncleanly(connection, holders, self._now())
 
     def _now(self) -> datetime | None:
-        """A shared server uses its own clock, an embedded state uses ours."""
+        """The time for a statement: a shared server uses its own clock, an embedded state uses ours."""
         return self._database.now(self._clock)
 
     def _end(self, asked_at: datetime) -> datetime:

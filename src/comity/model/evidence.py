@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from comity.model.named_tuple import made_often
+from comity.model.named_tuple import fast_new
 
 
 class EvidenceType(StrEnum):
@@ -28,7 +28,7 @@ class EvidenceType(StrEnum):
     LEFT_OUT = "left_out"
 
 
-@made_often
+@fast_new
 class Evidence(NamedTuple):
     """One decision about one URL, with the words and numbers that led to it; a tuple, because every page makes some.
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from comity.model.dataclass import dataclass
-from comity.model.named_tuple import made_often
+from comity.model.named_tuple import fast_new
 
 _Pairs = tuple[tuple[str, str], ...]
 LOGGED_OUT_STATUSES: Final = frozenset({401, 403, 419, 440})
@@ -156,7 +156,7 @@ DEFAULT_LIMITS = FetchLimits()
 ANY_CONTENT_TYPE = ContentTypeRules()
 
 
-@made_often
+@fast_new
 class FetchRequest(NamedTuple):
     """One hop to one URL; redirects come back as responses."""
 
@@ -176,7 +176,7 @@ class FetchRequest(NamedTuple):
         return f"FetchRequest({self.method} {self.url})"
 
 
-@made_often
+@fast_new
 class Response(NamedTuple):
     """A complete response. Durations are seconds since the start of the request; `started_at` is wall time.
 

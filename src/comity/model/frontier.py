@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum, StrEnum
 from typing import Final, NamedTuple
 
-from comity.model.named_tuple import made_often
+from comity.model.named_tuple import fast_new
 from comity.model.sitemap import PageHints
 
 
@@ -40,7 +40,7 @@ class UnqueuedCode(StrEnum):
     """By a pattern; such URLs have their own table."""
 
 
-@made_often
+@fast_new
 class Unqueued(NamedTuple):
     """A URL that was seen and not queued; a tuple, because pages name many."""
 
@@ -95,7 +95,7 @@ class HostHome(NamedTuple):
     is_scheme_guessed: bool = False
 
 
-@made_often
+@fast_new
 class FrontierEntry(NamedTuple):
     """A canonical URL of a host, with its key, how far from the seed it was found, and how much it matters."""
 
@@ -122,7 +122,7 @@ class SeenPage(NamedTuple):
     columns_key: int | None = None
 
 
-@made_often
+@fast_new
 class QueuedUrl(NamedTuple):
     """An entry that was handed out: it stays in the frontier until its outcome is settled under its key."""
 

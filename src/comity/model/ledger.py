@@ -8,7 +8,7 @@ from uuid import UUID
 
 from comity.model.dataclass import dataclass
 from comity.model.gate import DelayInForce
-from comity.model.named_tuple import made_often
+from comity.model.named_tuple import fast_new
 
 
 class Breach(StrEnum):
@@ -129,7 +129,7 @@ class NoteKind(StrEnum):
     """A job or a grant was returned: its client says that it made no request."""
 
 
-@made_often
+@fast_new
 class LedgerRow(NamedTuple):
     """One request: when it started and ended, which limits it knew, and what the host answered."""
 

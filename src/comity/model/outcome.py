@@ -16,11 +16,11 @@ from comity.model.fetch import NO_HEADERS, Cookie, Headers
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.image import ImageShape
 from comity.model.ledger import LedgerRow
-from comity.model.named_tuple import made_often
+from comity.model.named_tuple import fast_new
 from comity.model.page import Hop
 
 
-@made_often
+@fast_new
 class FetchRow(NamedTuple):
     """One row of `fetches`; a tuple, because every page makes one."""
 
@@ -47,7 +47,7 @@ class FetchRow(NamedTuple):
     columns_key: int | None = None
 
 
-@made_often
+@fast_new
 class Answered(NamedTuple):
     """The response that ended a visit, after any redirects; a tuple, because every page makes one."""
 
@@ -76,7 +76,7 @@ class VisitDetails:
         self.elapsed_ms: float | None = None
         self.wire_bytes = 0
         self.body_size = 0
-        self.facts: str | None = None  # as JSON, see `rules.audit.stored_form`
+        self.facts: str | None = None  # as JSON
         self.links: str | None = None
 
 
@@ -99,7 +99,7 @@ class SkippedLinks(NamedTuple):
     first: str
 
 
-@made_often
+@fast_new
 class Fetched(NamedTuple):
     """A page was received. `keep` is false where the page asks not to be indexed. A tuple: most visits end so."""
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from comity.model.dataclass import dataclass
 from comity.model.expression import ExtractedValues
-from comity.model.named_tuple import made_often
+from comity.model.named_tuple import fast_new
 
 # The endings of files of pages, in sentences for people; `store.target.Format` has the kinds.
 FILES_WRITTEN: Final = ".duckdb, .jsonl[.gz], .csv[.gz] or .warc[.gz]"
@@ -36,7 +36,7 @@ class BodyCompression(StrEnum):
     """As they came: less work for the crawl."""
 
 
-@made_often
+@fast_new
 class PageRecord(NamedTuple):
     """One visit's page, or the reason why there is none; `run_id`, `url_key` and `crawl_time` name the visit.
 
@@ -149,7 +149,7 @@ MISSES_LINKS: Final = frozenset({PageLimit.BODY_BYTES, PageLimit.ELEMENTS, PageL
 """The limits beyond which links that a server would answer may lie."""
 
 
-@made_often
+@fast_new
 class HtmlPage(NamedTuple):
     """What a crawler needs from an HTML page; addresses are as written, not yet resolved.
 
@@ -183,7 +183,7 @@ class HtmlPage(NamedTuple):
     extracted: tuple[list[Any], int] | None = None
     """The values of columns, and how many could not be converted; None if none were asked for, or it took too long."""
     facts: str | None = None
-    """What audits keep of a page, as JSON (`rules.audit.stored_form`), when it was asked for."""
+    """What audits store of a page, as JSON (see `extract.html`), if wanted."""
     page_links: list[tuple[str, str, tuple[str, ...], str]] | None = None
     """Every link with its text, its rel and its region, in document order, when they were asked for."""
     alternates: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from comity.model.dataclass import dataclass
-from comity.model.named_tuple import made_often
+from comity.model.named_tuple import fast_new
 
 
 class SitemapKind(StrEnum):
@@ -57,7 +57,7 @@ MISSES_ENTRIES: Final[Mapping[str, str]] = {
 """The problems for which entries of a sitemap may not be known, in words."""
 
 
-@made_often
+@fast_new
 class SitemapEntry(NamedTuple):
     """One page, or one further sitemap; a tuple, because a file holds many. The address is as written."""
 
@@ -69,7 +69,7 @@ class SitemapEntry(NamedTuple):
     """Languages and addresses of its translations, as written; only where they are asked for."""
 
 
-@made_often
+@fast_new
 class PageHints(NamedTuple):
     """What a sitemap says of a page besides its address."""
 

@@ -47,7 +47,7 @@ from comity.rules.robots.verdict import parse_robots
 from comity.rules.takedown import Takedowns
 from comity.rules.tracking import TrackingRules, clean_query
 from comity.rules.url_patterns import LeftOut
-from comity.rules.why import explain_url
+from comity.rules.why.explain import explain_url
 
 
 class FindsUrls(Protocol):

@@ -23,7 +23,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
 from comity.model.fetch import FetchFailure
-from comity.model.named_tuple import made_often
+from comity.model.named_tuple import fast_new
 from comity.model.robots import RobotsVerdict
 from comity.model.traps import TrapRefusal
 from comity.rules.canonical import WebAddress
@@ -47,14 +47,14 @@ class DenialCode(StrEnum):
     TRAP = "trap"
 
 
-@made_often
+@fast_new
 class Admitted(NamedTuple):
     """A URL that passed every question of its stage, with the verdict of robots.txt if it is about to be fetched."""
 
     verdict: RobotsVerdict | None
 
 
-@made_often
+@fast_new
 class Denied(NamedTuple):
     """A URL that did not, with what its evidence is made from.
 
@@ -95,7 +95,7 @@ PatternCheck = Callable[[WebAddress], LeftOut | None]
 """Whether patterns leave a URL out; a method of `UrlRules`."""
 
 
-@made_often
+@fast_new
 class Terms(NamedTuple):
     """The questions of one stage, and the rules in force there; a question that is None or empty is skipped."""
 

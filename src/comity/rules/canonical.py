@@ -23,7 +23,7 @@ from xxhash import xxh3_64_intdigest
 
 from comity.model.errors import BadAddress
 from comity.model.host import CanonicalHost
-from comity.model.named_tuple import made_often
+from comity.model.named_tuple import fast_new
 from comity.rules.public_suffixes import public_suffixes
 from comity.rules.tracking import TrackingRules, clean_query
 
@@ -86,7 +86,7 @@ _NOT_IN_REPERTOIRE: Final = "comity.query"
 WITHOUT_PATH: Final = ("/", "http://", "https://", "javascript:", "mailto:", "tel:", "data:")
 
 
-@made_often
+@fast_new
 class WebAddress(NamedTuple):
     """A URL in its canonical form, with its most used parts; a tuple, because a page makes many."""
 
@@ -106,7 +106,7 @@ _Terms = tuple[
 ]
 
 
-@made_often
+@fast_new
 class MetLinks(NamedTuple):
     """The addresses about which nothing is left to decide, by key."""
 

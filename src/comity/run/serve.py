@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from comity.assemble import open_state
 from comity.model.errors import ComityError
-from comity.operate.demonstration import DEMO_SOURCE, is_empty, unfinished_ports
+from comity.operate.console import DEMO_SOURCE, is_empty, unfinished_ports
 from comity.rules.seed_list import read_seed
 from comity.run.crawl.sites import finish_sites, prepare_sites
 from comity.run.demo_web import SITES, demo_web
@@ -22,7 +22,7 @@ from comity.run.remedies import CRAWL_ADVICE
 from comity.run.runtime import event_loop_runner
 from comity.run.work.worker import WorkerProcess, WorkLimits, WorkObserver
 from comity.telemetry import events
-from comity.walk.crawl.hooks import CrawlHooks
+from comity.walk.crawl.terms import CrawlHooks
 
 if TYPE_CHECKING:
     from comity.assemble import State

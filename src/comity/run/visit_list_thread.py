@@ -15,8 +15,8 @@ from comity.model.run import EndReason
 from comity.run.runtime import event_loop_runner
 from comity.settings import Settings
 from comity.walk.crawl.crawl import Crawl
-from comity.walk.crawl.hooks import CrawlHooks
 from comity.walk.crawl.progress import Progress, RunSummary
+from comity.walk.crawl.terms import CrawlHooks
 
 WAIT_FOR_HOSTS_S: Final = 1800.0  # for hosts that other processes crawl
 _LOOK_EVERY_S: Final = 1.0
@@ -38,6 +38,7 @@ class VisitListThread:
         self._crawl: Crawl | None = None
         self._is_stopping = Event()
         self._is_done = Event()
+        self._is_news = Event()
         self._failure: BaseException | None = None
 
     def start(self) -> None:
@@ -47,6 +48,12 @@ class VisitListThread:
     def wait(self, timeout_s: float) -> bool:
         """Wait for the end, but not longer than the timeout."""
         return self._is_done.wait(timeout_s)
+
+    def wait_for_news(self, timeout_s: float) -> bool:
+        """Wait for the end or for what need not wait for it, but not longer than the timeout; whether it is over."""
+        self._is_news.wait(timeout_s)
+        self._is_news.clear()
+        return self._is_done.is_set()
 
     def stop(self) -> None:
         """Start no more requests; what is in flight is finished and kept."""
@@ -76,12 +83,16 @@ class VisitListThread:
                     with event_loop_runner() as runner:
                         runner.run(self._begin(state))
                 finally:
-                    self._is_done.set()
+                    self._end_wait()
                     self._hold()
         except BaseException as problem:
             self._failure = problem
         finally:
-            self._is_done.set()
+            self._end_wait()
+
+    def _end_wait(self) -> None:
+        self._is_done.set()
+        self._is_news.set()
 
     async def _begin(self, state: State) -> None:
         self._loop = asyncio.get_running_loop()

@@ -13,8 +13,8 @@ from sqlalchemy import Connection
 from comity.database import search as statements
 from comity.database.connection import Database
 from comity.model.search import FacetCount, HitPage, SearchDocument, SearchPage, SearchPosition, SearchQuery
-from comity.rules.search.cursor import read_cursor, write_cursor
 from comity.rules.search.highlight import hit_of
+from comity.rules.search.query import read_cursor, write_cursor
 from comity.rules.search.terms import SearchPlan, plan_of
 
 # Counting a large result costs more than showing a page of it: its counts may be half a minute old.

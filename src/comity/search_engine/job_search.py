@@ -14,8 +14,8 @@ from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.model.search import HitPage, SearchDocument, SearchHit, SearchPage, SearchPosition, SearchQuery
 from comity.rules.canonical import resolve_link
-from comity.rules.search.cursor import read_cursor
 from comity.rules.search.highlight import Marker
+from comity.rules.search.query import read_cursor
 from comity.rules.search.terms import plan_of, read_terms
 from comity.rules.takedown import Takedowns
 

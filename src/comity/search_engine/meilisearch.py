@@ -33,8 +33,8 @@ from comity.model.search import (
     card_of,
     document_from,
 )
-from comity.rules.search.cursor import read_cursor, write_cursor
 from comity.rules.search.highlight import hit_of
+from comity.rules.search.query import read_cursor, write_cursor
 from comity.rules.search.terms import SearchPlan, Term, fields_of, name_key, plan_of
 
 _BATCH: Final = 500

@@ -61,6 +61,8 @@ class PartPace:
     most_bytes: int = BYTES_PER_PART
     least_rows: int = ROWS_PER_PART
     least_age_s: float = 0.0
+    most_group_bytes: int = BYTES_PER_PART
+    """Of the bodies in a row group, for a reader that takes them one group at a time."""
 
     def is_full(self, rows: int, body_bytes: int, age_s: float) -> bool:
         """Whether the part ends now."""
@@ -176,7 +178,9 @@ class PageStore:
     def _opened(self) -> _OpenPart:
         if self._open is None:
             path = self._next_segment()
-            self._open = _OpenPart(SegmentWriter(path), part_writer(self.target, path, self._keeps_gzip), monotonic())
+            writer = part_writer(self.target, path, self._keeps_gzip)
+            writer.most_group_bytes = self._pace.most_group_bytes
+            self._open = _OpenPart(SegmentWriter(path), writer, monotonic())
             self._pulse.watch(self._open.segment)
         return self._open
 

@@ -1,31 +1,43 @@
-"""Wake hosts: those whose cooldown is over, those no longer refused, and those with links to follow after all.
+"""Wake hosts whose cooldown is over, that are no longer refused, or that have links to follow after all.
 
-A deeper crawl follows links that were too deep; other patterns let through what was left out.
+A deeper crawl follows links that were too deep; other patterns let through what was left out. The robots.txt of a host
+that it closed is read again when the cached copy expires; a change wakes the host early.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Final
 from uuid import UUID
 
 from comity.clock import Clock
 from comity.database import hosts as hosts_table
 from comity.database import policies, takedowns
+from comity.database import robots as robots_table
 from comity.database.connection import Database
 from comity.database.frontier import left_out
 from comity.database.tables import TOO_DEEP
+from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierStore
+from comity.model.errors import ComityError
 from comity.model.frontier import SiteLink
+from comity.model.host import HostStatus
 from comity.rules.address_guard import Network, decide
-from comity.rules.canonical import resolve_link
+from comity.rules.canonical import WebAddress, resolve_link, web_address
 from comity.rules.takedown import Takedowns
 from comity.rules.url_patterns import pattern_rules
 from comity.walk.queue_again import LeftOutTerms, queue_left_out
+from comity.walk.robots.record import RobotsInForce
 from comity.walk.settle.settler import queue_site_links
 
 BATCH_HOSTS: Final = 1000
 _MOST_REFUSED: Final = 10_000
+_DEEPER_BATCH: Final = 100
+_LISTED: Final = 1000  # URLs in one page of a listing
+MOST_READ_AGAIN: Final = 20
+
+ReadRobots = Callable[[WebAddress], Awaitable[RobotsInForce]]
 
 
 def end_cooldowns(database: Database, clock: Clock, *, refresh: bool = False) -> int:
@@ -51,10 +63,6 @@ def lift_refusals(database: Database, networks: Sequence[Network], hosts_named: 
         return 0
     with database.write() as connection:
         return hosts_table.wake(connection, allowed)
-
-
-_DEEPER_BATCH: Final = 100
-_LISTED: Final = 1000  # URLs in one page of a listing
 
 
 def go_deeper(
@@ -148,3 +156,47 @@ def _may_go_deeper(frontier: FrontierStore, host: Any, refused: Takedowns, max_d
                         return True
             last = rows[-1].place
     return False
+
+
+async def reread_robots(
+    database: Database,
+    clock: Clock,
+    read: ReadRobots,
+    among: Collection[str] | None = None,
+    frontier: FrontierStore | None = None,
+) -> list[str]:
+    """Read the expired robots.txt of a bounded number of closed hosts again; returns the hosts that were woken."""
+    woken = []
+    for row in await asyncio.to_thread(_due, database, clock, among):
+        try:
+            found = await read(web_address(f"{row.origin}/robots.txt"))
+        except ComityError:
+            continue  # busy or not to be asked: the next look may do better
+        changed = found.version != row.version or str(found.reading.access) != row.access
+        if changed and not found.is_unreachable:
+            woken += [row.host] if await asyncio.to_thread(_wake, database, frontier, row.host) else []
+    return woken
+
+
+def _due(database: Database, clock: Clock, among: Collection[str] | None) -> list[Any]:
+    with database.read() as connection:
+        now = database.now(clock)
+        return list(robots_table.expired_of_closed_hosts(connection, now, among, MOST_READ_AGAIN))
+
+
+def _wake(database: Database, frontier: FrontierStore | None, host: str) -> bool:
+    """Make a host pending again; its cooldown was for the previous file."""
+    with (frontier or own_frontier(database)).change() as change:
+        connection = change.connection
+        row = hosts_table.get(connection, host)
+        if row is None or row.status is not HostStatus.BLOCKED or row.claimed_by is not None:
+            return False
+        values = {
+            "status": HostStatus.PENDING,
+            "next_crawl_after": None,
+            "block_reason": None,
+            "block_reason_code": None,
+            "refused_address": None,
+        }
+        change.requeue_all(row.id)
+        return hosts_table.change(connection, row.id, values, expected_version=row.version)

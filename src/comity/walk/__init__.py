@@ -1,1 +1,1 @@
-"""The conductor: admit, visit, settle. The only room that calls the step rooms, and it calls each once."""
+"""The conductor: admit, visit, settle. No other room calls the step rooms."""

@@ -73,7 +73,7 @@ async def log_in(host: LeasedHost, context: VisitContext) -> LoginProblem | None
 
 
 async def log_in_again(host: LeasedHost, context: VisitContext) -> None:
-    """Log in again to a host whose session has ended; if the login no longer works, the host is left alone."""
+    """Log in again to a host whose session has ended; if the login no longer works, the host is released."""
     assert host.identity is not None
     host.identity.forget_session()
     problem = await log_in(host, context)
@@ -94,7 +94,7 @@ async def _attempt(
     if page.status >= 400:
         return _refused(page, "the login page")
     if may_be_in and passes(login.check, page.body, page.content_type, page.url):
-        return None  # by the cookies that were kept
+        return None  # by the stored cookies
     form = fill_form(page.body, page.content_type, page.url, login)
     if isinstance(form, str):
         return LoginFailed(form)

@@ -1,7 +1,7 @@
 """Queue URLs that earlier patterns left out, once the patterns in force allow them.
 
 `left_out_urls` has what earlier runs left out. When a host is opened with patterns that differ from those of the last
-check, every row is checked again, and URLs that pass are queued. It blocks, and runs on the database thread.
+check, every row is checked again, and URLs that pass are queued. All functions block; call them on the database thread.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def queue_left_out(
                 for row, address in passed
                 if address.host != host and terms.site.includes(address.host)
             ]
-    # Links to other hosts are queued by another transaction, and keep their rows: queuing them twice does no harm.
+    # Links to other hosts are queued by another transaction, and their rows stay: queuing them twice does no harm.
     if not returned.site_links:
         left_out.asked_with(change.connection, host_id, terms.fingerprint(own))
     return returned

@@ -1,6 +1,6 @@
 """Read a host's sitemaps: fetch the files one by one under its gate, and queue the pages that they list.
 
-Reading goes on while pages of the same host are visited. Each request is stored with the entries of its file, so an
+Pages of the same host are visited in the meantime. Each request is stored with the entries of its file, so an
 interrupted run continues with the next file.
 """
 
@@ -125,7 +125,7 @@ class SitemapReader:
         for planned in plan.left_out():
             self._note(host, planned, SitemapState.REFUSED, detail="more than the limit per host")
         if host.unsettled:
-            self._settling.put_news(host)  # no later outcome would take it along
+            self._settling.put_news(host)  # no later outcome would carry it
 
     async def _read_again(
         self, host: LeasedHost, plan: SitemapPlan, postponed: list[tuple[PlannedSitemap, float]]
@@ -210,7 +210,7 @@ class SitemapReader:
         return None
 
     async def _find_kept(self, url: str) -> KeptSitemap | None:
-        """What an earlier run read there lately. No request is made for it; its pages are admitted as always."""
+        """What a recent run read there. No request is made; its pages are admitted as always."""
         if self._kept is None:
             return None
         return await asyncio.to_thread(self._kept.find, url, self._context.clock())
@@ -278,7 +278,7 @@ class SitemapReader:
             entries += len(chunk.entries)
             if self._on_listed is not None and chunk.entries:
                 self._on_listed(self._listed(planned.address.url, found_at, chunk.entries))
-            # A translation that only the sitemap names is visited too: an audit could not tell that it is missing.
+            # A translation that only the sitemap names is visited too: otherwise an audit could not report it missing.
             translations = (SitemapEntry(url) for entry in chunk.entries for _language, url in entry.alternates)
             listed = chain(chunk.entries, translations)
             self._admit(host, self._accepted(host, plan, planned, found_at, listed), planned.address.key)
@@ -305,7 +305,7 @@ class SitemapReader:
         return True
 
     def _chunks(self, file: KeptSitemap) -> Iterator[SitemapChunk]:
-        """The entries of a file, with their translations if what is listed is noted."""
+        """The entries of a file, with their translations if listed URLs are recorded."""
         from comity.extract.sitemap.read import iter_entries  # late: many sites have no sitemap
 
         with_alternates = self._on_listed is not None
@@ -413,7 +413,7 @@ class SitemapReader:
         self._settling.put_news(host)
 
     def _count_unread(self, host: LeasedHost, planned: PlannedSitemap, why: str) -> None:
-        """Count a file of which entries may not be known: a run that has visited all it knows has to say so (§4.8)."""
+        """Count a file whose entries may be unknown: a run that has visited every known URL reports it (§4.8)."""
         host.tally.unread_sitemaps += 1
         if host.tally.unread_sitemap is None:
             host.tally.unread_sitemap = f"{masked_url(planned.address.url)[:200]} ({why})"

@@ -19,7 +19,7 @@ from comity.database.records import last_seen
 from comity.frontier.store import FrontierChange, FrontierReads
 from comity.model.frontier import IMAGE_PRIORITY, QueuedUrl, SeenPage
 from comity.model.sitemap import PageHints
-from comity.rules.stale import RefreshTerms, revisit_rank
+from comity.rules.refresh import RefreshTerms, revisit_rank
 
 _KNOWN_AT_A_TIME: Final = 1000  # known URLs that are read at a time
 _WRITTEN: Final = 10_000
@@ -30,7 +30,7 @@ def plan_round(
 ) -> tuple[array[int], array[int]]:
     """The keys of the URLs that a refresh of a host fetches, and their ranks; images only where they are wanted.
 
-    It only reads, and locks nothing however much a host has: its frontier changes only under its lease.
+    It only reads and locks nothing, however many URLs a host has: its frontier changes only under its lease.
     """
     keys, ranks, place = array("q"), array("i"), None
     while known := reads.done(host_id, place, _KNOWN_AT_A_TIME):
@@ -46,7 +46,7 @@ def plan_round(
 
 
 def requeue_planned(change: FrontierChange, host_id: UUID, keys: array[int], ranks: array[int]) -> int:
-    """Queue what was planned, except what was taken down meanwhile; returns how many URLs."""
+    """Queue the planned URLs, except those taken down in the meantime; returns how many."""
     planned = zip(keys, ranks, strict=True)
     queued = 0
     while some := list(islice(planned, _WRITTEN)):
@@ -62,7 +62,7 @@ def requeue_changed(
     now: datetime,
     terms: RefreshTerms,
 ) -> int:
-    """Queue URLs again that, as a sitemap says during a round, have changed; returns how many.
+    """Queue URLs again that changed during a round, according to a sitemap; returns how many.
 
     URLs visited since the round began are not requested again, whatever the sitemap says.
     """

@@ -1,4 +1,4 @@
-"""One request to a leased host: through its gate, out, and into the ledger. Every request of a fetcher goes here."""
+"""One request to a leased host: wait for its gate, send it, record it in the ledger. Every request passes here."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from comity.model.fetch import (
 )
 from comity.model.gate import AnswerKind, DelayInForce, Observation, Reservation, SlotTimeout, Wait
 from comity.model.ledger import LedgerRow, Purpose
-from comity.model.named_tuple import made_often
+from comity.model.named_tuple import fast_new
 from comity.model.robots import RobotsVerdict
 from comity.rules.politeness.backoff import parse_retry_after
 from comity.rules.politeness.pace import observed, reached_within
-from comity.walk.session.capacity import Capacity
+from comity.walk.session.held_hosts import Capacity
 from comity.walk.session.identity import HostIdentity
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 
@@ -34,13 +34,13 @@ from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 class NotStarted:
     """A request that the gate did not let start: a block, an ended lease, a slot that never came free.
 
-    Without a reason it was withdrawn: what was allowed when it began to wait is no longer allowed.
+    Without a reason, the request was withdrawn: it was allowed when it began to wait, and no longer is.
     """
 
     why: Wait | SlotTimeout | None
 
 
-@made_often
+@fast_new
 class Exchange(NamedTuple):
     """A request that was made, its answer, how long the host asked Comity to wait, and the row for the ledger."""
 
@@ -65,7 +65,7 @@ class Requests:
         self.fetcher = fetcher
         # Whether each page takes one request, as with nearly all fetchers.
         self.takes_one_for_page = type(fetcher).get_page is page_of_one_request
-        # For a visit that waits for its request without a task, where the fetcher can notify it.
+        # For a visit that waits for its request without a task; the fetcher must be able to notify it.
         get_for: GetFor | None = getattr(fetcher, "get_for", None) if getattr(fetcher, "takes_waiters", False) else None
         self._get_for = get_for if self.takes_one_for_page else None
         self.on_end: Callable[[LeasedHost], None] = lambda _host: (
@@ -82,7 +82,7 @@ class Requests:
         return self._get_for is not None
 
     def sender_for(self, waiter: Waiter) -> Send:
-        """What makes the request of a visit that is no task: its waiter is notified."""
+        """Sends the request of a visit that has no task: its waiter is notified."""
         get_for = self._get_for
         assert get_for is not None
 
@@ -106,8 +106,8 @@ class Requests:
     ) -> Exchange | NotStarted:
         """Wait for the host's next start, make the request, and report the answer to the gate.
 
-        The host's delay is waited out; a block only for as long as a host is waited for. `may_go` is asked again when
-        the start has come. The row of an answer joins `rows`, if they are given.
+        It waits for the host's delay, and for a block up to the limit. `may_go` is checked again at the start. The row
+        of the request is added to `rows`, if given.
         """
         self.report_wait(host)
         slot = await host.gate.reserve(min(host.gate.limits.slot_timeout_s, MAX_HOST_WAIT_S))
@@ -156,7 +156,7 @@ class Requests:
         A challenge for a user name and a password is answered by a second request, with a start and a row of its own.
         """
         self._capacity.take()
-        # What is in force at the start: an edit while the request is under way does not bind it.
+        # The limits in force at the start: a later edit does not apply to this request.
         lease, policy, gate = host.lease, host.policy, host.gate
         number, max_concurrency = host.next_request_number(), gate.limits.max_concurrency
         seen, status, retry_after_s, is_over, is_challenged = _NOTHING, None, None, False, False
@@ -173,7 +173,7 @@ class Requests:
             is_over = True
         finally:
             self._capacity.release()
-            # The gate counts a block from the same moment: the ledger must not show a longer one than it keeps.
+            # The gate counts a block from the same moment: the ledger must not show a longer block than it does.
             ended_at = gate.finish(slot, seen)
             blocked = seen.answer is AnswerKind.RATE_LIMITED or seen.answer is AnswerKind.UNAVAILABLE
             row = LedgerRow(
@@ -211,7 +211,7 @@ class Requests:
     async def _send_as(
         self, identity: HostIdentity, request: FetchRequest, send: Send, on_sent: OnSent | None
     ) -> tuple[Response | FetchFailure, bool]:
-        """Send a request with what its host has to get besides the usual; say whether it must be made once more."""
+        """Send a request with the headers and cookies of its host; returns whether it must be repeated."""
         problem = identity.terms.problem
         if problem is not None:
             return FetchFailure(request.url, FailureKind.CREDENTIALS_MISSING, problem, self._clock(), 0.0), False
@@ -233,7 +233,7 @@ _NOTHING = Observation(AnswerKind.FAILED)
 
 
 def _retry_after_s(result: Response | FetchFailure, now: float) -> float | None:
-    """For how long an answer asks to be left alone."""
+    """How long an answer asks Comity to wait."""
     server_date = result.server_date if isinstance(result, Response) else None
     said = ", ".join(result.headers.get_all("retry-after"))
     return parse_retry_after(said or None, now, server_date)
@@ -242,7 +242,7 @@ def _retry_after_s(result: Response | FetchFailure, now: float) -> float | None:
 def _observed(
     result: Response | FetchFailure, retry_after_s: float | None, slot: Reservation, usual_latency_s: float | None
 ) -> Observation:
-    """What the gate learns from an answer: the latency, a wait that was asked for, and when the host was reached."""
+    """What the gate learns from an answer: the latency, a requested wait, and when the host was reached."""
     waited_s = max(0.0, result.started_at - slot.started_at)
     if isinstance(result, Response):
         latency_s = result.first_byte_s - result.sent_s

@@ -1,7 +1,7 @@
-"""A list of visits that one piece of work has for itself: begun once, filled with URLs, resumed after a crash, ended.
+"""A list of visits of one query or audit: started once, filled with URLs, resumed after a crash, ended.
 
-What is known of a URL (its validators, its evidence) is shared by all doors. Whether a query or an audit still has to
-visit it is its own: none of them swallows another's work, and what they share of a host is its lease and its gate.
+What is known of a URL (its validators, its evidence) is shared by all doors. Each list records for itself which URLs
+are still to be visited, so lists do not take work from each other; they share only the lease and the gate of a host.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class NotVisited(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VisitList:
-    """An open list, and whether an earlier process began it."""
+    """An open list, and whether an earlier process started it."""
 
     list_id: UUID
     door: str
@@ -51,7 +51,7 @@ class VisitList:
 def open_list(
     database: Database, clock: Clock, door: str, name: str, settings: dict[str, Any] | None = None
 ) -> VisitList:
-    """Go on with the unfinished list of this name, or begin one."""
+    """Continue the unfinished list of this name, or start one."""
     with database.write() as connection:
         found = lists.unfinished(connection, door, name)
         list_id = found or lists.begin(connection, door, name, settings, clock.now())
@@ -92,7 +92,7 @@ def add_visits(
 
 
 def plan_sitemaps(database: Database, visits: VisitList, addresses: Iterable[WebAddress]) -> None:
-    """Have these files read as the sitemaps of their hosts, and no others."""
+    """Read these files as the sitemaps of their hosts, and no others."""
     with database.write() as connection:
         for address in addresses:
             hosts_table.touch(connection, [canonical_host(host_in_url(address.host))], visits.door)
@@ -134,7 +134,7 @@ def not_visited(database: Database, visits: VisitList, host: str, after: int, li
 
 
 def pages_so_far(database: Database, visits: VisitList) -> int:
-    """How many pages of a list came, in this process and in earlier ones."""
+    """How many pages of a list were fetched, in this process and in earlier ones."""
     with database.read() as connection:
         return lists.pages_so_far(connection, visits.list_id)
 
@@ -152,7 +152,7 @@ def is_open(database: Database, visits: VisitList) -> bool:
 
 
 def end_list(database: Database, clock: Clock, visits: VisitList) -> None:
-    """Nothing of the list is left to do: the next piece of work of this name starts from the beginning."""
+    """End a list with nothing left to do; the next one of this name starts from the beginning."""
     with database.write() as connection:
         lists.end(connection, visits.list_id, clock.now())
 
@@ -164,7 +164,7 @@ def forget_list(database: Database, visits: VisitList) -> None:
 
 
 def forget_robots(database: Database, host: str) -> None:
-    """Have robots.txt of a host read again, however old the copy is."""
+    """Read robots.txt of a host again, however new the copy is."""
     with database.write() as connection:
         robots.forget(connection, host)
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,9 @@ from comity.doors.python.options import settings_for
 from comity.leases.leases import Leases
 from comity.model.frontier import FrontierEntry
 from comity.rules.sql.seeds import read_query_seed
+from comity.run.sql import statement
 from comity.run.sql.statement import StatementPlan, StatementRun
-from comity.walk.visit_list import open_list
+from comity.walk.visit_list import hosts_to_visit, open_list
 from tests.servers.waiting import wait_until
 from tests.walk.site import Answer, Site, Web, page, tree
 
@@ -62,6 +64,25 @@ def test_a_run_that_was_killed_at_its_limit_requests_nothing_more(site: Site, tm
     assert run(plan).summary.pages == 4
     again = run(plan, ends=True)
     assert (again.summary.pages, again.is_complete, len(site.pages())) == (4, True, 4)
+
+
+def test_the_last_pages_are_news_before_the_end(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are stored while the run looks for what is left."""
+    may_go_on = threading.Event()
+
+    def held(*arguments: Any) -> Any:
+        if run.progress.pages:
+            may_go_on.wait(LIMIT_S)
+        return hosts_to_visit(*arguments)
+
+    monkeypatch.setattr(statement, "hosts_to_visit", held)
+    run = StatementRun(plan_of(site, tmp_path, most_pages=0))
+    run.start()
+    assert not run.wait_for_news(LIMIT_S)
+    assert [part.suffix for part in run.finished_parts()] == [".parquet"]
+    may_go_on.set()
+    assert run.wait_for_news(LIMIT_S)
+    run.close()
 
 
 def test_a_run_that_was_stopped_before_it_began_is_not_complete(site: Site, tmp_path: Path) -> None:

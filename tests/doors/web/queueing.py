@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from comity.assemble import State
 from comity.database import robots as robots_table
-from comity.upkeep.due_policies import make_due_jobs
+from comity.upkeep.sweep_queue import make_due_jobs
 from tests.doors.web.served import WITH_TOKEN, Served
 
 

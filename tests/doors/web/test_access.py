@@ -19,7 +19,7 @@ from comity.doors.web.audiences import RouteTable
 from comity.doors.web.errors import ApiError
 from comity.doors.web.logins import FAILURE_WINDOW_S, MAX_FAILURES, LoginThrottle, wait_after
 from comity.doors.web.routes import session
-from comity.operate.activity import LoginAttempt, login_attempts
+from comity.operate.console import LoginAttempt, login_attempts
 from comity.upkeep.sweep_queue import QueueSweeper
 from tests.doors.web.served import PASSWORD, PASSWORD_HASH, TOKEN, TOKEN_HASH, WITH_TOKEN, Served, served, until
 

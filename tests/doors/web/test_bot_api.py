@@ -13,7 +13,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from comity.doors.web.console import kept
+from comity.doors.web import figures
 from tests.doors.web.queueing import Queue, queue_on
 from tests.doors.web.served import TOKEN_HASH, Served, served, until
 
@@ -164,11 +164,11 @@ def test_every_code_of_s3(queue: Queue) -> None:
     assert queue.refusal(late) == (400, "lock_expired")
     assert {"job_id", "locked_at", "lock_ttl", "current_time"} <= late.json()["details"].keys()
     assert SECOND.fullmatch(late.json()["details"]["locked_at"])
-    [kept] = queue.admin.get("/admin/crawl_results/late").json()["late"]
-    assert (kept["job_id"], kept["bot_id"]) == (third["job_id"], "shop-1")
-    shown = queue.admin.get(f"/admin/crawl_results/late/{kept['id']}").json()
+    [figures] = queue.admin.get("/admin/crawl_results/late").json()["late"]
+    assert (figures["job_id"], figures["bot_id"]) == (third["job_id"], "shop-1")
+    shown = queue.admin.get(f"/admin/crawl_results/late/{figures['id']}").json()
     assert shown["content"]["currency"] == "USD"
-    assert queue.admin.get(f"/admin/crawl_results/late/{kept['id']}/raw_html").text == "<p>late</p>"
+    assert queue.admin.get(f"/admin/crawl_results/late/{figures['id']}/raw_html").text == "<p>late</p>"
     # validation_error
     assert queue.refusal(queue.submit("not-an-id")) == (400, "validation_error")
 
@@ -325,8 +325,8 @@ def test_a_heartbeat_keeps_what_the_bot_holds(queue: Queue) -> None:
 def test_one_job_can_be_named_as_in_a_submit(one: Queue) -> None:
     [job] = one.pulled()
     body = {"bot_id": "shop-1", "job_id": job["job_id"]}
-    kept = one.bot.post("/api/crawl/heartbeat/", json=body).json()["data"]["kept"]
-    assert [each["job_id"] for each in kept] == [job["job_id"]]
+    figures = one.bot.post("/api/crawl/heartbeat/", json=body).json()["data"]["kept"]
+    assert [each["job_id"] for each in figures] == [job["job_id"]]
     assert one.bot.post("/api/crawl/release/", json=body).json()["data"]["released"] == [job["job_id"]]
 
 
@@ -386,8 +386,8 @@ def test_metrics_count_pulls_submits_and_jobs(one: Queue) -> None:
 
 def test_metrics_count_the_rows_of_a_large_state_seldom(one: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if counting took long: a second scrape shows the same figures, and does not count again."""
-    monkeypatch.setattr(kept, "_QUICK_S", -1.0)
-    monkeypatch.setattr(kept, "_SHARE", 1e9)
+    monkeypatch.setattr(figures, "_QUICK_S", -1.0)
+    monkeypatch.setattr(figures, "_SHARE", 1e9)
     stats = one.admin.get("/admin/crawl_jobs/stats").json()
     counted = 'comity_queue_jobs{status="pending"}'
     first, second = (one.admin.get("/admin/metrics").text for _ in range(2))
@@ -409,8 +409,8 @@ def test_the_oldest_job_grows_older_while_figures_are_kept(queue: Queue, monkeyp
         return float(found[1])
 
     until(lambda: scraped() > 0 and queue.admin.get("/admin/crawl_jobs/stats").json()["jobs"]["pending"] == 1)
-    monkeypatch.setattr(kept, "_QUICK_S", -1.0)
-    monkeypatch.setattr(kept, "_SHARE", 1e9)
+    monkeypatch.setattr(figures, "_QUICK_S", -1.0)
+    monkeypatch.setattr(figures, "_SHARE", 1e9)
     before, stats = scraped(), queue.admin.get("/admin/crawl_jobs/stats").json()
     until(lambda: scraped() > before)
     later = queue.admin.get("/admin/crawl_jobs/stats").json()

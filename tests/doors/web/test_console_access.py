@@ -11,16 +11,23 @@ import httpx
 import pytest
 
 from comity.clock import SystemClock
-from comity.database import console
+from comity.database import console as console_table
 from comity.database.connection import Database
 from comity.doors.web.activity import subject_of
 from comity.model.console import Activity, Role
 from comity.model.errors import AlreadyThere, BadInput, NotFound
-from comity.operate import console_users
-from comity.operate.activity import record_activity
-from comity.operate.console_sessions import ConsoleSessions
-from comity.operate.console_users import add_user, change_password, change_role, list_users, remove_user
-from comity.reports.activity import list_activity, newest_activity
+from comity.operate import console
+from comity.operate.console import (
+    ConsoleSessions,
+    add_user,
+    change_password,
+    change_role,
+    list_activity,
+    list_users,
+    newest_activity,
+    record_activity,
+    remove_user,
+)
 from comity.settings import read_settings
 from tests.doors.web.served import PASSWORD, PASSWORD_HASH, TOKEN_HASH, WITH_TOKEN, Served, served, until
 
@@ -32,8 +39,8 @@ CLOCK = SystemClock()
 @pytest.fixture(autouse=True)
 def _cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is tested is who gets in, not how long guessing takes."""
-    monkeypatch.setattr(console_users, "hash_password", lambda _password: PASSWORD_HASH)
-    console_users.decoy_hash.cache_clear()
+    monkeypatch.setattr(console, "hash_password", lambda _password: PASSWORD_HASH)
+    console.decoy_hash.cache_clear()
 
 
 @contextmanager
@@ -279,8 +286,8 @@ def test_a_change_of_a_webhook_shows_only_the_host_of_its_url(
 
 
 def test_the_record_is_bounded_and_takes_any_text(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console, "_TRIM_EVERY", 5)
-    monkeypatch.setattr(console, "MAX_ACTIVITIES", 3)
+    monkeypatch.setattr(console_table, "_TRIM_EVERY", 5)
+    monkeypatch.setattr(console_table, "MAX_ACTIVITIES", 3)
     for number in range(12):
         text = f"\0\ud800{number}" + "x" * 900
         activity = Activity(None, None, False, "::1" * 40, "a" * 300, text, text, 200)
@@ -294,7 +301,7 @@ def test_the_record_is_bounded_and_takes_any_text(database: Database, monkeypatc
 def test_sessions_end_and_are_bounded(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     import asyncio
 
-    monkeypatch.setattr(console, "MAX_SESSIONS", 3)
+    monkeypatch.setattr(console_table, "MAX_SESSIONS", 3)
     sessions = ConsoleSessions(database, CLOCK, 60.0, PASSWORD_HASH)
     names = []
     for _ in range(5):
@@ -304,7 +311,9 @@ def test_sessions_end_and_are_bounded(database: Database, monkeypatch: pytest.Mo
     fresh = ConsoleSessions(database, CLOCK, 60.0, PASSWORD_HASH)
     assert [asyncio.run(fresh.get(name)) is not None for name in names] == [False, False, True, True, True]
     with database.write() as connection:
-        connection.execute(console.console_sessions.update().values(expires_at=CLOCK.now() - timedelta(seconds=1)))
+        connection.execute(
+            console_table.console_sessions.update().values(expires_at=CLOCK.now() - timedelta(seconds=1))
+        )
     later = ConsoleSessions(database, CLOCK, 60.0, PASSWORD_HASH)
     assert asyncio.run(later.get(names[-1])) is None
     assert asyncio.run(later.get("guess")) is None

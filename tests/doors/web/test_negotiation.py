@@ -9,7 +9,7 @@ import pytest
 
 from comity import __version__
 from comity.doors.web.console.live import VIEWS
-from comity.doors.web.negotiation import prefers_html, wants_page
+from comity.doors.web.requests import prefers_html, wants_page
 from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, WITH_TOKEN, Served, served
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"

@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from comity.operate.seeds import add_seeds
-from comity.reports.audit.stored import INFO
+from comity.reports.audit.stored_audits import INFO
 from comity.rules.seed_list import read_seed
 from tests.doors.web.served import Served, served
 

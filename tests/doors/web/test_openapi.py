@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from comity.database.connection import Database
-from comity.run.crawl import hosted
-from comity.upkeep.due_policies import make_due_jobs
+from comity.run.crawl import service
+from comity.upkeep.sweep_queue import make_due_jobs
 from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, WITH_TOKEN, Served, served
 from tests.sizes import sized
 
@@ -78,7 +78,7 @@ def api_url(request: pytest.FixtureRequest) -> str:
 def described(api_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Served, Any, list[str]]]:
     import schemathesis  # slow to load, and not needed to find the tests
 
-    monkeypatch.setattr(hosted, "MOST_AT_ONCE", 0)  # no crawl of names made up by chance: each is answered with 429
+    monkeypatch.setattr(service, "MOST_AT_ONCE", 0)  # no crawl of names made up by chance: each is answered with 429
 
     with served(api_url, env="prod", admin_password_hash=PASSWORD_HASH, admin_token_hash=(TOKEN_HASH,)) as running:
         schema = schemathesis.openapi.from_url(f"{running.url}/openapi.json", timeout=60)

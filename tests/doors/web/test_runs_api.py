@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from comity.database import runs as runs_table
-from comity.run.crawl import hosted
+from comity.run.crawl import service
 from comity.upkeep.wake_hosts import go_deeper
 from tests.doors.web.served import Served, served, until
 from tests.walk.site import Answer, Site, Web
@@ -133,7 +133,7 @@ def test_a_stop_is_kept_also_where_the_end_of_the_crawl_fails(
     site = _site(web, 6, **{"/2": Answer(body="<title>Slow</title>", held=held)})
     run = admin.post("/admin/crawl/runs", json={"seeds": [site.url("/")]}).json()["run_id"]
     until(lambda: _with_pages(admin, f"/admin/crawl/runs/{run}", 3))
-    monkeypatch.setattr(hosted, "finish_sites", lambda *_: 1 / 0)
+    monkeypatch.setattr(service, "finish_sites", lambda *_: 1 / 0)
     admin.post(f"/admin/crawl/runs/{run}/stop")
     assert admin.post(f"/admin/hosts/{site.host}/resume").status_code == 204
     held.set()
@@ -173,7 +173,7 @@ def test_crawls_are_bounded_in_number_and_bad_ones_are_refused(
     elsewhere = admin.post("/admin/crawl/runs", json={"seeds": ["a.example"], "pages": "/etc/pages"})
     assert elsewhere.status_code == 422
     assert admin.get("/admin/crawl/runs").json() == {"runs": [], "next": None}
-    monkeypatch.setattr(hosted, "MOST_AT_ONCE", 1)
+    monkeypatch.setattr(service, "MOST_AT_ONCE", 1)
     held = threading.Event()
     site = web.site({"/": Answer(body="<title>One</title>", held=held)})
     first = admin.post("/admin/crawl/runs", json={"seeds": [site.url("/")]})

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from comity.model.queue import BotError, JobStatus, Submission
 from comity.rules.queue.bot_limits import BreakerTerms, allowance, bot_after, site_after
 from comity.rules.queue.job_timing import (
-    LEAST,
+    LEAST_PRIORITY,
     LONGEST_BACKOFF_S,
-    MOST,
     MOST_AGE,
+    MOST_PRIORITY,
     JobGivenUp,
     JobRetry,
     after_failure,
@@ -54,7 +54,14 @@ def test_a_back_off_is_bounded_and_never_shrinks(minutes: int, doublings: int) -
 
 @pytest.mark.parametrize(
     ("priority", "importance", "failures", "expected"),
-    [(5, 1.0, 0, 5), (5, 2.0, 0, 10), (5, 1.0, 3, 2), (5, 1.0, 100, 0), (5, float("nan"), 0, 5), (9999, 10.0, 0, MOST)],
+    [
+        (5, 1.0, 0, 5),
+        (5, 2.0, 0, 10),
+        (5, 1.0, 3, 2),
+        (5, 1.0, 100, 0),
+        (5, float("nan"), 0, 5),
+        (9999, 10.0, 0, MOST_PRIORITY),
+    ],
 )
 def test_the_first_priority(priority: int, importance: float, failures: int, expected: int) -> None:
     assert first_priority(priority, importance, failures) == expected
@@ -63,8 +70,8 @@ def test_the_first_priority(priority: int, importance: float, failures: int, exp
 @given(st.integers(-5000, 5000), st.floats(0, 1e9))
 def test_ageing_is_bounded_and_says_when_it_changes(first: int, waited_s: float) -> None:
     priority, next_s = aged_priority(first, waited_s)
-    assert LEAST <= priority <= MOST
-    assert priority <= max(LEAST, min(MOST, first + MOST_AGE))
+    assert LEAST_PRIORITY <= priority <= MOST_PRIORITY
+    assert priority <= max(LEAST_PRIORITY, min(MOST_PRIORITY, first + MOST_AGE))
     if next_s is not None:
         assert next_s > waited_s
         assert aged_priority(first, next_s)[0] >= priority

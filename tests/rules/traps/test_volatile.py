@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comity.model.traps import TrapCode, TrapTerms
-from comity.rules.traps.volatile import VolatileParameters, read_parameters
+from comity.rules.traps.volatile_parameters import VolatileParameters, read_parameters
 from comity.rules.traps.watch import TrapWatch
 from tests.rules.traps.trap_sites import TODAY, walk
 from tests.rules.traps.volatile_sites import HONEST_LOOKALIKES, PAGES, VOLATILE, Fresh, marked

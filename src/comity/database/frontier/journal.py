@@ -31,7 +31,7 @@ class JournalMark(NamedTuple):
 
 
 def number(connection: Connection, counts: Mapping[UUID, int], epoch: str) -> dict[UUID, JournalMark]:
-    """Take the next batch numbers of hosts, as many as are asked for; returns the last of each.
+    """Take the next batch numbers of hosts, as many as requested; returns the last of each.
 
     The rows stay locked, so that numbers are committed in their order. `epoch` is that of hosts that had none.
     """
@@ -49,7 +49,7 @@ def number(connection: Connection, counts: Mapping[UUID, int], epoch: str) -> di
 
 
 def put(connection: Connection, rows: Iterable[tuple[UUID, int, bytes]]) -> None:
-    """Keep batches, by host and number."""
+    """Store batches, by host and number."""
     encode = Encoding(connection)
     values = [(encode.uuid(host_id), batch, payload) for host_id, batch, payload in rows]
     insert_rows(connection, frontier_journal, ("domain_id", "batch", "payload"), values)
@@ -66,7 +66,7 @@ def marks(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, Jour
 
 
 def batches_after(connection: Connection, host_id: UUID, batch: int, limit: int) -> Sequence[Any]:
-    """The kept batches of a host behind a number, in order."""
+    """The stored batches of a host after a number, in order."""
     table = frontier_journal.c
     return connection.execute(
         select(table.batch, table.payload)
@@ -77,7 +77,7 @@ def batches_after(connection: Connection, host_id: UUID, batch: int, limit: int)
 
 
 def first_batch(connection: Connection, host_id: UUID) -> int | None:
-    """The number of the oldest kept batch of a host."""
+    """The number of the oldest stored batch of a host."""
     table = frontier_journal.c
     return connection.execute(select(func.min(table.batch)).where(table.domain_id == host_id)).scalar()
 
@@ -134,7 +134,7 @@ def host_of(connection: Connection, host_id: UUID) -> Any:
 
 
 def origins_of(connection: Connection, host: str) -> list[str]:
-    """The origins of a host whose robots.txt was asked for: these were spoken to."""
+    """The origins of a host whose robots.txt was requested."""
     statement = select(robots_cache.c.origin).where(robots_cache.c.host == host).order_by(robots_cache.c.origin)
     return list(connection.execute(statement.limit(10)).scalars())
 

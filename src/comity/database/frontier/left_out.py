@@ -1,4 +1,4 @@
-"""Statements on `left_out_urls`: URLs that patterns left out, at most so many for a host.
+"""Statements on `left_out_urls`: URLs that patterns left out, up to a limit for each host.
 
 A row has all that is needed to queue the URL when other patterns are in force. It is in the database also where the
 frontier is in Redis.

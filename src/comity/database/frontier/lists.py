@@ -1,4 +1,4 @@
-"""Statements on `visit_lists` and `visit_list_hosts`: what one piece of work still has to visit, for itself."""
+"""Statements on `visit_lists` and `visit_list_hosts`: the URLs that one query or audit still has to visit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def begin(connection: Connection, door: str, name: str, settings: dict[str, Any]
 
 
 def unfinished(connection: Connection, door: str, name: str) -> UUID | None:
-    """The newest list of a piece of work that has not ended."""
+    """The newest list of this name that has not ended."""
     lists = visit_lists.c
     statement = (
         select(lists.id)
@@ -51,7 +51,7 @@ def is_open(connection: Connection, list_id: UUID) -> bool:
 
 
 def end(connection: Connection, list_id: UUID, now: datetime) -> None:
-    """Nothing of the list is left to do."""
+    """Record that a list has nothing left to do."""
     connection.execute(update(visit_lists).where(visit_lists.c.id == list_id).values(ended_at=now))
 
 
@@ -72,7 +72,7 @@ def add_hosts(connection: Connection, list_id: UUID, host_ids: Collection[UUID])
 
 
 def not_asked(connection: Connection, list_id: UUID, after: int, limit: int) -> list[tuple[int, str, str, Any]]:
-    """URLs that are done with although no visit of them is recorded since the list began: with the last evidence."""
+    """URLs that are done without a recorded visit since the list was started, with the last evidence."""
     hosts, urls = visit_list_hosts.c, domain_frontier.c
     began_at = select(visit_lists.c.begun_at).where(visit_lists.c.id == list_id).scalar_subquery()
     was_visited = exists().where(fetches.c.url_key == urls.url_key, fetches.c.crawled_at >= began_at)
@@ -111,7 +111,7 @@ def not_visited(connection: Connection, list_id: UUID, host: str, after: int, li
 
 
 def pages_so_far(connection: Connection, list_id: UUID) -> int:
-    """How many pages of a list came since it began."""
+    """How many pages of a list were fetched since it was started."""
     hosts, urls = visit_list_hosts.c, domain_frontier.c
     own = visit_lists.c.id == list_id
     began_at = select(visit_lists.c.begun_at).where(own).scalar_subquery()

@@ -33,7 +33,7 @@ from comity.model.sitemap import PageHints
 _BATCH: Final = 500
 
 
-# Written out, not bound: an index of the queued rows only serves a statement that is seen to ask for no others.
+# Literal, not bound: the index of queued rows is used only if the statement visibly wants no others.
 _KEYS = (
     select(domain_frontier.c.url_key)
     .where(domain_frontier.c.domain_id == bindparam("host"))
@@ -66,7 +66,7 @@ def add(connection: Connection, host_id: UUID, run_id: UUID | None, entries: Ite
 
 
 def add_too_deep(connection: Connection, host_id: UUID, run_id: UUID | None, entries: Sequence[FrontierEntry]) -> None:
-    """Keep URLs that this host has never had, and that lie deeper than is followed; they are not handed out."""
+    """Store URLs that this host has never had and that lie deeper than the limit; they are not handed out."""
     encode = Encoding(connection)
     host, run = encode.uuid(host_id), encode.uuid_or_none(run_id)
     rows = [
@@ -201,7 +201,7 @@ def acknowledge(
 
 
 def put_back(connection: Connection, waiting: Iterable[tuple[UUID, int, float, int]]) -> None:
-    """Leave URLs queued until a time; the last value is 1 if this was a try, 0 if it was only put off."""
+    """Leave URLs queued until a time; the last value is 1 if this was a try, 0 if it was only postponed."""
     encode = Encoding(connection)
     rows = [(attempts, encode.time(at), encode.uuid(host_id), key) for host_id, key, at, attempts in waiting]
     if rows:
@@ -246,7 +246,7 @@ def _put_back_text(dialect: str) -> str:
 
 
 def requeue_all(connection: Connection, host_id: UUID) -> int:
-    """Queue everything again that a host ever had, for a crawl from the start; returns how much of it was done."""
+    """Queue all URLs of a host again, for a crawl from the start; returns how many were done."""
     mine = domain_frontier.c.domain_id == host_id
     connection.execute(update(domain_frontier).where(mine, _IS_QUEUED).values(attempts=0, not_before=None))
     statement = (
@@ -345,7 +345,7 @@ def next_ready_at(connection: Connection, host_id: UUID) -> datetime | None:
 
 
 def move(connection: Connection, from_host: UUID, to_host: UUID) -> None:
-    """Give one host's URLs to another; those it has already fall away."""
+    """Give one host's URLs to another; those it already has are dropped."""
     known = select(domain_frontier.c.url_key).where(domain_frontier.c.domain_id == to_host)
     mine = domain_frontier.c.domain_id == from_host
     connection.execute(delete(domain_frontier).where(mine, domain_frontier.c.url_key.in_(known)))
@@ -397,7 +397,7 @@ def done_after(connection: Connection, host_id: UUID, after: int | None, limit: 
 
 
 def change_state(connection: Connection, host_id: UUID, keys: Collection[int], before: int, after: int) -> int:
-    """Bring URLs, by their keys, from one state to another; waits and tries are forgotten. Gives how many."""
+    """Bring URLs, by their keys, from one state to another; waits and tries are forgotten. Returns how many."""
     table, changed, rest = domain_frontier.c, 0, iter(keys)
     while some := list(islice(rest, _BATCH)):
         changed += connection.execute(

@@ -31,7 +31,16 @@ from sqlalchemy import (
 )
 
 from comity.database.bulk import Encoding, driver_text, insert_rows, placed, rows_of, run_for_each
-from comity.database.frontier.notes import Compress, Note, compressor, keys_in, notes_in, packed_details, packed_keys
+from comity.database.frontier.notes import (
+    Compress,
+    Note,
+    compressor,
+    keys_in,
+    note_of,
+    notes_in,
+    packed_details,
+    packed_keys,
+)
 from comity.database.tables import domains, metadata
 from comity.database.types import RowNumber
 from comity.model.frontier import Unqueued
@@ -307,9 +316,8 @@ def of_url(connection: Connection, key: int, limit: int = 20) -> Sequence[Sighti
             .order_by(table.c.id.desc())
         )
         for row in connection.execute(statement):
-            for note in notes_in(row.url_keys, row.details):
-                if note.key == key:
-                    found.setdefault(row.domain_id, Sighting(row.domain_id, row.domain, *note[2:]))
+            if (note := note_of(key, row.url_keys, row.details)) is not None:
+                found.setdefault(row.domain_id, Sighting(row.domain_id, row.domain, *note[2:]))
         if len(found) >= limit:
             break
     return sorted(found.values(), key=lambda each: each.seen_at, reverse=True)[:limit]

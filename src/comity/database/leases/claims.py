@@ -1,6 +1,6 @@
 """The statements that claim leases, built once for each kind and run with bound values.
 
-Building one costs more than the database takes to run it, so that they are kept. `parameters` gives the values.
+Building one costs more than running it, so they are cached. `parameters` returns the values.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ LEASED: Final = (
     domains.c.last_start_at,
 )
 
-# Of the leases that ran out, at least so many are compared with the free hosts, those longest over first: with
+# Of the leases that ran out, at least this many are compared with the free hosts, those longest over first: with
 # more of them than that, as after a crash of many workers, the order by merit is not exact, but the work is bounded.
 _EXPIRED_COMPARED: Final = 100
 
-# Written so that no planner, for want of statistics, takes the index of statuses for it.
+# Written so that no planner without statistics uses the index of statuses for it.
 OPEN: Final = "status NOT IN ('exhausted', 'blocked', 'unreachable') AND is_seeded"
 
 _rank: Final[ColumnElement[int]] = literal_column(ACTIVE_FIRST)
@@ -73,7 +73,7 @@ _ORDERED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ClaimKind:
-    """What tells two claim statements apart."""
+    """The properties by which claim statements differ."""
 
     dialect: str
     asks_server_time: bool
@@ -128,7 +128,7 @@ def _now(kind: ClaimKind) -> ColumnElement[Any]:
 
 
 def _taken(kind: ClaimKind) -> dict[str, Any]:
-    """The columns that a new lease writes: a fresh token, and whether the one before ended in silence."""
+    """The columns that a new lease writes: a new token, and whether the lease before ended without a release."""
     if kind.asks_server_time:
         ends_at = func.now() + bindparam("duration", type_=Interval())
     else:

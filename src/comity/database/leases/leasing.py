@@ -1,6 +1,6 @@
 """Statements on `domains` that claim, renew and release leases.
 
-Each takes the lease's token into its WHERE: a hand that comes late finds no row, and changes nothing.
+Each has the lease's token in its WHERE: a late write finds no row and changes nothing.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def write_under(connection: Connection, lease: Lease, values: Mapping[str, Any],
 
 @lru_cache(maxsize=256)
 def _write_statement(names: tuple[str, ...], asks_server_time: bool) -> Update:
-    """Made once for each set of columns: a run writes a row for every host that it opens and closes."""
+    """Built once for each set of columns: a run writes a row for every host that it opens and closes."""
     column = domains.c
     now = func.now() if asks_server_time else bindparam("now", type_=UtcDateTime())
     return (
@@ -198,13 +198,13 @@ def still_held(connection: Connection, leases: Collection[Lease], now: datetime 
 
 @lru_cache(maxsize=4)
 def _held_text(native: bool, has_time: bool) -> str:
-    """Written as text: this is asked for every batch, and a list of many hosts costs more to compile than to find."""
+    """Written as text: it runs for every batch, and a list of many hosts costs more to compile than to find."""
     if not native and not has_time:
         raise ValueError("an embedded state has no clock: pass the time")
     hosts = "= ANY(%s)" if native else "IN (SELECT value FROM json_each(?))"
     now = ("%s" if native else "?") if has_time else "now()"
     held = f"SELECT id, lease_token, claimed_by FROM domains WHERE id {hosts} AND claim_expires_at > {now}"  # noqa: S608
-    # In order, so that two who ask for the same rows wait in line instead of for each other.
+    # In order, so that two transactions that lock the same rows do not deadlock.
     return f"{held} ORDER BY id FOR UPDATE" if native else held
 
 
@@ -246,7 +246,7 @@ def keep_memories(connection: Connection, rows: Iterable[tuple[Lease, GateMemory
 
 
 def _memory_row(encode: Encoding, memory: GateMemory) -> tuple[Any, ...]:
-    """The values of the columns that keep a gate's memory, in the order of `_MEMORY`."""
+    """The values of the columns that store a gate, in the order of `_MEMORY`."""
     return (
         encode.time_or_none(memory.next_fetch_at),
         encode.time_or_none(memory.blocked_until),
@@ -315,7 +315,7 @@ def _checkpoint() -> Any:
 
 
 def holders(connection: Connection, prefix: str) -> list[str]:
-    """Who on one machine holds leases, dead or alive."""
+    """The holders of leases on one machine, dead or alive."""
     statement = (
         select(domains.c.claimed_by)
         .where(domains.c.claimed_by.is_not(None), domains.c.claimed_by.startswith(prefix, autoescape=True))
@@ -332,7 +332,7 @@ def any_free(connection: Connection, hosts: Collection[str], now: datetime | Non
 
 
 def end_uncleanly(connection: Connection, dead_holders: Collection[str], now: datetime | None) -> int:
-    """Free the leases of holders known to be dead, noting that they ended without a word."""
+    """Free the leases of dead holders, and record that they ended without a release."""
     if not dead_holders:
         return 0
     statement = (
@@ -389,7 +389,7 @@ def lease_from(row: Row[Any]) -> Lease:
 
 
 def memory_values(memory: GateMemory) -> dict[str, Any]:
-    """The columns that keep a gate's memory between holders."""
+    """The columns that store a gate between holders."""
     return {
         "next_fetch_at": from_seconds(memory.next_fetch_at),
         "blocked_until": from_seconds(memory.blocked_until),
@@ -403,7 +403,7 @@ def memory_values(memory: GateMemory) -> dict[str, Any]:
 
 
 def progress_values(progress: HostProgress, now: datetime) -> dict[str, Any]:
-    """The columns that a stretch of crawling adds to."""
+    """The counters that crawling increases."""
     depth = domains.c.crawl_depth_reached
     queued = domains.c.frontier_size + progress.queued
     values: dict[str, Any] = {
@@ -425,7 +425,7 @@ def progress_values(progress: HostProgress, now: datetime) -> dict[str, Any]:
 
 
 def ending_values(lease: Lease, ending: HostEnding, now: datetime, refresh_after: timedelta) -> dict[str, Any]:
-    """The columns that say how a host was left, and when it is due again."""
+    """The columns that say how work on a host ended, and when it is due again."""
     values: dict[str, Any] = {
         "status": ending.status,
         "block_reason": None,

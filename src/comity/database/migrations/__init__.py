@@ -17,7 +17,7 @@ SHARED_NAMES: Final = ("images", "provenance")  # an older crawl has tables of t
 
 
 def run_script(connection: Connection, name: str, direction: str) -> None:
-    """Run one step's statements for the database at hand."""
+    """Run one step's statements for the database of the connection."""
     script = _SCRIPTS / f"{name}.{connection.dialect.name}.{direction}.sql"
     for statement in script.read_text(encoding="utf-8").split("\n--\n"):
         # Without parameters the driver reads no placeholders into the text.

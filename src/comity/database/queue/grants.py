@@ -1,6 +1,6 @@
 """Statements on `grants`: permission for single requests of other crawlers.
 
-Spelled by hand and run for a whole batch at once: a busy crawler asks for thousands of grants a second.
+Written as text and run for a whole batch at once: a busy crawler asks for thousands of grants a second.
 """
 
 from __future__ import annotations
@@ -97,9 +97,9 @@ _ADD: Final = (
 
 
 def take(connection: Connection, ids: Collection[UUID]) -> dict[UUID, tuple[GrantRow, HostRow]]:
-    """Read grants with their hosts, and keep both until the transaction ends; the rows of hosts are waited for.
+    """Read grants with their hosts, and lock both until the transaction ends; the rows of hosts are waited for.
 
-    Everyone locks hosts first, and in the order of their ids.
+    All transactions lock hosts first, and in the order of their ids.
     """
     if not ids:
         return {}
@@ -173,7 +173,7 @@ def open_of(connection: Connection, bot_id: str) -> int:
 
 
 def forget(connection: Connection, before: float, limit: int) -> int:
-    """Delete grants that ended long ago, the oldest first; the ledger keeps what came of them. Gives how many.
+    """Delete grants that ended long ago, the oldest first; the ledger has their results. Returns how many.
 
     Grants that another transaction has locked are left for the next time: several servers forget at once.
     """

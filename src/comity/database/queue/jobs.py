@@ -1,10 +1,10 @@
 """Statements on `crawl_jobs`: hosts to look at and the front of their queues, locks, ends, and what a sweeper does.
 
 A pull goes host by host: `domains.queue_ready_at` says which hosts to look at, and an index gives the front of each
-host's jobs. So a host with any number of jobs that may not be asked now costs a pull nothing.
+host's jobs. So a host that cannot be requested now costs a pull nothing, however many jobs it has.
 
-Everyone locks the rows of hosts before those of jobs, and hosts in the order of their ids, so that no two wait for each
-other.
+Every transaction locks the rows of hosts before those of jobs, and hosts in the order of their ids, so that no two
+deadlock.
 """
 
 from __future__ import annotations
@@ -121,9 +121,9 @@ SELECT d.id, d.domain, d.queue_ready_at, (
 def take_front(
     connection: Connection, host_ids: Sequence[UUID], each: int, *, waits: bool = False
 ) -> tuple[list[HostRow], dict[UUID, list[WaitingJob]]]:
-    """Keep the rows of hosts until the transaction ends, and read the best jobs of each, at most so many.
+    """Lock the rows of hosts until the transaction ends, and read the best jobs of each, up to a limit.
 
-    Hosts that another transaction keeps are left out, or waited for. A job that another takes at this moment may be
+    Hosts that another transaction has locked are skipped, or waited for. A job that another takes at this moment may be
     among those read: `hand_out` finds that out.
     """
     if not host_ids:
@@ -182,7 +182,7 @@ def hand_out(
 ) -> int:
     """Hold hosts, lock waiting jobs for a bot, and count them for it; returns how many of the jobs still waited.
 
-    On PostgreSQL it is one statement: each more would be one more journey while the hosts are kept.
+    On PostgreSQL it is one statement: each more would be another round trip while the hosts are locked.
     """
     encode, now = Encoding(connection), count.now
     moment = encode.time(now)
@@ -297,7 +297,7 @@ UPDATE domains SET queue_ready_at = CASE WHEN EXISTS (
 
 
 def parked_hosts(connection: Connection, now: float, limit: int, each: int) -> list[tuple[HostRow, int]]:
-    """Hosts that a pull should look at later, the soonest first, each with how many jobs wait, at most so many."""
+    """Hosts that a pull should look at later, the soonest first, each with how many jobs wait, up to a limit."""
     decode = Decoding(connection)
     statement = f"""
 SELECT {reservations.COLUMNS}, (
@@ -340,7 +340,7 @@ def next_look_at(connection: Connection) -> float | None:
 
 
 def are_any(connection: Connection) -> bool:
-    """Whether there is anything to keep in order: policies, or jobs."""
+    """Whether there is anything to maintain: policies, or jobs."""
     statement = "SELECT EXISTS (SELECT 1 FROM crawl_policies) OR EXISTS (SELECT 1 FROM crawl_jobs)"
     return bool(connection.exec_driver_sql(statement).scalar())
 
@@ -417,7 +417,7 @@ _HELD: Final = f"SELECT {_JOB} FROM crawl_jobs AS j JOIN domains AS d ON d.id = 
 
 
 def take(connection: Connection, job_id: UUID, now: float | None) -> tuple[HeldJob, HostRow, float] | None:
-    """A job and its host, whose row is kept until the transaction ends, and the time; None if there is no such job.
+    """A job and its host, whose row is locked until the transaction ends, and the time; None if there is no such job.
 
     The row of the host is waited for. What the job says may be from before that: `end` finds out. `now=None` asks the
     server.

@@ -133,7 +133,7 @@ def _searched(
     conditions_of: Callable[[Mapping[str, Any]], list[ColumnElement[bool]]],
     wanted: Mapping[str, Any],
 ) -> FoundRows:
-    """A page of rows of which something is asked that has no index, such as a text in the URL; the order has one."""
+    """A page of rows with a filter that has no index, such as a text in the URL; the order has one."""
     unindexed = {name: value for name, value in wanted.items() if name in ("containing", "schedule")}
     others = {name: value for name, value in wanted.items() if name not in unindexed}
     return searched(connection, selected, table, sorts, page, conditions_of(others), and_(*conditions_of(unindexed)))
@@ -246,7 +246,7 @@ def _literally(condition: str) -> ColumnElement[bool]:
 
 
 def equal(wanted: Mapping[str, Any], columns: Mapping[str, ColumnElement[Any]]) -> list[ColumnElement[bool]]:
-    """Only rows whose columns have the wanted values; one that is None is not asked about."""
+    """Only rows whose columns have the wanted values; None means any value."""
     return [column == wanted[name] for name, column in columns.items() if wanted.get(name) is not None]
 
 

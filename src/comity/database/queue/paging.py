@@ -1,12 +1,12 @@
 """Pages of a list by key: the next page begins after the last row of this one.
 
-A page deep in a million rows costs as little as the first, and rows that come or go meanwhile neither repeat nor hide
-others. For that each part of the page must be one range of one index, in its order. So a page is put together from
-ranges: the rows that are equal to the last one in the first columns of the order and beyond it in the next. No value
-is the smallest. A condition that allows several values (any status) is several ranges, too.
+A page deep in a million rows costs as little as the first, and rows that are added or deleted in between neither repeat
+nor hide others. For that each part of the page must be one range of one index, in its order. So a page is put together
+from ranges: the rows that are equal to the last one in the first columns of the order and beyond it in the next. No
+value is the smallest. A condition that allows several values (any status) is several ranges, too.
 
-What no index finds (a text within a URL) is searched for among so many of the next rows in the order. Such a page may
-be short, and says where the next one goes on.
+What no index finds (a text within a URL) is searched for among a limited number of the next rows. Such a page may be
+short, and says where the next one continues.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ FROM crawl_policies AS p WHERE p.enabled AND {0} LIMIT ?
 
 
 def due(connection: Connection, now: float, limit: int) -> list[DuePolicy]:
-    """Policies that are due, new ones first; keeps them until the transaction ends, and leaves out those being kept."""
+    """Policies that are due, new ones first; locks them until the transaction ends, and skips those that are locked."""
     found: list[DuePolicy] = []
     decode, moment = Decoding(connection), Encoding(connection).time(now)
     lock = " FOR NO KEY UPDATE OF p SKIP LOCKED" if connection.dialect.name == "postgresql" else ""
@@ -148,7 +148,7 @@ class PolicyRow(NamedTuple):
 
 
 def get(connection: Connection, policy_id: UUID) -> PolicyRow | None:
-    """One policy; keeps it until the transaction ends."""
+    """One policy; locks it until the transaction ends."""
     encode, decode = Encoding(connection), Decoding(connection)
     found = rows_of(connection, _get_text(connection.dialect.name), (encode.uuid(policy_id),))
     if not found:

@@ -5,7 +5,7 @@ So no worker claims the host meanwhile, no other client gets slots of it, and a 
 like any worker: the next holder waits a whole delay after the lease ran out. This is the only place that takes,
 prolongs and ends such leases; `walk.bots` says when.
 
-The statements are spelled by hand and built once: every pull, submit and grant runs some of them.
+The statements are written as text and built once: every pull, submit and grant runs some of them.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Hold(NamedTuple):
 
 
 def add_hosts(connection: Connection, hosts: Collection[CanonicalHost]) -> dict[str, UUID]:
-    """Give hosts that no one has seen yet a row; returns the ids of all, by their names."""
+    """Give new hosts a row; returns the ids of all, by their names."""
     names = sorted({host.authority for host in hosts})
     found = _ids(connection, names)
     if missing := [host for host in hosts if host.authority not in found]:
@@ -131,9 +131,9 @@ def _ids(connection: Connection, names: Sequence[str]) -> dict[str, UUID]:
 
 
 def lock(connection: Connection, host_ids: Sequence[UUID], *, waits: bool = False) -> list[HostRow]:
-    """Read the rows of hosts and keep them until the transaction ends.
+    """Read the rows of hosts and lock them until the transaction ends.
 
-    Rows that another transaction has are left out, or waited for. An embedded state has one writer at a time.
+    Rows that another transaction has locked are skipped, or waited for. An embedded state has one writer at a time.
     """
     if not host_ids:
         return []
@@ -362,7 +362,7 @@ def release_if_idle(
     now: float,
     failures: tuple[int, float | None] | None = None,
 ) -> Callable[[], bool]:
-    """Write what the gate has to remember, and give the host back if its client has no open job or grant of it.
+    """Write what the gate has to remember, and release the host if its client has no open job or grant of it.
 
     The row is locked in this transaction. Nothing is written if the client no longer holds this lease. While
     jobs of the host wait, a pull should look at it from `queue_ready_at`. `failures` are its jobs that failed in a row,
@@ -475,9 +475,9 @@ FROM (
 
 
 def end_uncleanly(connection: Connection, host_ids: Iterable[UUID], now: float) -> set[UUID]:
-    """Free hosts whose clients let their last job or grant run out, noting that they did not give them back.
+    """Free hosts whose clients let their last job or grant expire, and record that they did not release them.
 
-    A host that a worker holds, or whose client has other work of it, is left alone. Gives those that were freed.
+    A host that a worker holds, or whose client has other work of it, is skipped. Returns those that were freed.
     """
     encode, decode = Encoding(connection), Decoding(connection)
     keys = sorted(encode.uuid(each) for each in host_ids)

@@ -93,7 +93,7 @@ _LATE: Final = (
 
 
 def keep_late(connection: Connection, submission: Submission, page: PackedPage, digest: str, now: float) -> None:
-    """Keep what came too late, once, for an operator to look at."""
+    """Store what came too late, once, for operators."""
     encode = Encoding(connection)
     content = {
         "success": submission.success,
@@ -118,7 +118,7 @@ def keep_late(connection: Connection, submission: Submission, page: PackedPage, 
 
 
 def late_of_job(connection: Connection, job_id: UUID, limit: int) -> int:
-    """How many late submissions of a job are kept, at most so many."""
+    """How many late submissions of a job are stored, counted up to a limit."""
     key = Encoding(connection).uuid(job_id)
     return int(connection.exec_driver_sql(_late_text(connection.dialect.name), (key, limit)).scalar_one())
 

@@ -41,7 +41,7 @@ from comity.database.types import (
 )
 
 FAILING: Final = "failure_count > 0"
-"""The same words stand in the index and in the statements: SQLite compares them."""
+"""The same words are in the index and in the statements: SQLite compares them."""
 
 crawl_policies: Final = Table(
     "crawl_policies",
@@ -85,7 +85,7 @@ crawl_policies: Final = Table(
 )
 
 WAITING: Final = "status IN ('pending', 'expired') AND not_before IS NULL"
-"""The jobs that may be pulled; the same words stand in the index and in the statements."""
+"""The jobs that may be pulled; the same words are in the index and in the statements."""
 PARKED: Final = "status IN ('pending', 'expired') AND not_before IS NOT NULL"
 """The jobs that wait for a time."""
 FAILED: Final = "status = 'failed'"
@@ -120,7 +120,7 @@ crawl_jobs: Final = Table(
     Column("ages_at", UtcDateTime()),
     # How often a bot let its lock run out.
     count("expiry_count", Integer),
-    # Who moved the job last and why, for its history; in SQL they may be left out.
+    # Who moved the job last and why, for its history; they may be omitted in SQL.
     Column("moved_by", String(120)),
     Column("move_reason", Text()),
     # The slot of the present lock: when its request may start, and the delay and rule behind it, for the ledger.
@@ -210,7 +210,7 @@ crawl_results: Final = Table(
     Index("idx_crawl_results_bot", "bot_id", "created_at", "id"),
 )
 
-# Submitted after the lock had run out: kept for an operator, and changes nothing.
+# Submitted after the lock had expired: stored for an operator, and changes nothing.
 late_submissions: Final = Table(
     "late_submissions",
     metadata,

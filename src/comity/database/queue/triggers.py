@@ -225,7 +225,7 @@ CREATE TRIGGER crawl_jobs_lock_end_trigger BEFORE UPDATE OF locked_at, lock_ttl_
 
 
 def _sqlite_of_written_sql() -> list[str]:
-    """What PostgreSQL's types do by themselves, and the end of a lock."""
+    """What PostgreSQL's types check themselves, and the end of a lock."""
     return [
         f"""
 CREATE TRIGGER crawl_jobs_lock_end_trigger AFTER UPDATE OF locked_at, lock_ttl_seconds ON crawl_jobs

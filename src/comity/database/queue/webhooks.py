@@ -30,10 +30,10 @@ DELIVERY_SORTS: Final[Sorts] = {"created_at": by(webhook_deliveries.c.created_at
 
 
 def enqueue(connection: Connection, events: Mapping[WebhookEvent, dict[str, Any]], now: float) -> int:
-    """Have the enabled webhooks called for the events that they want; returns how many calls.
+    """Queue calls of the enabled webhooks for the events that they want; returns how many.
 
-    Read in the same transaction, and on PostgreSQL kept from being deleted until it ends: a webhook that goes at the
-    same time must not make a submit fail.
+    Read in the same transaction, and on PostgreSQL locked against deletion until it ends: a webhook that is deleted at
+    the same time must not make a submit fail.
     """
     return begin_enqueue(connection, events, now)()
 

@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 
 
 def known(connection: Connection, hashes: Collection[str]) -> dict[str, Row[Any]]:
-    """The postings with these hashes, kept as they are until the transaction ends."""
+    """The postings with these hashes, locked until the transaction ends."""
     found: dict[str, Row[Any]] = {}
     for batch in _batches(sorted(hashes)):
         statement = select(job_postings).where(job_postings.c.canonical_hash.in_(batch))
@@ -28,7 +28,7 @@ def known(connection: Connection, hashes: Collection[str]) -> dict[str, Row[Any]
 
 
 def open_of_one(connection: Connection, source_id: UUID) -> list[Row[Any]]:
-    """The open postings that a source lists and no other does, kept as they are until the transaction ends."""
+    """The open postings that a source lists and no other does, locked until the transaction ends."""
     others = job_sightings.alias("others")
     of_others = select(others.c.posting_id).where(
         others.c.posting_id == job_sightings.c.posting_id, others.c.source_id != source_id
@@ -106,7 +106,7 @@ def sight(connection: Connection, source_id: UUID, pages: Mapping[UUID, int], no
 
 
 def detach_unseen(connection: Connection, source_id: UUID, since: datetime) -> None:
-    """Keep postings that a source seems to have dropped, but on none of its pages: no unchanged page has them."""
+    """Keep postings open that a source seems to have dropped, but on none of its pages: no unchanged page has them."""
     statement = update(job_sightings).where(job_sightings.c.source_id == source_id, job_sightings.c.seen_at < since)
     connection.execute(statement.values(page_number=0))
 

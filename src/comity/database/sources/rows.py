@@ -73,7 +73,7 @@ def get(connection: Connection, source_id: UUID) -> Row[Any] | None:
 
 
 def get_to_change(connection: Connection, source_id: UUID) -> Row[Any] | None:
-    """The same, kept as it is until the transaction ends."""
+    """The same, locked until the transaction ends."""
     statement = select(sources).where(sources.c.id == source_id).with_for_update(key_share=True)
     return connection.execute(statement).first()
 
@@ -163,7 +163,7 @@ def listed(
     offset: int = 0,
     **wanted: str | None,
 ) -> Sequence[Row[Any]]:
-    """Sources that are not deleted (unless that is asked for), the next to run first.
+    """Sources, without deleted ones unless they are wanted, the next to run first.
 
     One that is paused or blocked has no next run, whatever its row says, and comes last in that order.
     """
@@ -222,7 +222,7 @@ def _is_due(connection: Connection, now: datetime | None) -> ColumnElement[bool]
 def _lock_holds(connection: Connection, now: datetime | None) -> ColumnElement[bool]:
     """Whether a lock is in force; one without an end, as other programs insert them, lasts as long as any other.
 
-    Never NULL: the opposite is asked, too, and the opposite of NULL would keep such a lock forever.
+    Never NULL: the condition is also negated, and the negation of NULL would keep such a lock forever.
     """
     end = crawl_locks.c.expires_at
     return or_(
@@ -315,7 +315,7 @@ def is_locked(connection: Connection, source_id: UUID, now: datetime | None) -> 
 
 
 def holds_lock(connection: Connection, source_id: UUID, holder: str) -> bool:
-    """Whether a lock is still this holder's, kept so until the transaction ends."""
+    """Whether a lock is still this holder's, with its row locked until the transaction ends."""
     statement = (
         select(crawl_locks.c.source_id)
         .where(crawl_locks.c.source_id == source_id, crawl_locks.c.holder == holder)
@@ -360,12 +360,12 @@ def forget_pages(connection: Connection, source_id: UUID) -> None:
 
 
 def forget_all_pages(connection: Connection) -> None:
-    """Have every source read as if for the first time: what may be kept of its pages has changed."""
+    """Mark every source to be read as if for the first time: what may be stored of its pages has changed."""
     connection.execute(delete(source_pages))
 
 
 def add_log(connection: Connection, values: Mapping[str, Any]) -> None:
-    """Keep what a run came to."""
+    """Store the result of a run."""
     connection.execute(insert(crawl_logs).values(**values))
 
 

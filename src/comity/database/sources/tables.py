@@ -126,7 +126,7 @@ job_postings: Final = Table(
     metadata,
     row_id(),
     Column("canonical_hash", String(64), nullable=False, unique=True),
-    # Whose words are kept, where several sources list the same job.
+    # The source whose text is stored, if several list the same job.
     Column("source_id", Uuid(), ForeignKey("sources.id", ondelete="SET NULL")),
     Column("title", Text(), nullable=False),
     Column("org_name", Text(), nullable=False, server_default=text("''")),

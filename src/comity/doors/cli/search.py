@@ -166,7 +166,7 @@ def search(
         raise BadInput(f"--all and --{'limit' if limit is not None else 'offset'} cannot be combined")
     if (status or rebuild) and words:
         raise BadInput(f"--{'status' if status else 'rebuild'} takes no words to search for")
-    from comity.rules.search.filters import checked_filter
+    from comity.rules.search.query import checked_filter
 
     given = {
         "country_iso": checked_filter("country_iso", country or (), "--country"),
@@ -213,7 +213,7 @@ def _query(text: str, sort: str, **given: Any) -> SearchQuery:
 
 def _since(text: str | None) -> datetime | None:
     from comity.clock import SystemClock
-    from comity.rules.search.cursor import read_since
+    from comity.rules.search.query import read_since
 
     return read_since("--since", text, SystemClock().now()) if text is not None else None
 

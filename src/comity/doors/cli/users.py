@@ -32,7 +32,7 @@ def register(root: typer.Typer) -> None:
 
 def read_password() -> str:
     """Read a password from the terminal, twice, or from a pipe."""
-    from comity.operate.console_users import LONGEST_PASSWORD
+    from comity.operate.console import LONGEST_PASSWORD
 
     stdin = open_stdin()
     if stdin.isatty():
@@ -50,7 +50,7 @@ def add(
 ) -> None:
     """Add a user. The password is read from the terminal or a pipe, and only its hash is stored."""
     invocation = read_invocation(context, state, as_json)
-    from comity.operate.console_users import add_user, check_name
+    from comity.operate.console import add_user, check_name
 
     name, chosen = check_name(user), _role(role, "--role")
     password = read_password()
@@ -63,7 +63,7 @@ def add(
 def list_all(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
     """List the users with their roles and last logins."""
     invocation = read_invocation(context, state, as_json)
-    from comity.operate.console_users import list_users
+    from comity.operate.console import list_users
 
     with invocation.open_existing() as opened:
         found = list_users(opened.database)
@@ -86,7 +86,7 @@ def password(
 ) -> None:
     """Give a user another password. Every session of the user ends."""
     invocation = read_invocation(context, state, as_json)
-    from comity.operate.console_users import change_password, check_name
+    from comity.operate.console import change_password, check_name
 
     name, chosen = check_name(user), read_password()
     with invocation.open_existing() as opened:
@@ -104,7 +104,7 @@ def change(
 ) -> None:
     """Give a user another role. It takes effect at the user's next request."""
     invocation = read_invocation(context, state, as_json)
-    from comity.operate.console_users import change_role, check_name
+    from comity.operate.console import change_role, check_name
 
     name, chosen = check_name(user), _role(role, "ROLE")
     with invocation.open_existing() as opened:
@@ -116,7 +116,7 @@ def change(
 def remove(context: typer.Context, user: UserArgument, state: StateOption = None, as_json: JsonOption = False) -> None:
     """Remove a user. Every session of the user ends. Without any user, the console needs no login on this machine."""
     invocation = read_invocation(context, state, as_json)
-    from comity.operate.console_users import check_name, remove_user
+    from comity.operate.console import check_name, remove_user
 
     name = check_name(user)
     with invocation.open_existing() as opened:

@@ -75,7 +75,7 @@ def serve(
 def hash_password(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
     """Read a password from the terminal or a pipe, and print the value for COMITY_ADMIN_PASSWORD_HASH."""
     from comity.doors.cli.users import read_password
-    from comity.operate.console_users import hash_password as make_hash
+    from comity.operate.console import hash_password as make_hash
 
     given = {"admin_password_hash": make_hash(read_password())}
     if read_invocation(context, state, as_json).as_json:
@@ -141,7 +141,7 @@ def note_missing_login(settings: Settings, host: str, state: State) -> None:
     """Say who can use the console if no login is configured."""
     from comity.doors.web.application import access_settings
     from comity.doors.web.server import is_dev
-    from comity.operate.console_users import has_users
+    from comity.operate.console import has_users
 
     terms = access_settings(settings, is_dev=is_dev(settings, host))
     if not terms.has_login and not has_users(state.database):

@@ -14,7 +14,7 @@ from comity.model.wording import counted
 from comity.run.remedies import with_remedies
 
 if TYPE_CHECKING:
-    from comity.reports.audit.stored import StoredAudit
+    from comity.reports.audit.stored_audits import StoredAudit
     from comity.settings import Settings
 
 _LOOK_EVERY_S: Final = 0.2
@@ -151,6 +151,6 @@ def _run(settings: Settings, site: str) -> StoredAudit:
 
 @with_remedies()
 def _find(settings: Settings, name: str) -> Any:
-    from comity.reports.audit.stored import find_audit
+    from comity.reports.audit.stored_audits import find_audit
 
     return find_audit(Path(settings.audits), name)

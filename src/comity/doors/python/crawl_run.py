@@ -23,14 +23,14 @@ from comity.doors.python.user_code import Sink, UserExtractor, sink_maker, wrap_
 from comity.model.dataclass import dataclass
 from comity.model.errors import ComityError
 from comity.model.host import Seed
-from comity.reports.idle import IdleHost
+from comity.reports.runs import IdleHost
 from comity.run.crawl.sites import Sites, finish_sites, prepare_sites, reopen_hosts
 from comity.run.remedies import CRAWL_ADVICE, put_remedy_into
 from comity.run.runtime import event_loop_runner
 from comity.settings import Settings
 from comity.walk.crawl.crawl import Crawl
-from comity.walk.crawl.hooks import CrawlHooks
 from comity.walk.crawl.progress import Progress, RunSummary
+from comity.walk.crawl.terms import CrawlHooks
 from comity.walk.session.database_thread import DatabaseThread
 
 _END: Final = None

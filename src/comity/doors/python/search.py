@@ -15,8 +15,7 @@ from comity.doors.python.options import Place, settings_for
 from comity.doors.python.records import Records
 from comity.model.errors import BadInput
 from comity.model.search import Posting, SearchQuery, SearchSort
-from comity.rules.search.cursor import read_since
-from comity.rules.search.filters import checked_filter
+from comity.rules.search.query import checked_filter, read_since
 from comity.run.remedies import with_remedies
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from comity.clock import SystemClock
 from comity.model.errors import BadInput
 from comity.model.frontier import FrontierEntry, SeenPage
 from comity.model.statement import TextPosition
-from comity.rules.stale import RefreshTerms, revisit_rank
+from comity.rules.refresh import RefreshTerms, revisit_rank
 from comity.store.parts.duckdb_table import one_line
 from comity.store.sql_table import SqlTable
 

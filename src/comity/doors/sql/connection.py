@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any, Final, Self
 from uuid import uuid4
 
@@ -43,7 +43,6 @@ from comity.doors.sql.database_file import (
 )
 from comity.doors.sql.extension_names import COLUMNS as COLUMNS_OF_EXTENSION
 from comity.doors.sql.extension_names import ExtensionNames, names_column, problem_of
-from comity.doors.sql.functions import add_functions
 from comity.doors.sql.network import (
     NetworkFunctions,
     as_calls_of_macros,
@@ -186,6 +185,8 @@ class SqlConnection(DatabaseConnection):
     def _add_functions(self) -> bool:
         """Add the functions to the connection, once: most statements call none, and they need numpy."""
         if self._has_functions is None:
+            from comity.doors.sql.functions import add_functions
+
             self._duck.execute("SELECT 1").fetchall()  # DuckDB adds none beside a result that is not read
             self._has_functions = add_functions(self._duck, self._network)
         return self._has_functions
@@ -569,6 +570,7 @@ class SqlConnection(DatabaseConnection):
                 "CRAWL cannot run inside a transaction, because its rows are stored while it crawls; "
                 "run it before BEGIN or after COMMIT"
             )
+        Thread(target=without_database, name="comity-sql-start").start()  # it is needed soon
         self._extension.withdraw(self._duck)
         options = options_of(statement)
         columns = columns_of(statement, reads_js=options.extract_js)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock
 from types import TracebackType
 from typing import Any, Final, Self
 from weakref import WeakSet
@@ -76,6 +76,7 @@ _TABLES: Final = f"SELECT database_name, table_name FROM duckdb_tables() WHERE {
 _SECRETS: Final = "SELECT name FROM duckdb_secrets() WHERE NOT persistent"
 
 _OPEN: Final[WeakSet[DatabaseConnection]] = WeakSet()
+_one_at_a_time: Final = Lock()  # while the database in memory is made
 
 
 @atexit.register
@@ -257,7 +258,12 @@ def show_state_table(cursor: Any, name: str, path: Path) -> None:
     cursor.execute(f"CREATE OR REPLACE VIEW {STATE_DATABASE}.main.{name} AS SELECT * FROM {copies}.{name}")  # noqa: S608
 
 
-@cache
 def without_database() -> Any:
     """A database in memory, one for the process; it serves the results of connections that released their files."""
+    with _one_at_a_time:
+        return _in_memory()
+
+
+@cache
+def _in_memory() -> Any:
     return duckdb.connect(MEMORY)

@@ -16,8 +16,6 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 import duckdb
 
 from comity.doors.sql.calls import Call, arguments_of, calls_of, replaced
-from comity.doors.sql.page_values import html_struct
-from comity.extract.html_functions import linked
 from comity.model.errors import BadInput, ComityError
 from comity.model.statement import TextPosition
 from comity.rules.sql.tokens import TokenKind, may_name, name_value, position, string_value, tokens
@@ -422,6 +420,8 @@ class NetworkFunctions:
         respects_robots: bool | None,
     ) -> list[Row]:
         """Pages, and those that their links lead to, each once; a page of the call itself has depth 1."""
+        from comity.extract.html_functions import linked  # late: a CRAWL statement needs nothing of it
+
         terms = PageTerms(timeout_s, user_agent, delay_ms, respects_robots)
         found: list[Row] = []
         queue = [(address, 1) for address in addresses or () if address]
@@ -464,6 +464,8 @@ def page_row(url: str, stored: Mapping[str, Any] | None) -> Row:
         nothing: Row = dict.fromkeys((*_COLUMNS, "html", "response_time_ms"))
         why = {"status": -1, "status_code": -1, "error": _NOT_ASKED, "error_type": "not_requested"}
         return nothing | why | {"url": url, "depth": 1}
+    from comity.doors.sql.page_values import html_struct  # late: as above
+
     row = {name: stored["http_status" if name == "status" else name] for name in _COLUMNS}
     html = html_struct(stored["body"], stored["final_url"] or stored["url"])
     again = {"response_time_ms": stored["elapsed_ms"], "status_code": stored["http_status"]}

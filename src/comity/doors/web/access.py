@@ -20,12 +20,12 @@ from starlette.requests import cookie_parser
 from comity.doors.web.audiences import Audience, RouterRules
 from comity.doors.web.errors import ApiError
 from comity.doors.web.logins import LoginThrottle, is_token
-from comity.doors.web.negotiation import FORM
+from comity.doors.web.requests import FORM
 from comity.model.console import ConsoleSession, Role
 from comity.model.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from comity.operate.console_sessions import ConsoleSessions
+    from comity.operate.console import ConsoleSessions
 
 CSRF_HEADER: Final = "x-csrf-token"
 CSRF_FIELD: Final = "csrf_token"

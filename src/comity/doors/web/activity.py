@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 from comity.doors.web.access import Caller, RequestHead
 from comity.doors.web.audiences import JSON, Audience, RouteMatch
 from comity.doors.web.errors import LOG
-from comity.doors.web.negotiation import FORM
+from comity.doors.web.requests import FORM
 from comity.model.console import Activity, Role
 from comity.model.errors import ComityError
 from comity.rules.url_secrets import masked_url, only_origin

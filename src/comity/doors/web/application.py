@@ -27,8 +27,7 @@ from comity.doors.web.middleware import OWN_PREFIX, protect
 from comity.doors.web.requests import refuse_unknown_parameters
 from comity.doors.web.routes import API_ROUTERS
 from comity.doors.web.services import open_services
-from comity.operate.activity import record_activity
-from comity.operate.console_sessions import ConsoleSessions
+from comity.operate.console import ConsoleSessions, record_activity
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -91,7 +90,7 @@ def build_application(
             app.state.services = services
             count_ahead(services)
             await asyncio.gather(
-                asyncio.to_thread(services.kept.wait_counted, _COUNTED_WITHIN_S), asyncio.to_thread(prepare)
+                asyncio.to_thread(services.figures.wait_counted, _COUNTED_WITHIN_S), asyncio.to_thread(prepare)
             )
             yield
 

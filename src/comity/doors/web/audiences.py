@@ -56,7 +56,7 @@ class RouterRules:
     holds_pages: bool = False
     """Bodies carry a page: their limit is `AccessSettings.max_page_body_bytes`, if that is larger."""
     serves_pages: bool = False
-    """The routes answer only requests that want a page; see `negotiation`."""
+    """The routes answer only requests that want a page; see `wants_page`."""
 
     def __post_init__(self) -> None:
         if (self.any_host and self.audience is not Audience.PUBLIC) or (

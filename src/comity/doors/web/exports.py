@@ -7,8 +7,7 @@ from typing import Any, Final, Literal
 
 from fastapi.responses import Response, StreamingResponse
 
-from comity.doors.schemas.base import Schema
-from comity.doors.schemas.exact_json import csv_cell, exact_json
+from comity.doors.schemas.base import Schema, csv_cell, exact_json
 from comity.rules.csv_rows import csv_line
 
 ExportFormat = Literal["csv", "json", "jsonl"]

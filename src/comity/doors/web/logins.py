@@ -15,7 +15,7 @@ from ipaddress import IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from comity.operate.activity import LoginAttempt
+    from comity.operate.console import LoginAttempt
 
 MAX_FAILURES: Final = 5
 FAILURE_WINDOW_S: Final = 900.0

@@ -22,10 +22,10 @@ from comity.doors.web.access import Access, RequestHead, StaleForm, is_from_own_
 from comity.doors.web.activity import ActivityLog, Record
 from comity.doors.web.audiences import Audience, RouteMatch, RouterRules, RouteTable
 from comity.doors.web.console.errors import error_page, to_login
-from comity.doors.web.console.interrupted import Unsent, ask_to_send, login_for
+from comity.doors.web.console.interrupted_forms import Unsent, ask_to_send, login_for
 from comity.doors.web.errors import ApiError, is_for_bots, response_to
-from comity.doors.web.negotiation import FORM, VARY, prefers_html, wants_page
 from comity.doors.web.notices import drop_notice, set_cookie
+from comity.doors.web.requests import FORM, VARY, prefers_html, wants_page
 
 OWN_PREFIX: Final = "/admin"
 BODY_TIMEOUT_S: Final = 30.0

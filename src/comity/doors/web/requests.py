@@ -1,9 +1,13 @@
-"""Request schemas: bodies and query parameters. They check the form of a request; the rooms below check its meaning."""
+"""Request schemas: bodies and query parameters. They check the form of a request; the rooms below check its meaning.
+
+One path serves a page or JSON (RFC 9110 §12.5.1): a browser gets a page, a program gets JSON. A program that accepts
+anything, or sends no Accept header, gets JSON.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Literal, TypeVar
 from uuid import UUID
 
@@ -17,6 +21,9 @@ SourceTypeName = Literal["html", "rss", "api"]
 StatusName = Literal["active", "paused", "blocked", "deleted"]
 ScheduleChoice = Literal["s0", "adaptive"]
 Body = TypeVar("Body", bound=BaseModel)
+VARY: Final = "Accept, HX-Request"  # the headers of a request by which one path serves a page or JSON
+FORM: Final = "application/x-www-form-urlencoded"
+_MOST_RANGES: Final = 50  # of an Accept header that are read
 
 
 async def refuse_unknown_parameters(request: Request) -> None:
@@ -325,3 +332,41 @@ def _with_any(body: Body) -> Body:
     if not body.model_fields_set:
         raise ValueError("send at least one field to change")
     return body
+
+
+def wants_page(method: str, headers: Mapping[str, str]) -> bool:
+    """Whether a request wants a page; the names of the headers are in lower case."""
+    if headers.get("hx-request") == "true":
+        return True
+    if method in ("GET", "HEAD"):
+        return prefers_html(headers.get("accept", ""))
+    return method == "POST" and headers.get("content-type", "").partition(";")[0].strip().lower() == FORM
+
+
+def prefers_html(accept: str) -> bool:
+    """Whether an Accept header prefers HTML to JSON. A draw is decided by the more specific range; then JSON wins."""
+    html, json = _quality(accept, "text", "html"), _quality(accept, "application", "json")
+    return html > json and html[0] > 0
+
+
+def _quality(accept: str, kind: str, subtype: str) -> tuple[float, int]:
+    """How much a media type is wanted, and how specific the range is that says so."""
+    best = (0.0, 0)
+    specificity_of = {f"{kind}/{subtype}": 3, f"{kind}/*": 2, "*/*": 1}
+    for each in accept.lower().split(",")[:_MOST_RANGES]:
+        media_range, *parameters = (part.strip() for part in each.split(";"))
+        specificity = specificity_of.get(media_range, 0)
+        if specificity > best[1]:
+            best = (_weight(parameters), specificity)
+    return best
+
+
+def _weight(parameters: list[str]) -> float:
+    for each in parameters:
+        name, _, value = each.partition("=")
+        if name.strip() == "q":
+            try:
+                return min(max(float(value), 0.0), 1.0)
+            except ValueError:
+                return 0.0
+    return 1.0

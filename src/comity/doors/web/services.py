@@ -15,10 +15,9 @@ import anyio.to_thread
 from fastapi import Depends, Request
 
 from comity.doors.web.access import Access, Caller
-from comity.doors.web.console.kept import Kept
 from comity.doors.web.console.live import LiveHub
 from comity.doors.web.errors import LOG, ApiError
-from comity.doors.web.figures import count_ahead, keep_counted
+from comity.doors.web.figures import FigureCache, count_ahead, keep_counted
 from comity.doors.web.logins import LoginThrottle
 from comity.model.dataclass import dataclass
 from comity.model.errors import NotFound
@@ -28,7 +27,7 @@ from comity.operate.takedown import list_takedowns
 from comity.reports.dashboard import FetchHistory
 from comity.reports.sources import find_source
 from comity.run.audit.service import AuditService
-from comity.run.crawl.hosted import HostedCrawls
+from comity.run.crawl.service import HostedCrawls
 from comity.run.queue import queue_upkeep
 from comity.run.sources import SourceObserver, source_service
 from comity.run.stored_pages.client import StoredPages
@@ -37,7 +36,7 @@ from comity.telemetry.metrics import WEB_FAULTS, WEBHOOK_ATTEMPTS, WEBHOOKS_DISA
 
 if TYPE_CHECKING:
     from comity.assemble import State
-    from comity.operate.console_sessions import ConsoleSessions
+    from comity.operate.console import ConsoleSessions
     from comity.run.serve import ServedWorker
     from comity.search_engine.job_search import JobSearch
     from comity.upkeep.due_sources import Result, SourcePool
@@ -92,7 +91,7 @@ class WebServices:
     worker: ServedWorker | None = None
     """The crawl worker of this process, if it has one."""
     live: LiveHub = field(default_factory=LiveHub)
-    kept: Kept = field(default_factory=Kept)
+    figures: FigureCache = field(default_factory=FigureCache)
     past: FetchHistory = field(default_factory=FetchHistory)
     meter: Meter = field(default_factory=lambda: Meter(Origin.WEB))
     submits: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_SUBMITS))
@@ -184,7 +183,7 @@ async def open_services(
         finally:
             counting.cancel()
             await asyncio.gather(counting, return_exceptions=True)
-            await asyncio.to_thread(services.kept.close)
+            await asyncio.to_thread(services.figures.close)
 
 
 @asynccontextmanager

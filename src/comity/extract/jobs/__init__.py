@@ -3,5 +3,3 @@
 `read` decides what a body is and tries the most reliable method first: the operator's hint, structured data, known
 applicant systems, tables, then repeated structure. All words of natural languages are in `words`.
 """
-
-from comity.extract.jobs.read import read_listing as read_listing

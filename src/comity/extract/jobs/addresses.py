@@ -72,7 +72,7 @@ def with_query(url: str, **changes: str) -> str:
 
 
 def posting_key(url: str) -> str:
-    """What tells two postings apart: the address without the parameters that only say where a reader came from."""
+    """The identity of a posting: its address without the parameters that only say where a reader came from."""
     try:
         parts = urlsplit(url)
     except ValueError:

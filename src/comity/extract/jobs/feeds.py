@@ -126,7 +126,7 @@ _NEWS: Final = re.compile(
 
 
 def no_jobs_because(jobs: Sequence[JobFound], *, title: str, url: str, recordings: int) -> str:
-    """Why a feed with items is no feed of jobs; empty if it may be one."""
+    """Why a feed with items is not a feed of jobs; empty if it may be one."""
     if not jobs or any(is_job_title(found.title) or found.deadline_raw or found.employment_raw for found in jobs):
         return ""
     if recordings * 2 > len(jobs):
@@ -278,7 +278,7 @@ def _job(item: _FeedItem, page: FeedPage) -> JobFound | None:
         fields["location_raw"] = place
     fields["country_raw"] = node.say("country")
     address = link_of(node, item.base, page)
-    # A name that the feed made up for itself is no number of the employer; without a link it is all there is.
+    # An identifier that the feed invented is not a reference of the employer; without a link it is all there is.
     identifier = node.say("id") if address else identifier_of(node)
     if not fields["reference"] and not (address and ":" in identifier):
         fields["reference"] = identifier.rstrip("/").replace("/", ":").rpartition(":")[2]
@@ -348,7 +348,7 @@ class XmlNode:
 
     @property
     def own_text(self) -> str:
-        """Text that stands directly in the element."""
+        """Text that is directly in the element."""
         return "".join(part for part in self.content if isinstance(part, str)).strip()
 
     def all(self, *names: str) -> Iterator[XmlNode]:
@@ -360,7 +360,7 @@ class XmlNode:
         return next(self._nearest(names), None)
 
     def say(self, *names: str) -> str:
-        """What the first of these children that says something says."""
+        """The text of the first of these children that has any."""
         return next((text for child in self._nearest(names) if (text := _bare_text(child.text))), "")
 
     def walk(self) -> Iterator[XmlNode]:

@@ -62,7 +62,7 @@ def read_listing(
 
 
 def body_kind(body: bytes, content_type: str | None) -> BodyKind:
-    """Tell by its beginning what a body is; the header decides only where the body does not."""
+    """The type of a body, by its beginning; the header decides only if the body does not."""
     start = body[:4096]
     if (marked := byte_order_mark(start)) is not None:
         text = start[marked[1] :].decode(marked[0], "replace")
@@ -117,7 +117,7 @@ def _listed(feed: FeedRead, url: str) -> Listing:
 
 
 def _tidied(listing: Listing, url: str, *, is_page: bool) -> Listing:
-    """Each posting once, at most so many, and a next page that leads on."""
+    """Each posting once, up to a limit, and a next page that leads on."""
     following = listing.next_url
     if following is not None and not (is_onward(following, url) or listing.is_elsewhere):
         following = None
@@ -143,9 +143,9 @@ def distinct(jobs: Sequence[JobFound], url: str, *, is_page: bool = True) -> lis
 
 
 def _identity(found: JobFound, url: str, *, is_page: bool) -> tuple[str, ...]:
-    """What tells a posting from others on its page: never its title and reference alone, which offices share."""
+    """What identifies a posting on its page: never its title and reference alone, which offices share."""
     if same_page(found.apply_url, url) and "#" not in found.apply_url:
-        # Jobs without an address of their own have the page's, and nothing but their words tells them apart.
+        # Jobs without an address of their own have the page's, and only their texts distinguish them.
         return "words", alike(found.title), found.location_raw, found.reference
     if is_page and found.found_by in _BY_LOOKS:
         return "link", posting_key(found.apply_url), alike(found.title)  # one document may hold two calls

@@ -1,4 +1,4 @@
-"""Short texts of a posting: cleaned for storage, with bounded lengths, and places told from other texts."""
+"""Short texts of a posting: cleaned for storage, with bounded lengths; and whether a text is a place."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def iter_lines(source: DecodedSitemap, limits: SitemapLimits, chunk_entries: int
 class MarkupScanner:
     """Walks the tags of one document and gathers its entries.
 
-    It takes what it can from any bytes. Every pattern stops at the next `<`, so no byte is read more than a few times;
+    It reads what it can from any bytes. Every pattern stops at the next `<`, so no byte is read more than a few times;
     a missing end is searched for only once.
     """
 
@@ -217,7 +217,7 @@ class MarkupScanner:
         return len(self._entries) + len(self._nested) >= self._chunk_entries
 
     def _scan(self, position: int, end: int) -> int:
-        """Read tags up to the end of the window or of a chunk; returns where to go on."""
+        """Read tags up to the end of the window or of a chunk; returns where to continue."""
         fields, data = self._fields, self._data
         if self._usual and not self._open:
             position = self._take_usual(position, end)
@@ -315,7 +315,7 @@ class MarkupScanner:
             self._values.setdefault(SitemapField.LOC, self._text(_unescaped(href)))
 
     def _take_alternate(self, attributes: bytes) -> None:
-        """Keep a translation, which Google has sitemaps name by xhtml:link."""
+        """Store a translation, which sitemaps name by xhtml:link, as Google defines it."""
         href, language = _attribute(attributes, b"href"), _attribute(attributes, b"hreflang")
         rel = _attribute(attributes, b"rel")
         is_alternate = rel is None or rel.strip().lower() == b"alternate"
@@ -323,7 +323,7 @@ class MarkupScanner:
             self._alternates.append((self._text(_unescaped(language)).strip(), self._text(_unescaped(href)).strip()))
 
     def _take_text(self, field: SitemapField, attributes: bytes, start: int) -> int:
-        """Keep the text of an element; returns where to go on if that is not simply the next tag."""
+        """Store the text of an element; returns where to continue if that is not the next tag."""
         data = self._data
         end = data.find(b"<", start)
         if end < 0:
@@ -448,7 +448,7 @@ def _attribute(attributes: bytes, name: bytes) -> bytes | None:
 
 
 def _priority(text: str) -> float | None:
-    """A number from 0 to 1; what lies outside is meant as the end that it passed."""
+    """A number from 0 to 1; values outside become the nearer end."""
     try:
         number = float(text.strip().replace(",", "."))
     except ValueError:

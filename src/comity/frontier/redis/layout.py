@@ -73,7 +73,7 @@ def pack_entry(url: str, key: int, depth: int, priority: int, found_by: int = 0,
 
 
 def pack_put_back(key: int, until: float, tries: int) -> bytes:
-    """A URL to be left queued until a time, which is kept to the microsecond as the database does."""
+    """A URL that stays queued until a time, which is stored to the microsecond, as in the database."""
     return _PUT_BACK.pack(key, datetime.fromtimestamp(until, UTC).timestamp(), tries)
 
 
@@ -107,7 +107,7 @@ def unpack_hints(packed: bytes) -> PageHints | None:
 
 
 def unpack_element(element: bytes, origin: bytes) -> tuple[str, int, int, int]:
-    """URL, key, depth and priority of a stored URL; those of the host's usual origin are kept without it."""
+    """URL, key, depth and priority of a stored URL; those of the host's usual origin are stored without it."""
     key, depth, priority, _found_by, _found_on = _HEAD.unpack_from(element)
     start = origin if element[HEAD_BYTES] == 0 else b""
     return (start + element[HEAD_BYTES + 1 :]).decode(), key, depth, priority
@@ -160,7 +160,7 @@ class MoveIn(NamedTuple):
 
 
 class AddTooDeep(NamedTuple):
-    """URLs that lie deeper than is followed are kept."""
+    """URLs deeper than the limit are stored."""
 
     parts: list[bytes]
 
@@ -197,7 +197,7 @@ def settlement_batches(settlement: HostSettlement) -> Iterator[bytes]:
 
 
 def too_deep_batches(entries: Collection[FrontierEntry]) -> Iterator[bytes]:
-    """Keep URLs that lie deeper than is followed."""
+    """Store URLs deeper than the limit."""
     rest = iter(entries)
     while some := list(islice(rest, _MOST_IN_A_BATCH)):
         parts = [

@@ -44,7 +44,7 @@ _PIPELINED: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class RedisTerms:
-    """How Redis is spoken to, and how much is asked of its durability."""
+    """How Redis is called, and how durable it must be."""
 
     timeout_s: float = 5.0
     """For one answer. A server that does not answer is not asked again by the link itself."""
@@ -58,7 +58,7 @@ class RedisTerms:
     is_durable: bool = True
     """False for a Redis without append-only file: what it loses is found again by crawling."""
     replicas: int = 0
-    """How many replicas must have a batch on disk, too, before the journal lets go of it."""
+    """How many replicas must have a batch on disk, too, before the journal drops it."""
     grace_s: float = 3.0
     """How long the journal keeps a batch unless appendfsync is always; everysec may take two seconds."""
 
@@ -185,7 +185,7 @@ class RedisLink:
 
     @contextmanager
     def clear_errors(self) -> Iterator[None]:
-        """Turn "cannot reach or use Redis" into one line; leave what a command did wrong alone."""
+        """Turn "cannot reach or use Redis" into one line; other errors of a command are not changed."""
         try:
             self._fail_while_silent()
             yield
@@ -205,7 +205,7 @@ class RedisLink:
             raise
 
     def _fail_while_silent(self) -> None:
-        """Fail at once while the server does not answer; every now and then, ask whether it does."""
+        """Fail at once while the server does not answer; now and then, check whether it does."""
         if self._silence is None:
             return
         if monotonic() < self._probe_at:
@@ -223,7 +223,7 @@ class RedisLink:
         return f"the frontier at {self.location} cannot be used: {lines[0]}"
 
     def close(self) -> None:
-        """Give back every connection."""
+        """Close every connection."""
         self._redis.close()
         self._redis.connection_pool.disconnect()
 
@@ -241,7 +241,7 @@ def _without_password(url: str) -> str:
 
 
 def info_of(reply: Any) -> dict[str, str]:
-    """A section of INFO, as the client or the server spells it."""
+    """A section of INFO, in the form of the client or the server."""
     if isinstance(reply, dict):
         return {str(name): str(value) for name, value in reply.items()}
     lines = reply.decode().splitlines()

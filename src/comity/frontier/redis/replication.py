@@ -98,7 +98,7 @@ class Replication:
         return marks
 
     def take_rebuilt(self) -> set[UUID]:
-        """Hosts that were seen to have begun a new life since this was last asked."""
+        """Hosts that were seen with a new epoch since the last call."""
         if not self._rebuilt:
             return set()
         rebuilt, self._rebuilt = self._rebuilt, set()
@@ -274,11 +274,11 @@ class _Marked:
 class Durability:
     """Batches that were applied, until Redis has them on disk and the journal may drop them.
 
-    Nothing here waits: a mark is written behind the batches on a connection of its own, and later the server is asked
-    on the same connection whether that mark is on disk. With `appendfsync always` it is at once. With `everysec` a
-    grace period must pass, too: WAITAOF alone cannot be trusted then, because Redis from 7.4 on (until a correction in
-    2025) and Valkey answer it too early. A connection that broke in between proves nothing: the batches are checked
-    again, because the server may have come back without them.
+    Nothing here waits: a mark is written behind the batches on a connection of its own, and later the same connection
+    checks whether that mark is on disk. With `appendfsync always` it is at once. With `everysec` a grace period must
+    pass, too: WAITAOF alone cannot be trusted then, because Redis from 7.4 on (until a correction in 2025) and Valkey
+    answer it too early. A connection that broke in between proves nothing: the batches are checked again, because the
+    server may have come back without them.
     """
 
     def __init__(self, link: RedisLink, clock: Clock) -> None:
@@ -375,16 +375,16 @@ class Durability:
             self._lone = None
 
     def close(self) -> None:
-        """Give back the connection."""
+        """Close the connection."""
         self._break()
 
 
 def _rebuild(database: Database, link: RedisLink, host_id: UUID, epoch: str) -> None:
     """Start a new epoch of a host's frontier; the caller applies the journal on top."""
     stem = stem_of(host_id)
-    # One at a time: two would undo each other's work without end.
+    # One at a time: two would undo each other's work forever.
     is_ours = link.command("SET", f"{stem}:building", epoch, "NX", "PX", _ALONE_MS)
-    # Where the answer was lost and the command sent once more, it is our own that is in the way.
+    # If the answer was lost and the command was repeated, the obstacle is our own entry.
     if not is_ours and link.command("GET", f"{stem}:building") != epoch.encode():
         raise FrontierUnavailable(
             f"the frontier of host {host_id} at {link.location} is being rebuilt by another worker"
@@ -412,7 +412,7 @@ def _rebuild(database: Database, link: RedisLink, host_id: UUID, epoch: str) -> 
 
 
 def _load(database: Database, link: RedisLink, stem: str, epoch: str, host: str, is_finished: bool) -> None:
-    """Enter every visit, oldest first; what became of a URL last holds."""
+    """Store every visit, oldest first; the last outcome of a URL counts."""
     last: Any = None
     has_queued = False
     while True:
@@ -428,7 +428,7 @@ def _load(database: Database, link: RedisLink, stem: str, epoch: str, host: str,
         _take_in(link, stem, epoch, items, None)
         link.command("PEXPIRE", f"{stem}:building", _ALONE_MS)
         last = rows[-1]
-    if last is None or not (is_finished or has_queued):  # nowhere else to begin
+    if last is None or not (is_finished or has_queued):  # there is no other URL to begin with
         with database.read() as connection:
             origins = journal_table.origins_of(connection, host)
         # Without a robots.txt that was read, the scheme is a guess, as it is for a seed without one.
@@ -439,7 +439,7 @@ def _load(database: Database, link: RedisLink, stem: str, epoch: str, host: str,
 
 
 def _load_images(database: Database, link: RedisLink, stem: str, epoch: str, host_id: UUID) -> None:
-    """Enter the images of a host: those that were never asked for are queued, whatever became of their pages."""
+    """Store the images of a host: those that were never requested are queued, whatever became of their pages."""
     last: int | None = None
     while True:
         with database.read() as connection:

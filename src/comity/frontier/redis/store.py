@@ -59,16 +59,16 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 _LOOKED_AT: Final = ("persistence", "memory", "replication", "cluster")
-_SAMPLED: Final = 20  # hosts that are looked for, to tell an empty server
+_SAMPLED: Final = 20  # hosts that are looked up, to recognise an empty server
 _LOOKED: Final = 1000  # URLs that one script gives
 _MOVED: Final = 500  # URLs whose wait is over that one script brings back
 _KEY_LISTS: Final = 100  # lists of keys that one script reads
-_Announced = tuple[set[int], set[int]]  # keys of links that were asked about before, and those of them that were new
+_Announced = tuple[set[int], set[int]]  # keys of links that were looked up before, and those of them that were new
 _NOTHING: Final[_Announced] = (set(), set())
 
 
 def _alone(method: Callable[Concatenate[RedisFrontier, Arguments], Result]) -> Callable[..., Result]:
-    """Let one thread at a time in: what is known of marks, and of what is on disk, belongs together."""
+    """Admit one thread at a time: what is known of marks and of the disk must stay consistent."""
 
     @wraps(method)
     def alone(self: RedisFrontier, *arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
@@ -95,9 +95,9 @@ class RedisFrontier:
         self._lock = RLock()
 
     def check(self) -> None:
-        """Refuse a server that would forget: one that evicts, or, unless that was agreed on, one that writes no log.
+        """Refuse a server that would lose data: one that evicts, or one without a log, unless that is allowed.
 
-        Nor will a replica do, or a part of a cluster: neither can take everything.
+        Refuse a replica or a part of a cluster, too: neither accepts all writes.
         """
         persistence, memory, replication, cluster = (
             info_of(each) for each in self._link.commands([("INFO", section) for section in _LOOKED_AT])
@@ -151,7 +151,7 @@ class RedisFrontier:
 
     @_alone
     def is_blank(self) -> bool:
-        """Whether Redis has nothing of hosts that it ought to have: it lost everything, or is not the right one."""
+        """Whether Redis has nothing of hosts that it should have: it lost everything, or is the wrong server."""
         with self._database.read() as connection:
             hosts = journal_table.hosts_without_batches(connection, _SAMPLED)
         return bool(hosts) and not any(self._link.commands([("EXISTS", stem_of(host_id)) for host_id in hosts]))
@@ -162,12 +162,12 @@ class RedisFrontier:
         yield self
 
     def reads_in(self, connection: Connection) -> RedisFrontier:  # noqa: ARG002  # it is on a server of its own
-        """Questions that the database has no part in."""
+        """Queries that do not need the database."""
         return self
 
     @_alone
     def peek(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
-        """The next URLs: by priority, depth, age; without those put off. They stay queued."""
+        """The next URLs: by priority, depth, age; without postponed ones. They stay queued."""
         found: list[QueuedUrl] = []
         while len(found) < limit:
             some = min(_LOOKED, limit - len(found))
@@ -226,7 +226,7 @@ class RedisFrontier:
 
     @_alone
     def next_ready_at(self, host_id: UUID) -> datetime | None:
-        """When the earliest URL that was put off may be tried."""
+        """When the earliest postponed URL may be tried."""
         reply = self._replication.ask(host_id, "counts")
         return None if reply is None else instant_of(reply[5])
 
@@ -366,14 +366,14 @@ class RedisFrontier:
         return {host_id: (set(each), unmet[host_id]) for host_id, each in keys.items()}
 
     def _confirmed(self) -> dict[UUID, int]:
-        """Batches that the journal may let go of; those that Redis lost again are brought back."""
+        """Batches that the journal may drop; those that Redis lost again are applied again."""
         confirmed, gone = self._replication.durability.confirmed()
         for host_id in gone:
             self._replication.catch_up(host_id)
         return confirmed
 
     def take_rebuilt(self) -> set[UUID]:
-        """Hosts whose frontier was rebuilt since this was last asked, by any process."""
+        """Hosts whose frontier was rebuilt since the last call, by any process."""
         return self._replication.take_rebuilt()
 
     @_alone
@@ -388,7 +388,7 @@ class RedisFrontier:
 
     @_alone
     def tidy(self) -> bool:
-        """Let the journal go of what is safe; whether something of this process is still to be confirmed."""
+        """Drop journal entries that are safe; returns whether some of this process are still to be confirmed."""
         if confirmed := self._confirmed():
             with self._database.write() as connection:
                 journal_table.remove(connection, confirmed)
@@ -396,7 +396,7 @@ class RedisFrontier:
 
     @_alone
     def close(self) -> None:
-        """Let the journal go of what is safe already, and give back connections."""
+        """Drop journal entries that are safe, and close connections."""
         with suppress(FrontierUnavailable):
             self.tidy()
         self._replication.durability.close()
@@ -404,7 +404,7 @@ class RedisFrontier:
 
 
 class RedisChange:
-    """What is to happen to the frontiers of hosts; nothing of it reaches Redis before the commit.
+    """Planned changes to the frontiers of hosts; none of them reaches Redis before the commit.
 
     Changes are collected in a database transaction and written there as the journal.
     """
@@ -431,7 +431,7 @@ class RedisChange:
         self.moved: set[UUID] = set()
 
     def foresee(self, links: Mapping[UUID, Sequence[FrontierEntry]]) -> None:
-        """Ask about the links of many hosts at once; those that had a part in this change are asked about later."""
+        """Look up the links of many hosts at once; hosts that this change already touches are looked up later."""
         fresh = [host_id for host_id in links if host_id not in self._payloads and host_id not in self._announced]
         self._announced |= self._ask_about({host_id: links[host_id] for host_id in fresh})
 
@@ -440,7 +440,7 @@ class RedisChange:
         return self.settle(host_id, run_id, HostSettlement(links=entries))
 
     def settle(self, host_id: UUID, run_id: UUID | None, settlement: HostSettlement) -> int:  # noqa: ARG002  # Redis does not keep which run found a URL
-        """Enter what became of a host's URLs; returns how many of the links were new."""
+        """Store what became of a host's URLs; returns how many of the links were new."""
         met = self._met.setdefault(host_id, set())
         announced, unmet = self._announced.get(host_id, _NOTHING)
         new_keys = {entry.key for entry in settlement.links} - met
@@ -486,7 +486,7 @@ class RedisChange:
         return before
 
     def requeue_all(self, host_id: UUID) -> int:
-        """Queue everything again that was done, and forget waits and tries; returns how much of it was done."""
+        """Queue every URL again that is done, without waits and tries; returns how many."""
         self._put(host_id, [requeue_batch()])
         if self._replication.mark(host_id) is None or not self._replication.catch_up(host_id, may_rebuild=False):
             return 0
@@ -507,7 +507,7 @@ class RedisChange:
         return len(listed) if states is None else states.count(str(before).encode())
 
     def move(self, from_host: UUID, to_host: UUID) -> None:
-        """Give one host's URLs to another; those it has fall away."""
+        """Give one host's URLs to another; those it already has are dropped."""
         if self._replication.mark(from_host) is None:
             return
         if from_host in self._payloads or not self._replication.catch_up(from_host, may_rebuild=False):
@@ -528,7 +528,7 @@ class RedisChange:
         self._payloads.setdefault(host_id, []).extend(payloads)
 
     def write_journal(self) -> dict[UUID, tuple[JournalMark, Sequence[bytes]]]:
-        """Number the batches and keep them, as the last thing that the transaction does; returns them by host."""
+        """Number the batches and store them, as the last step of the transaction; returns them by host."""
         payloads = {host_id: each for host_id, each in self._payloads.items() if each}
         counts = {host_id: len(each) for host_id, each in payloads.items()}
         marks = journal_table.number(self.connection, counts, self._replication.new_epoch())

@@ -28,9 +28,8 @@ from comity.model.audit import (
 )
 from comity.model.errors import NotFound
 from comity.model.page import FOLLOWED
-from comity.rules.audit.agents import agents
-from comity.rules.audit.compare import compare_audits
-from comity.rules.audit.findings import find
+from comity.rules.audit.findings import compare_audits, find
+from comity.rules.audit.robots_file import agent_access
 
 MOST_SECTIONS: Final = 8
 _MOST_JUDGED: Final = 500  # folders that the table of agents is chosen from
@@ -55,7 +54,7 @@ Agents = Callable[[Sequence[AuditedRobots], Sequence[str]], Sequence[AgentAccess
 
 def report_of(data: AuditData) -> AuditReport:
     """The report of an audit, with everything that is wrong with its site."""
-    return build_report(data, find(data), agents)
+    return build_report(data, find(data), agent_access)
 
 
 def compare_stored(before: AuditData, after: AuditData) -> AuditComparison:

@@ -1,8 +1,8 @@
 """The folder of an audit: its results, in tables that can be read without the state.
 
 `pages/` has the pages as every crawl stores them. From them, and from what the state knows of the audit, come the files
-of `tables/`, which `stored` reads: pages and links in a stable order, robots.txt files, sitemaps, listed URLs and
-decisions. All of it can be made again from the same parts, so an audit that was killed here is gathered once more.
+of `tables/`, which `stored_audits` reads: pages and links in a stable order, robots.txt files, sitemaps, listed URLs,
+and decisions. All of it can be made again from the same parts, so an audit that was killed here is gathered once more.
 
 An audit of ten thousand pages has a million links. They pass through here one page at a time, and no database takes
 part: DuckDB alone would need more memory than the rest of the report. What is held of a URL is the URL and a few

@@ -28,7 +28,7 @@ ROUNDING_S: Final = 2e-6
 GRACE_S: Final = 120.0  # a request waits for its start no longer than this and its delay
 STALE_AFTER_S: Final = 600.0
 _FILES_REMEMBERED: Final = 16
-_ROBOTS: Final = "robots"  # asking for robots.txt needs no leave (RFC 9309 §2.2.2)
+_ROBOTS: Final = "robots"  # a request for robots.txt needs no permission (RFC 9309 §2.2.2)
 # Requests of outside clients: their starts are spaced before they are made, and only their client sees them end.
 _OF_CLIENTS: Final = ("job", "grant")
 
@@ -55,7 +55,7 @@ def audit(lines: Iterable[LedgerLine]) -> Iterator[Violation]:
                 sentence = f"it used lease {line.lease_token} after lease {before.lease_token} was taken"
                 yield found(Breach.LATE_HAND, line, sentence)
             elif line.lease_token > before.lease_token:
-                # What an earlier holder noted later than this is no knowledge of the present one.
+                # What an earlier holder recorded after this was not known to the present one.
                 under_way = []
                 blocks = [block for block in blocks if block.set_at <= line.started_at]
         while under_way and under_way[0] <= line.started_at + ROUNDING_S:
@@ -95,14 +95,14 @@ def _gap(before: LedgerLine, line: LedgerLine) -> Iterator[Violation]:
 
 
 def asked_until(line: LedgerLine) -> float | None:
-    """The end of the pause that the answer itself asked for (RFC 9110 §10.2.3); "0" is no leave to continue at once."""
+    """The end of the pause that the answer itself asked for (RFC 9110 §10.2.3); "0" does not permit one at once."""
     if line.status not in (429, 503) or line.retry_after_s is None or line.retry_after_s <= 0.0:
         return None
     return line.ended_at + min(line.retry_after_s, RETRY_AFTER_CEILING_S)
 
 
 class RobotsLaw:
-    """The robots.txt files of one host's origins, as the notes of its chain tell. `load` gives a file by version."""
+    """The robots.txt files of one host's origins, from the notes of its chain. `load` returns a file by version."""
 
     def __init__(self, notes: Sequence[RobotsNote], load: Callable[[str], bytes | None]) -> None:
         self._load = load
@@ -112,7 +112,7 @@ class RobotsLaw:
         self._files: dict[str, RobotsFile | Violation] = {}
 
     def check(self, line: LedgerLine) -> Iterator[Violation]:
-        """What robots.txt says against one request."""
+        """The violation of robots.txt by one request, if any."""
         if line.purpose == _ROBOTS:
             return
         origin, path = _split(line.url)
@@ -153,7 +153,9 @@ class RobotsLaw:
             yield found(file.breach, line, file.sentence)
             return
         verdict = file.verdict(agent, path)
-        if not verdict.allowed and (line.rule or "") != verdict.rule:  # what the row itself admits is found without us
+        if (
+            not verdict.allowed and (line.rule or "") != verdict.rule
+        ):  # the row itself records this fault; it is found elsewhere
             yield found(Breach.DISALLOWED, line, f"robots.txt says {verdict.rule} in line {verdict.line_number}")
         if (verdict.line_number, verdict.rule) != (line.rule_line, line.rule):
             sentence = f"it recorded {line.rule or 'no rule'}, but robots.txt decides by {verdict.rule or 'no rule'}"
@@ -182,7 +184,7 @@ class RobotsLaw:
 
 
 class PolicyLaw:
-    """The policies of one host under each of its names, as their history tells."""
+    """The policies of one host under each of its names, from their history."""
 
     def __init__(self, histories: Sequence[Sequence[PolicyEntry]]) -> None:
         self._histories = [sorted(history, key=lambda entry: entry.valid_from) for history in histories]
@@ -190,7 +192,7 @@ class PolicyLaw:
         self._excused_until: dict[int, float] = {}
 
     def check(self, line: LedgerLine) -> Iterator[Violation]:
-        """What the policy says against one request; requests come in the order in which they started."""
+        """The violation of the policy by one request, if any; call it in the order in which requests started."""
         limits = _limits(line)
         if not any(self._agrees(history, limits, line) for history in self._histories):
             history = self._histories[0]
@@ -290,8 +292,8 @@ class TimedRequest:
 def timeline(lines: Iterable[LedgerLine]) -> list[TimedRequest]:
     """One host's requests, in the order in which they started, each with its slot.
 
-    For people to look at. The slots follow the same rules as `audit`: a request that this shows as early is one that
-    `audit` reports.
+    For display. The slots follow the same rules as `audit`: a request that is shown as early here is one that `audit`
+    reports.
     """
     found: list[TimedRequest] = []
     before: LedgerLine | None = None
@@ -299,7 +301,7 @@ def timeline(lines: Iterable[LedgerLine]) -> list[TimedRequest]:
     pauses: list[tuple[float, float]] = []
     for line in sorted(lines, key=lambda each: (each.started_at, each.number)):
         if before is not None and line.lease_token > before.lease_token:
-            # What an earlier holder noted later than this is no knowledge of the present one.
+            # What an earlier holder recorded after this was not known to the present one.
             ends = []
             pauses = [pause for pause in pauses if pause[0] <= line.started_at]
         limits: list[tuple[float, HeldBy]] = []

@@ -12,7 +12,7 @@ from typing import Final
 
 from comity.model.gate import GiveUp, GiveUpReason, RetryAt
 
-RETRY_AFTER_CEILING_S: Final = 366 * 86_400.0  # longer cannot be meant, and would not fit the clock
+RETRY_AFTER_CEILING_S: Final = 366 * 86_400.0  # a longer one cannot be intended, and would overflow
 _LONGEST_TEXT: Final = 4_096
 _MONTHS: Final = {
     name: number
@@ -39,8 +39,8 @@ _WEEKDAYS: Final = frozenset(
     ]
 )
 _TIME: Final = r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})"
-# HTTP knows GMT alone. The other names are those that servers send for their own time; of the ambiguous ones, the zone
-# that makes the wait longest.
+# # HTTP allows only GMT. Servers also send the names of their own zones; of ambiguous ones, the zone with the longest
+# wait.
 _ZONE_HOURS: Final = {
     **dict.fromkeys(("GMT", "UTC", "UT", "Z", "WET", "BST"), 0),
     **dict.fromkeys(("WEST", "CET"), 1),
@@ -69,7 +69,7 @@ _NUMBER: Final = re.compile(r"\+?([0-9]+)(\.[0-9]*)?")
 
 
 def parse_retry_after(value: str | None, now: float, server_date: float | None = None) -> float | None:
-    """Seconds that the site asks us to wait; 0 for a time gone by; the longest where several are given."""
+    """Seconds that the site asks us to wait; 0 for a time in the past; the longest if there are several."""
     if value is None:
         return None
     reference = now if server_date is None else server_date

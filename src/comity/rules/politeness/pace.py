@@ -103,7 +103,7 @@ def observed(
         answer = AnswerKind.RATE_LIMITED
     elif status == 503:
         answer = AnswerKind.UNAVAILABLE
-    # A missing page is served as readily as any other; a 401 or 403 may be the refusal of a tired site.
+    # A missing page costs a site no more than others; a 401 or 403 may be the refusal of an overloaded site.
     elif 200 <= status < 400 or status in (404, 410):
         answer = AnswerKind.SUCCESS
     else:
@@ -159,7 +159,7 @@ def opened(memory: GateMemory, limits: GateLimits, now: float, jitter: float, le
 
 
 def stricter_memory(one: GateMemory, other: GateMemory) -> GateMemory:
-    """Of two memories of one host, the values that allow a request later."""
+    """Of two stored gates of one host, the values that allow a request later."""
 
     def latest(first: float | None, second: float | None) -> float | None:
         return max((each for each in (first, second) if each is not None), default=None)
@@ -247,7 +247,7 @@ def started(state: GateState, now: float, jitter: float) -> GateState:
 
 
 def finished(state: GateState, number: int, observation: Observation, now: float) -> GateState:
-    """The gate after start number `number` ended; a slower host lengthens the wait that is under way."""
+    """The gate after start number `number` ended; a slower host lengthens the current wait."""
     if now < state.seen_at:
         state = rebased(state, now)
     limits, floor, delay, block, pace = state.limits, state.floor, state.delay, state.block, state.pace
@@ -298,7 +298,7 @@ def finished(state: GateState, number: int, observation: Observation, now: float
 
 
 def sent(state: GateState, number: int, at: float) -> GateState:
-    """The gate after start number `number` went out to the host, which may be later than it was let go."""
+    """The gate after request number `number` was sent, which may be later than its start was granted."""
     if number != state.starts or at <= state.last_start_at:
         return state
     next_fetch_at = _next_fetch_at(state, at, state.delay.seconds)
@@ -377,7 +377,7 @@ def _refused(state: GateState, number: int, retry_after_s: float | None, now: fl
     is_new = number > block.mark
     step = min(block.step + 1, STEP_MOST) if is_new else block.step
     until = block.until
-    # "Retry-After: 0" with a refusal is no leave to continue at once.
+    # "Retry-After: 0" with a refusal is no permission to continue at once.
     if retry_after_s is not None and retry_after_s > 0.0:
         until = max(until, now + min(retry_after_s, RETRY_AFTER_CEILING_S))
     elif is_new:

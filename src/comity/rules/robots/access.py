@@ -47,7 +47,7 @@ def is_in_networks(origin: str, networks: Iterable[Network]) -> bool:
 
 
 def may_follow_redirect(http_status: int, redirects_followed: int) -> bool:
-    """Tell whether a robots.txt answer is a redirect that is still to be followed."""
+    """Whether a robots.txt answer is a redirect that is still to be followed."""
     return http_status in REDIRECT_STATUSES and redirects_followed < MAX_ROBOTS_REDIRECTS
 
 
@@ -59,7 +59,7 @@ def read_status(
     conditional: bool = False,
     unreachable: RobotsUnreachable = RobotsUnreachable.DISALLOW,
 ) -> RobotsReading:
-    """Read the status that ended a robots.txt fetch; ``conditional`` says that a cached copy was asked about.
+    """Read the status that ended a robots.txt fetch, which was ``conditional`` if there was a cached copy.
 
     ``location`` is where a redirect pointed that could not be followed.
     """
@@ -97,7 +97,7 @@ def read_failure(
 
 
 def _unreachable(what: str, http_status: int | None, unreachable: RobotsUnreachable) -> RobotsReading:
-    """Apply the operator's choice; allowing what could not be asked is never more than a guess."""
+    """Apply the operator's choice; allowing what could not be read is never more than a guess."""
     if unreachable is RobotsUnreachable.ALLOW:
         reason = f"{what}: everything allowed by setting until it is read again"
         return RobotsReading(RobotsAccess.ALLOW_ALL, Confidence.LOW, reason, http_status)

@@ -193,7 +193,7 @@ class _LineReader:
         """
         if not self.groups or self.groups[-1].closed:
             self.groups.append(WrittenGroup([], None, closed=False))
-        # A star with more words behind it still means everyone, as in Google's parser.
+        # A star followed by more words still means every agent, as in Google's parser.
         everyone = agent == "*" or (agent[:1] == "*" and agent[1] in _BLANKS)
         token = ANY_AGENT if everyone else product_token(agent)
         if not token:
@@ -204,7 +204,7 @@ class _LineReader:
             memberships.append(Membership(index, agent, line_number))
 
     def _take_sitemap(self, name: str, value: str) -> None:
-        """Keep the address as given; sitemaps belong to no group."""
+        """Store the address as written; sitemaps belong to no group."""
         words = name.split(None, 1)
         if len(words) == 2 and words[1].lower() in ("http", "https"):
             value = words[1] + ":" + value  # the colon found was the address's own
@@ -213,7 +213,7 @@ class _LineReader:
 
 
 def _key(name: str) -> int:
-    """Tell what a line is about from the text before its colon."""
+    """Recognise a line by the text before its colon."""
     name = name.strip(_BLANKS).lower()
     for key, beginnings in _KEY_BEGINNINGS:
         if name.startswith(beginnings):

@@ -63,7 +63,7 @@ class AgentRules:
         self._index = RuleIndex(rule for membership in memberships for rule in written.groups[membership.group].rules)
         self.crawl_delay_seconds = _crawl_delay(written, memberships)
         self._confidence = Confidence.LOW if written.truncated else Confidence.HIGH
-        # Targets that are allowed, and were asked about once: of most links when found, and again when fetched.
+        # Targets that are allowed, and were looked up once: most links when found, and again when fetched.
         self._asked: dict[str, RobotsVerdict] = {}
         # By line number, made when first given; 0 stands for no rule.
         self._verdicts: dict[int, RobotsVerdict] = {}
@@ -75,7 +75,7 @@ class AgentRules:
             verdict = self._decide(normalized_target(target))
             if verdict.allowed:
                 if len(self._asked) >= _ASKED_MOST:
-                    self._asked.clear()  # of those that are never asked about again
+                    self._asked.clear()  # of those that are never looked up again
                 self._asked[target] = verdict
         return verdict
 
@@ -100,7 +100,7 @@ class AgentRules:
         return list(islice(patterns, most))
 
     def _verdict(self, rule: WrittenRule | None) -> RobotsVerdict:
-        """Put a rule, or the want of one, into words."""
+        """Put a rule, or its absence, into words."""
         if not self._memberships:
             reason = "no group of robots.txt applies to this agent"
             return RobotsVerdict(True, reason, confidence=self._confidence)
@@ -150,7 +150,7 @@ class RobotsFile:
 
 
 def parsed_part(body: bytes, max_bytes: int = MAX_BYTES) -> bytes:
-    """As much of a file as its rules depend on: one more byte than is read, which tells whether a line was cut."""
+    """As much of a file as its rules depend on: one more byte than is read, which shows whether a line was cut."""
     return body[: max_bytes + 1]
 
 
@@ -172,7 +172,7 @@ def _crawl_delay(written: WrittenRobots, memberships: list[Membership]) -> float
 
 
 def _evidence(text: str) -> str:
-    """Make foreign bytes readable and short."""
+    """Make untrusted bytes readable and short."""
     shown = readable(text)
     return shown if len(shown) <= _MAX_EVIDENCE_CHARACTERS else shown[:_MAX_EVIDENCE_CHARACTERS] + "…"
 

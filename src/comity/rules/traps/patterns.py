@@ -1,4 +1,4 @@
-"""Kinds of URLs on one host, and how each has fared: what is counted, when a kind is closed, when it opens again."""
+"""Patterns of URLs on one host: what is counted for each, when a pattern is closed, and when it opens again."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ class Pattern:
         self.counter_from = counter_from  # how many there must be before they can be a mere counter
         self.limit = limit
         self.limit_code = limit_code
-        self.is_blurred = is_blurred  # whether likeness counts as sameness
+        self.is_blurred = is_blurred  # whether similar pages count as the same
         self.is_dated_query = False
         self.admitted = 0
         self.found_inside = 0  # admitted from a page of this very pattern
         self.recalled = 0  # admitted by an earlier watch, which did not record from where
         self.fetched = 0
         self.useful = 0
-        self.productive = 0  # pages that led to something new elsewhere
+        self.productive = 0  # pages that led to new URLs elsewhere
         self.dull = 0  # weight of the pages in a row that brought nothing
         self.closed_for: TrapCode | None = None
         self.refused = 0
@@ -82,14 +82,14 @@ class Pattern:
             self.refused, self.next_probe = 0, _FIRST_PROBE
 
     def suspect(self) -> None:
-        """Begin to take likeness for sameness where a pattern leads to itself alone, and little else leads to it."""
+        """From now on, count similar pages as the same if a pattern leads only to itself and little leads to it."""
         admitted = self.admitted - self.recalled
         if not self.is_blurred and admitted >= self.counter_from:
             is_alone = admitted - self.found_inside <= _FEW_DOORS and self.productive * 50 < self.fetched
             self.is_blurred = is_alone
 
     def names_days(self, shape: FolderGroup) -> bool:
-        """Whether these are the days or months of a calendar: endless by themselves, whatever leads to them."""
+        """Whether these are the days or months of a calendar, which has no end."""
         leaf = self.text[len(shape.text) :]
         return self.is_dated_query or leaf[:1] == DATE or (leaf in ("", NUMBER) and shape.is_dated())
 
@@ -170,7 +170,7 @@ class FolderGroup:
         self.filters: FilterMemory | None = None
 
     def is_dated(self) -> bool:
-        """Whether the numbers in this shape have shown themselves to be years."""
+        """Whether the numbers in this shape have proved to be years."""
         return self.is_calendar and self.near_dates >= _NEAR_DATES
 
 

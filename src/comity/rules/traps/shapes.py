@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from comity.model.named_tuple import made_often
+from comity.model.named_tuple import fast_new
 
 NUMBER: Final = "#"
 TOKEN: Final = "%"  # noqa: S105  a shape, not a secret
@@ -78,7 +78,7 @@ _PRINT_VALUES: Final = frozenset({"print", "printable", "pdf", "amp", "rss", "at
 _PRINT_NAMES: Final = frozenset({"format", "output", "action", "mode", "do", "task", "tmpl"})
 
 
-@made_often
+@fast_new
 class FolderShape(NamedTuple):
     """What a folder's path says about it."""
 
@@ -200,7 +200,7 @@ def is_far_date(name: str, value: str, today: date, years_ahead: int) -> bool:
 
 
 def _repetition(segments: list[str], names: list[str], repeats: int) -> str | None:
-    """Say what is endless about a path, if anything is: a run that comes again, or names that come too often."""
+    """The sign of an endless space in a path, if any: a repeated run of names, or names that occur too often."""
     most_common = Counter(names).most_common(1)
     if most_common and most_common[0][1] >= 5:
         return f"{most_common[0][0][:40]!r} occurs {most_common[0][1]} times in its path"
@@ -217,12 +217,12 @@ def _repetition(segments: list[str], names: list[str], repeats: int) -> str | No
     return None
 
 
-@made_often
+@fast_new
 class QueryParts(NamedTuple):
     """A query taken apart; `ordered` is the same for every order of its parameters.
 
-    Tells which parameters filter the same items, sort them, or page through them. Their names decide, and how often
-    they occur, never the site.
+    Distinguishes parameters that filter the same items, sort them, or page through them. Their names decide, and how
+    often they occur, never the site.
     """
 
     parameters: list[str]

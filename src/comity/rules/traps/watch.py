@@ -1,7 +1,7 @@
 """The trap watch of one host: endless URL spaces, distinguished from large sites by shape and content.
 
-Takes links as paths with queries, and pages as they are fetched; returns a refusal, or None to follow. Nothing is
-refused for being many: only for repeating itself, for leading nowhere new, or for returning known content. Memory is
+Takes links as paths with queries, and pages as they are fetched; returns a refusal, or None to follow. URLs are not
+refused for their number: only for repetition, for leading nowhere new, or for returning known content. Memory is
 bounded; time is an argument.
 """
 
@@ -28,7 +28,7 @@ from comity.rules.traps.shapes import (
     read_iso_date,
     read_query,
 )
-from comity.rules.traps.volatile import RecentMap, RecentSet, VolatileParameters, format_names
+from comity.rules.traps.volatile_parameters import RecentMap, RecentSet, VolatileParameters, format_names
 
 _FORMAT: Final = 1
 try:
@@ -73,7 +73,7 @@ class TrapWatch:
         self._contents: RecentMap[tuple[int, int]] = RecentMap(terms.remembered)  # with the URL and folder of the first
         self._likenesses = RecentSet(terms.remembered // 2)
         self._volatile = VolatileParameters(terms.remembered)
-        self._rechecked: dict[str, _Place] = {}  # targets without a query whose page is under way
+        self._rechecked: dict[str, _Place] = {}  # targets without a query whose page is being fetched
         self.refusals: Counter[TrapCode] = Counter()
 
     def judge(self, target: str, depth: int) -> TrapRefusal | None:
@@ -86,7 +86,7 @@ class TrapWatch:
         return self._volatile.folded
 
     def fetched(self, target: str, content_hash: Hashable, body: bytes = b"", links: Sequence[str] = ()) -> PageWatch:
-        """Learn from a page that was received, before its links are judged; they are judged by what is given back.
+        """Learn from a page that was received, before its links are judged; they are judged by the returned object.
 
         `body` and `links`, as written, are looked at only where the kind of page is under suspicion.
         """
@@ -101,7 +101,7 @@ class TrapWatch:
         first = self._contents.get(content)
         if first is None:
             self._contents.put(content, (known, hash(place)))
-        # Asked for again, a page is not a copy of itself.
+        # A page that is requested again is not a copy of itself.
         is_copy = first is not None and first[0] != known
         self._folders.note_page(place, first[1] if first is not None and is_copy else None)
         is_blurred = pattern.is_blurred or shape.is_dated()
@@ -144,7 +144,7 @@ class TrapWatch:
         self.refusals = refusals
 
     def judge_from(self, page: PageWatch | None, target: str, depth: int) -> TrapRefusal | None:
-        """Decide about a link that was not met before; links of the start page get every benefit of the doubt."""
+        """Decide about a new link; links of the start page get every benefit of the doubt."""
         if len(target) > self._terms.longest_target:
             reason = f"longer than {self._terms.longest_target} characters"
             return self._refuse(TrapCode.URL_TOO_LONG, reason, target)
@@ -203,7 +203,7 @@ class TrapWatch:
         return self._refuse(TrapCode.VOLATILE_PARAMETER, reason, page)
 
     def _judge_query(self, shape: FolderGroup, target: str, parts: QueryParts, known: int) -> TrapRefusal | None:
-        """Look for what is endless in a query by itself."""
+        """Look for signs of an endless space in a query alone."""
         parameters, terms = parts.parameters, self._terms
         count = len(parameters)
         if count > terms.most_parameters or (count > 2 and len(set(parameters)) < count - 1):
@@ -353,7 +353,7 @@ class FolderTable:
         return folder
 
     def far_date(self, folder: Folder, leaf: str, leaf_shape: str) -> _Objection | None:
-        """Object to a calendar page that is far in the future, where the shape has proved to be a calendar."""
+        """Refuse a calendar page that is far in the future, if the shape has proved to be a calendar."""
         if leaf_shape == DATE:
             return self._far(read_iso_date(leaf))
         year, shape = folder.year, folder.shape

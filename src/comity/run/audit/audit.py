@@ -28,7 +28,7 @@ from comity.model.run import BudgetReason, EndReason
 from comity.model.wording import counted
 from comity.operate.takedown import list_takedowns
 from comity.reports.audit.gather import LISTED, PAGES, AuditRuns, gather
-from comity.reports.audit.stored import StoredAudit, read_runs, when, write_info
+from comity.reports.audit.stored_audits import StoredAudit, read_runs, when, write_info
 from comity.rules.budget import WARN_AT, limit_reached, limit_warning
 from comity.rules.canonical import WebAddress, web_address
 from comity.rules.responses import without_tls
@@ -38,8 +38,8 @@ from comity.settings import Settings
 from comity.store.formats.parquet_reader import read_rows
 from comity.store.parts.manifest import note_path
 from comity.store.target import Target
-from comity.walk.crawl.hooks import CrawlHooks
 from comity.walk.crawl.progress import RunSummary
+from comity.walk.crawl.terms import CrawlHooks
 from comity.walk.visit_list import (
     VisitList,
     add_visits,

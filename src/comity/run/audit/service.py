@@ -13,7 +13,7 @@ from comity.model.dataclass import dataclass
 from comity.model.errors import BadInput, ComityError, NotFound
 from comity.reports.audit.build import report_of
 from comity.reports.audit.html import is_current, write_html
-from comity.reports.audit.stored import INFO, StoredAudit, audit_folder
+from comity.reports.audit.stored_audits import INFO, StoredAudit, audit_folder
 from comity.rules.seed_list import read_seed
 from comity.run.audit.audit import AuditRun, plan_audit
 from comity.run.crawl.sites import with_request_options

@@ -28,7 +28,7 @@ from comity.run.crawl.view import visits_of, wait_reporter
 from comity.run.remedies import CRAWL_ADVICE
 from comity.run.runtime import spare_what_is_loaded
 from comity.walk.crawl.budget import SharedPages
-from comity.walk.crawl.hooks import CrawlHooks, HostShare
+from comity.walk.crawl.terms import CrawlHooks, HostShare
 
 if TYPE_CHECKING:
     from comity.run.child_process import ParentChannel

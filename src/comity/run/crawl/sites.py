@@ -26,10 +26,9 @@ from comity.run.crawl.view import CrawlObserver, visits_of, wait_reporter
 from comity.run.remedies import CRAWL_ADVICE, worded
 from comity.run.runtime import event_loop_runner, spare_what_is_loaded
 from comity.run.signals import INTERRUPTED, stop_on_signals
-from comity.upkeep.reread_robots import reread_robots
 from comity.upkeep.rescore import rescore_run
-from comity.upkeep.wake_hosts import end_cooldowns, follow_left_out, go_deeper, lift_refusals
-from comity.walk.crawl.hooks import CrawlHooks
+from comity.upkeep.wake_hosts import end_cooldowns, follow_left_out, go_deeper, lift_refusals, reread_robots
+from comity.walk.crawl.terms import CrawlHooks
 
 if TYPE_CHECKING:
     from uuid import UUID

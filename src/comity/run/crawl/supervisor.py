@@ -25,8 +25,8 @@ from comity.run.crawl.child import COUNTED, FinishedHosts, PageBudget
 from comity.run.crawl.view import CrawlObserver, HostWait, Visit
 from comity.run.remedies import ChildFailed
 from comity.run.signals import INTERRUPTED, stop_on_signals
-from comity.walk.crawl.hooks import Duty
 from comity.walk.crawl.progress import Fault, HostSummary, Progress, RunEnd, RunSummary, later
+from comity.walk.crawl.terms import Duty
 from comity.walk.session.database_thread import DatabaseThread
 
 if TYPE_CHECKING:

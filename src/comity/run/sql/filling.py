@@ -47,7 +47,9 @@ def fill(plan: StatementPlan, filling: Filling) -> StatementSummary:
                 for rows in run.take_refused():
                     if table is not None:
                         table.put_refused(rows, SystemClock().seconds())
-            run.end()
+                # Before the database writes its checkpoint: the rows are safe in its log.
+                run.end()
+                run.begin_close()
         finally:
             run.stop()
             summary = run.close()
@@ -112,7 +114,7 @@ def _follow(run: StatementRun, filling: Filling, ctrl_c: CtrlC) -> None:
     is_done = is_stopped = False
     while not is_done:
         try:
-            is_done = run.wait(_LOOK_EVERY_S)
+            is_done = run.wait_for_news(_LOOK_EVERY_S)
         except KeyboardInterrupt:  # by a handler of the user's
             if ctrl_c.is_pressed:
                 raise

@@ -18,9 +18,6 @@ from uuid import uuid4
 
 import duckdb
 
-from comity.extract.html_functions import list_table, variable_table
-from comity.extract.html_tables import read_table
-from comity.extract.sitemap.read import iter_entries
 from comity.model.errors import BadAddress, BadInput, ComityError
 from comity.model.frontier import FrontierEntry
 from comity.model.sitemap import PageHints
@@ -113,6 +110,10 @@ class FunctionPages:
         if page is None or page["error"] is not None or not page["body"]:
             why = page["error"] if page is not None else "it is not a URL, or it was not requested"
             raise ComityError(f"{url} could not be read: {why}")
+        # Late: a CRAWL statement needs neither.
+        from comity.extract.html_functions import list_table, variable_table
+        from comity.extract.html_tables import read_table
+
         try:
             variable = _variable_of(css)
             if variable is None:
@@ -135,6 +136,8 @@ class FunctionPages:
 
 def listed_urls(files: SitemapFiles) -> Iterator[tuple[Any, ...]]:
     """The URLs of kept sitemaps, each once, with what they say of it and when they were requested."""
+    from comity.extract.sitemap.read import iter_entries  # late, too
+
     found: set[str] = set()
     for file in files.all():
         asked_at = datetime.fromtimestamp(file.asked_at, UTC)

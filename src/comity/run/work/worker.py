@@ -23,17 +23,16 @@ from comity.model.wording import counted
 from comity.run.crawl.view import Visit, show_no_progress, visits_of
 from comity.run.logs import StoreLog, log_for, log_host, log_run, log_settings_warnings, log_start, wait_logger
 from comity.run.observe import observed
-from comity.run.queue import QUEUE_UPKEEP, WEBHOOKS
+from comity.run.queue import QUEUE_UPKEEP, WEBHOOKS, PolicyWork
 from comity.run.remedies import CRAWL_ADVICE
 from comity.run.signals import FORCED_EXIT, INTERRUPTED, exit_in_time, stop_on_signals
-from comity.run.work.policies import PolicyWork
 from comity.store.sink import is_full
 from comity.store.target import read_target, try_folder
 from comity.telemetry import events, metrics
 from comity.upkeep.rescore import rescore, rescore_run
 from comity.upkeep.wake_hosts import end_cooldowns, follow_left_out, go_deeper, lift_refusals
-from comity.walk.crawl.hooks import CrawlHooks, Duty, HostShare
 from comity.walk.crawl.progress import RunSummary
+from comity.walk.crawl.terms import CrawlHooks, Duty, HostShare
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -44,8 +43,8 @@ if TYPE_CHECKING:
     from comity.telemetry.meter import Meter
     from comity.telemetry.metrics import Metric
     from comity.walk.crawl.crawl import Crawl
-    from comity.walk.crawl.hooks import CrawlHooks
     from comity.walk.crawl.progress import HostSummary, Progress, RunSummary
+    from comity.walk.crawl.terms import CrawlHooks
 
 STOPPING: Final = "finishing the requests in flight (send the signal again to exit at once)"
 _RUN_MINUTES: Final = 30.0  # the longest run, so that upkeep gets its turn

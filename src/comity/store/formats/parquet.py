@@ -316,7 +316,7 @@ class ParquetPart(PartWriter):
             further = sum(len(value) for value in record.columns.values if isinstance(value, str))
         rows = len(self._rows)
         if rows and (
-            self._body_bytes + length > BYTES_PER_GROUP
+            self._body_bytes + length > min(BYTES_PER_GROUP, self.most_group_bytes)
             or self._further_bytes + further > FURTHER_BYTES_PER_GROUP
             or rows >= ROWS_PER_GROUP
             or self._waiting_bytes > WAITING_BYTES

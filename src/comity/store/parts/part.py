@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import field
 from errno import EEXIST, EMLINK, ENOSYS, EOPNOTSUPP, EPERM, ETIMEDOUT
@@ -59,6 +60,7 @@ class PartWriter:
         self.path = path
         self.tally = PartTally()
         self.count = 0
+        self.most_group_bytes = sys.maxsize  # of the bodies in a row group; a kind without row groups has no use for it
         self._temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{TEMPORARY}")
         self._file: _Digesting | None = None
         self.size = 0

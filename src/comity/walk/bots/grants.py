@@ -66,7 +66,7 @@ _ROBOTS_WAIT_S: Final = 3.0
 _LEASED_FOR_S: Final = 2.0
 _RESERVED_FOR_S: Final = 1.0
 _LONGEST_WAIT_S: Final = 60.0
-_KEPT_S: Final = 86_400.0  # how long a finished grant is kept, so that its report can be repeated
+_KEPT_S: Final = 86_400.0  # how long a finished grant is stored, so that its report can be repeated
 _FORGOTTEN_AT_ONCE: Final = 200  # a few milliseconds, for which requests wait
 _FORGETTING_TURNS: Final = 50  # deletes up to 5,000 a second: more than a busy server grants
 _LIMITS_KEPT: Final = 1_000
@@ -228,7 +228,7 @@ class Granter:
                         break
 
     async def _copy_regularly(self) -> None:
-        """Keep the log of a busy embedded state short, beside the thread that writes."""
+        """Keep the log of a busy embedded state short, while another thread writes."""
         copied = self._thread.committed
         while not self._database.is_shared:
             await asyncio.sleep(_COPY_EVERY_S)

@@ -384,7 +384,7 @@ class Puller:
             obstacle = None if self._reader is None else self._reader.why_not(address.origin)
             if obstacle is None:
                 work.unread[address.origin] = host.row.id
-            else:  # such as an address that may not be asked: the operator finds the reason with the job
+            else:  # such as an address that may not be requested: the operator finds the reason with the job
                 work.parked.append((job.id, work.now + _UNREADABLE_LOOK_S, f"robots.txt cannot be read: {obstacle}"))
             return
         verdict = found.verdict(address)

@@ -113,7 +113,7 @@ class RobotsBook:
         return found
 
     def note(self, connection: Connection, held: Iterable[tuple[ClientRobots, ClientLease]], now: float) -> None:
-        """Note in the ledger that files are in force, where it does not say so because they or the settings changed."""
+        """Record in the ledger that files are in force, if it does not because they or the settings changed."""
         unsaid = {robots.in_force.origin: (robots, lease) for robots, lease in held if not robots.is_noted}
         made: list[RobotsRecord] = []
         for origin, (robots, lease) in unsaid.items():
@@ -182,14 +182,14 @@ class RobotsBook:
         while self._size > MOST_BYTES and len(self._files) > 1:
             _version, (_file, size) = self._files.popitem(last=False)
             self._size -= size
-            self._kept.clear()  # they keep files in memory, and are cheap to build again
+            self._kept.clear()  # they hold files in memory, and are cheap to build again
 
 
 _NO_FILE: Final = parse_robots(b"")
 
 
 class ReadsRobots(Protocol):
-    """What a pull or a grant asks for unknown files."""
+    """What reads unknown files for pulls and grants."""
 
     def why_not(self, origin: str) -> str | None:
         """Why a file cannot be requested, if that was tried a moment ago."""

@@ -41,7 +41,7 @@ from comity.model.queue import (
 )
 from comity.rules.canonical import web_address
 from comity.rules.politeness.pace import limits_for, observed
-from comity.rules.queue import adaptive, slots
+from comity.rules.queue import job_timing, slots
 from comity.rules.queue.bot_limits import BreakerTerms, bot_after, site_after
 from comity.rules.queue.job_timing import JobRetry, after_failure
 from comity.rules.queue.product import plain_price
@@ -54,7 +54,7 @@ from comity.walk.bots.threads import BotThreads
 from comity.walk.evidence import taken_down_of
 
 _TRIES: Final = 3
-_MOST_LATE: Final = 20  # late submissions of one job that are kept
+_MOST_LATE: Final = 20  # late submissions of one job that are stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Submitter:
     ) -> dict[str, Any]:
         """Take the result of a job that Comity's own worker holds under a lease; `also` is written with it.
 
-        `also` writes the requests that were made; they are kept even if the result comes too late.
+        `also` writes the requests that were made; they are stored even if the result comes too late.
         """
         return await self._threads.run(self._submit, submission, lease_token, also)
 
@@ -443,10 +443,10 @@ def _next_run(policy: PolicyRow, submission: Submission, now: float) -> tuple[fl
     """When a policy's next job is due after a result, and what its row has learned from it."""
     if policy.schedule != "adaptive":
         return now + policy.frequency_hours * 3600.0, None
-    plan = adaptive.plan_next(
+    plan = job_timing.plan_next(
         policy.change_statistics,
-        adaptive.Seen(policy.last_price, policy.last_currency, policy.last_in_stock),
-        adaptive.Seen(submission.price, submission.currency, submission.in_stock),
+        job_timing.Seen(policy.last_price, policy.last_currency, policy.last_in_stock),
+        job_timing.Seen(submission.price, submission.currency, submission.in_stock),
         now,
         frequency_hours=policy.frequency_hours,
         last_success_at=policy.last_success_at,

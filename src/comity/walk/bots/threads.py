@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from time import monotonic
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
@@ -17,30 +17,19 @@ from comity.clock import Clock
 from comity.database.connection import Database, is_fault_of_statement
 from comity.database.queue import jobs
 from comity.model.errors import ComityError
+from comity.walk.session.database_thread import DatabaseThread
 
 AT_ONCE: Final = 2  # transactions at once: more would wait for each other in Python while they hold row locks
 TOGETHER: Final = 8  # pieces of work in one transaction
 _WEIGHT: Final = 0.1  # weight of the last commit in the moving average
-Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-class BotThreads:
+class BotThreads(DatabaseThread):
     """Runs blocking functions, a few at once; shared by everything that serves bots."""
 
     def __init__(self, threads: int = AT_ONCE) -> None:
-        self._executor = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="comity-bots")
-
-    async def run(
-        self, function: Callable[Arguments, Result], *arguments: Arguments.args, **options: Arguments.kwargs
-    ) -> Result:
-        """Run a function. Once started, it finishes even if the waiting task is cancelled."""
-        future = self._executor.submit(function, *arguments, **options)
-        return await asyncio.shield(asyncio.wrap_future(future))
-
-    def close(self) -> None:
-        """Wait for running functions, and end the threads."""
-        self._executor.shutdown(wait=True)
+        super().__init__("comity-bots", threads)
 
 
 _Work = Callable[[Connection, float], Result]

@@ -1,4 +1,4 @@
-"""What a run has spent, whether one more page may begin, and which hosts wait for a page."""
+"""What a run has spent, whether another page may begin, and which hosts wait for a page."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class SharedPages:
     take: Callable[[], bool]
     """Take one; False if there is none just now."""
     put_back: Callable[[], None]
-    """Give one back: it brought no page."""
+    """Return one: it brought no page."""
 
 
 class RunBudget:
     """The budgets of one run and of each of its hosts. A page counts when it was fetched.
 
-    Pages under way are reserved, so that a limit is never overrun: `take` one before a visit, and say with `ended`
-    what came of it. A host for which no page is left just now waits for one under way to fail. Visits have a limit of
-    their own (`most_visits`). Far from every limit all of this is a few comparisons.
+    Pages in progress are reserved, so that a limit is never exceeded: call `take` before a visit and `ended` after it.
+    A host for which no page is left waits until one in progress fails. Visits have a limit of their own
+    (`most_visits`). Far from every limit, all of this is a few comparisons.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class RunBudget:
         self._emit = emit
         self._waiting: set[LeasedHost] = set()
         self._shared = shared
-        # The process that began a shared run counts its pages and visits.
+        # The process that started a shared run counts its pages and visits.
         self._budget = replace(budget, pages_per_run=0) if shared is not None else budget
         self._clock = clock
         self._warnings = warnings
@@ -58,7 +58,7 @@ class RunBudget:
         self._warned: frozenset[BudgetReason] = frozenset()
         self._issued: dict[tuple[BudgetReason, str], str] = {}  # warnings, by reason and host
         self.pages = 0  # that were fetched
-        self.held = 0  # pages that are reserved: under way, or about to begin
+        self.held = 0  # pages that are reserved: in progress, or about to begin
         self.visits = 0  # that were begun
         self._set_marks()
 
@@ -70,7 +70,7 @@ class RunBudget:
         return spent is not None
 
     def check_time(self) -> None:
-        """End the run when its time is up, also while every host waits and none would ask."""
+        """End the run when its time is up, even while every host waits."""
         spent = self.time_is_up()
         if spent is not None:
             self.end(None, spent)
@@ -81,14 +81,14 @@ class RunBudget:
         self._emit(BudgetSpent(host, spent))
 
     def may_begin(self, host: LeasedHost) -> bool:
-        """Reserve a page for a host; if those under way may be the last, the host waits for them."""
+        """Reserve a page for a host; if those in progress may be the last, the host waits for them."""
         if self.take(host):
             return True
         self._waiting.add(host)
         return False
 
     def wake(self) -> None:
-        """Let the hosts that wait ask again."""
+        """Let the waiting hosts try again."""
         if self._waiting:
             waiting, self._waiting = self._waiting, set()
             self._emit(PagesFreed(waiting))
@@ -108,7 +108,7 @@ class RunBudget:
         return None
 
     def take(self, host: LeasedHost) -> bool:
-        """Reserve a page for a host, unless those under way may be the last; an unused one is kept."""
+        """Reserve a page for a host, unless those in progress may be the last; an unused one stays reserved."""
         if host.has_page:
             return True
         run_limit, limit = self._budget.pages_per_run, self._limit_of(host)
@@ -149,7 +149,7 @@ class RunBudget:
         self.wake()
 
     def release(self, host: LeasedHost) -> None:
-        """A host is released; a page that was reserved for it may be another's."""
+        """A host is released: the page that was reserved for it is free again."""
         self._waiting.discard(host)
         if host.has_page:
             host.has_page = False

@@ -1,14 +1,14 @@
-"""A whole-site crawl: leases hosts, visits their pages side by side, settles what came, and ends cleanly.
+"""A whole-site crawl: leases hosts, visits their pages concurrently, settles the outcomes, and ends cleanly.
 
-`run` is the main loop, `handle` is what happens meanwhile. The parts are called from here and report events back here
-(`events`); none of them knows another that stands above it:
+`run` is the main loop; `handle` reacts to events. The parts are called from here and report events (`events`); none of
+them knows the parts above it:
 
     Crawl ─▶ OpenHosts ─▶ Dispatcher ─▶ RunBudget, visits ─▶ Session
       │          └──────▶ Settling ───▶ RetryingThread
       └◀── events of all of them
 
-Everything runs on one event loop. The database has a thread of its own, and so has a frontier on a server of its own:
-one that hangs keeps no lease from being renewed.
+Everything runs on one event loop. The database has a thread of its own, and so has a frontier on another server: if one
+hangs, leases are still renewed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ from comity.walk.crawl.events import (
     VisitEnded,
     WorkFailed,
 )
-from comity.walk.crawl.hooks import NO_HOOKS, CrawlHooks, Duty
 from comity.walk.crawl.host_closing import HostCloser
 from comity.walk.crawl.host_opening import HostOpener
 from comity.walk.crawl.hosts import OpenHosts
@@ -51,26 +50,26 @@ from comity.walk.crawl.metering import RunMeter
 from comity.walk.crawl.progress import Progress, RunEnd, RunSummary, forget_outcomes, note_outcome
 from comity.walk.crawl.run_record import RunRecord
 from comity.walk.crawl.settling import RetryingThread, Settling
-from comity.walk.crawl.terms import CrawlTerms
+from comity.walk.crawl.terms import NO_HOOKS, CrawlHooks, CrawlTerms, Duty
 from comity.walk.read_sitemaps import SitemapReader
 from comity.walk.session.database_thread import DatabaseThread
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.session.session import LeasesRenewed, Refreshed, Session, SlotFreed
 from comity.walk.settle.settler import RetryTerms, Settled, Settler
+from comity.walk.visit.columns import stored_columns
 from comity.walk.visit.context import VisitContext
-from comity.walk.visit.extracted import stored_columns
 
 REFRESH_EVERY_S: Final = 0.2  # how soon operators' edits take effect, and a run's time limit
 _GRACE_S: Final = 25.0  # for what is in flight when a run is stopped; it ends within 30
-_FRONTIER_GRACE_S: Final = 15.0  # for a frontier that does not answer then
+_FRONTIER_GRACE_S: Final = 15.0  # for a frontier that does not answer at that time
 _LEAST_WAIT_S: Final = 0.2
 _RECOVER_EVERY_S: Final = 60.0
 _WARNINGS_MOST: Final = 100
-_UNREAD_ENOUGH: Final = 20  # URLs put off for want of robots.txt, after which the rest is not tried
+_UNREAD_ENOUGH: Final = 20  # URLs postponed because robots.txt was unavailable, after which the rest is not tried
 
 
 def _reads_apart(columns: str) -> bool:
-    """Whether expressions ask for what may take any time on a page."""
+    """Whether evaluating the expressions on a page may take unbounded time."""
     if not columns:
         return False
     from comity.extract.expressions import is_unbounded  # most crawls extract nothing
@@ -79,7 +78,7 @@ def _reads_apart(columns: str) -> bool:
 
 
 class Crawl:
-    """One run. `hosts` bounds which candidates it leases; None leases whatever the table offers."""
+    """One run. `hosts` limits which candidates it leases; None leases whatever the table offers."""
 
     def __init__(
         self,
@@ -144,7 +143,7 @@ class Crawl:
         self._wake = asyncio.Event()
         self._failure: BaseException | None = None
         self._ending: RunEnd | None = None
-        self._ends_at = inf  # when what is in flight is cut off
+        self._ends_at = inf  # when requests in flight are cancelled
         self.unsettled = 0  # outcomes that are not yet committed
         self._meter = RunMeter(hooks.meter, self, clock.seconds, session.leases.terms.renew_every_s)
         session.subscribe(self.handle)
@@ -288,14 +287,14 @@ class Crawl:
             wake.cancel()
             self._wake.clear()
             for task in done & watched:
-                task.result()  # it ends only by failing, and its failure is the run's
+                task.result()  # it ends only by failing; then the run fails, too
             if self._failure is not None:
                 raise self._failure
             if self._clock.seconds() >= self._ends_at:
                 await self._cut_off()
 
     def handle(self, event: Event) -> None:
-        """What happens in a run, and what follows from it."""
+        """React to what happened in a run."""
         match event:
             case VisitEnded(host, outcome):
                 self._count_visit(host, outcome)
@@ -316,7 +315,7 @@ class Crawl:
             case Refreshed(hosts):
                 self._make_ready(hosts)
                 self._refresh_progress()
-                self._budget.wake()  # other processes may have given pages back
+                self._budget.wake()  # other processes may have returned pages of the budget
                 self._dispatcher.serve()
                 self._budget.check_time()
             case LeasesRenewed(lost):
@@ -338,7 +337,7 @@ class Crawl:
                 assert_never(event)
 
     def stop(self, reason: EndReason = EndReason.STOPPED) -> None:
-        """Start nothing more; finish what is in flight, settle it, and release the hosts."""
+        """Start nothing more; finish and settle what is in flight, and release the hosts."""
         self._end(RunEnd("stopped", reason))
 
     def end_by(self, spent: Exhausted) -> None:
@@ -350,12 +349,12 @@ class Crawl:
         self._dispatcher.serve()
 
     def host_loads(self) -> list[HostLoad]:
-        """What each open host still has to do, and how fast it may."""
+        """How many URLs each open host still has to visit, and how fast it may."""
         now = self._clock.seconds()
         return [
             HostLoad(
                 host.name,
-                host.work.at_hand,
+                host.work.loaded,
                 host.gate.delay.seconds,
                 host.gate.usual_latency_s,
                 max(0.0, host.gate.blocked_until - now),
@@ -389,7 +388,7 @@ class Crawl:
         return self._settling.is_full or (self._ending is None and self._hooks.is_held_up())
 
     def _make_ready(self, hosts: Iterable[LeasedHost]) -> None:
-        """Give hosts a turn: what they wait for may have come."""
+        """Give hosts a turn: what they wait for may have happened."""
         for host in hosts:
             if host in self._hosts:
                 self._dispatcher.ready(host)
@@ -405,7 +404,7 @@ class Crawl:
             host.keep_found(outcome)
 
     def _after_batch(self, taken: dict[LeasedHost, list[Outcome]], result: Settled) -> None:
-        """A batch is committed: what was put off comes back later; a host whose lease is lost stops."""
+        """A batch is committed: postponed URLs come back later; a host whose lease is lost stops."""
         lost = {lease.host_id for lease in result.lost}
         for host, outcomes in taken.items():
             self.unsettled -= len(outcomes)
@@ -459,7 +458,7 @@ class Crawl:
         self._hosts.ended_by = end.reason
         self._ends_at = self._clock.seconds() + _GRACE_S
         self._retrying.ends_at = min(self._ends_at, self._clock.seconds() + _FRONTIER_GRACE_S)
-        finishes_pages = end.reason is EndReason.PAGE_LIMIT  # those that were begun, redirects included
+        finishes_pages = end.reason is EndReason.PAGE_LIMIT  # those in progress, redirects included
         for host in self._hosts:
             if finishes_pages:
                 host.drain()
@@ -472,7 +471,7 @@ class Crawl:
         self._wake.set()
 
     def _report_silence(self, reason: str | None) -> None:
-        """The frontier does not answer; what is settled stays, and the run waits."""
+        """The frontier does not answer: the run waits. What is settled stays."""
         self.progress.waits_for = reason
         self._hooks.on_silence(reason)
         warnings = self.progress.warnings
@@ -480,19 +479,19 @@ class Crawl:
             warnings.append(reason)
 
     def _restart_frontiers(self, host_ids: Collection[UUID]) -> None:
-        """Frontiers were lost and rebuilt: what is remembered of their links is not true any more."""
+        """Frontiers were lost and rebuilt: what is remembered of their links is no longer true."""
         for host in self.session.held.crawled.values():  # also those that are being opened
             if host.lease.host_id in host_ids:
                 host.restart_frontier(sitemaps=self._terms.reads_sitemaps)
                 self._make_ready((host,))
 
     async def _recover(self) -> None:
-        """Put into the frontier what workers that died left half done."""
+        """Finish the changes to the frontier that dead workers left incomplete."""
         with suppress(FrontierUnavailable):  # the next call that needs it waits for it
             await self._frontier_thread.run(self._frontier.recover)
 
     async def _cut_off(self) -> None:
-        """The grace is over: cancel what is in flight and release the hosts."""
+        """The grace period is over: cancel what is in flight and release the hosts."""
         await self._dispatcher.cancel()
         await self.session.robots_keeper.cancel()
         for host in self._hosts:
@@ -510,7 +509,7 @@ class Crawl:
         self._meter.end()
 
     async def _close(self, end: RunEnd) -> RunSummary:
-        """Release everything and record the end; what fails here is raised unless something failed before."""
+        """Release everything and record the end; raises what fails here, unless the run had failed before."""
         problem: Exception | None = None
         close_store = self._frontier_thread.run(self._store.close)
         for step in (self._settling.flush(), self.session.held.release_all(), close_store):

@@ -1,8 +1,8 @@
-"""The dispatcher: begins visits when a host's gate, its URLs at hand and our capacity allow it.
+"""The dispatcher: begins visits when a host's gate, its URLs in memory and our capacity allow it.
 
-There is no task per host or per URL that waits. Hosts that may have something to do now stand in a line; those that
-have something to do later are in a heap by time (`ReadyHeap`), with one timer for the earliest; a host whose visit ends
-joins the line again.
+No task waits for each host or URL. Hosts that may have something to do now are in a queue; those that have something to
+do later are in a heap by time (`ReadyHeap`), with one timer for the earliest. A host whose visit ends joins the queue
+again.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from comity.walk.crawl.budget import RunBudget
 from comity.walk.crawl.events import Emit, HostDry, VisitEnded, WorkFailed
 from comity.walk.crawl.steps import Stepped, Steps, rest_of
 from comity.walk.robots.keeper import RobotsPostponed
-from comity.walk.session.capacity import Capacity
+from comity.walk.session.held_hosts import Capacity
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost, Phase
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.refusals import slot_timed_out
 from comity.walk.visit.visit import Cleared, RobotsWanted, clear, visit
 
 _TICK_LEAST_S: Final = 0.0005
-# Tuples: `A | B` makes an object each time it is asked, which is for every page.
+# Tuples: `A | B` makes an object each time it is evaluated, which is for every page.
 _NOT_VISITED: Final = (Refused, Postponed)
 _CAME: Final = (Fetched, NotModified)
 # Visits of one host in a row, where no host waits for a delay: what is remembered of its links is then in the
@@ -42,7 +42,7 @@ _Host = TypeVar("_Host", bound=Hashable)
 
 
 class Dispatcher:
-    """Gives hosts their turns. It decides nothing about the end of a visit or of a host: it emits an event."""
+    """Gives hosts their turns. It does not decide about the end of a visit or a host: it emits an event."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Dispatcher:
         self._is_full = is_full
         self._read_sitemaps = read_sitemaps
         self._emit = emit
-        self._on_idle = on_idle  # nothing is under way, and no host has anything to do by itself
+        self._on_idle = on_idle  # called when nothing is in progress and no host has anything to do
         self._line: deque[LeasedHost] = deque()
         self._in_line: set[LeasedHost] = set()
         self._later: ReadyHeap[LeasedHost] = ReadyHeap()
@@ -113,17 +113,17 @@ class Dispatcher:
             self._line.remove(host)
 
     async def cancel(self) -> None:
-        """End every visit that is still under way."""
+        """Cancel every visit in progress."""
         self._steps.cancel()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _serve_one(self, host: LeasedHost) -> None:
-        """Give one host its turn: visits begin, or it is known what it waits for."""
+        """Give one host its turn: begin visits, or note what it waits for."""
         if host in self._preparing:
             return
-        # Where hosts wait for a delay, a host has one turn after the other.
+        # If some hosts wait for a delay, each host begins one visit per turn.
         begun, begins_most = 0, 1 if self._later.places else _BEGUN_AT_ONCE
         while host.phase is Phase.READY:
             if host.visits_under_way and host.gate.is_at_limit:
@@ -160,7 +160,7 @@ class Dispatcher:
             if host.sitemaps is not None:
                 self._begin_sitemaps(host, cleared.address.origin)
             if is_page and not self._budget.may_begin(host):
-                return  # pages under way may be the last of the budget: their ends bring it back
+                return  # pages in progress may be the last of the budget: their ends bring it back
             slot = host.gate.try_reserve()
             if isinstance(slot, Wait):
                 if not self._releases(host, slot):
@@ -180,7 +180,7 @@ class Dispatcher:
         if not pages_under_way and (is_open or not host.is_reading_sitemaps):
             self._emit(HostDry(host))
         elif (at := host.work.next_at()) is not None and not host.is_stopped:
-            self._later.push(host, at)  # what was put off does not wait for the sitemaps
+            self._later.push(host, at)  # postponed URLs do not wait for the sitemaps
 
     def _start(self, host: LeasedHost, cleared: Cleared, slot: Reservation) -> None:
         """Begin a visit with the start that its host's gate granted."""
@@ -221,7 +221,7 @@ class Dispatcher:
         return True
 
     def _looks_into_sitemaps(self, host: LeasedHost) -> bool:
-        """Begin with a host's sitemaps although no page of it is at hand: all may be refused, or done."""
+        """Begin with a host's sitemaps although none of its pages is in memory: all may be refused, or done."""
         if host.sitemaps is None or host.home is None or host.is_stopped or host.work.has_more:
             return False
         if host.is_reading_sitemaps or host.home in host.refused:
@@ -234,7 +234,7 @@ class Dispatcher:
         return True
 
     def _begin_sitemaps(self, host: LeasedHost, origin: str) -> None:
-        """Read a host's sitemaps beside its pages, now that robots.txt of its first origin is known."""
+        """Read a host's sitemaps while its pages are visited, now that robots.txt of its first origin is known."""
         if host.is_reading_sitemaps:
             return
         host.is_reading_sitemaps = True
@@ -254,7 +254,7 @@ class Dispatcher:
         self._spawn(read())
 
     def _releases(self, host: LeasedHost, wait: Wait) -> bool:
-        """Whether a host is left because of a wait: its lease is over, or it asked us to wait for long."""
+        """Whether a host is released because of a wait: its lease is over, or it asked us to wait for long."""
         if wait.reason is WaitReason.LEASE_OVER and host.gate.is_over:  # not that of a host that a redirect led to
             host.lose_lease()
             return True
@@ -263,7 +263,7 @@ class Dispatcher:
     def _is_too_long(self, host: LeasedHost, blocked_until: float) -> bool:
         """Whether a host is blocked for longer than we wait: then it is released at once, and leased again when due.
 
-        Meanwhile others can use its place and its lease.
+        In the meantime others can use its place and its lease.
         """
         if blocked_until - self._clock() <= MAX_HOST_WAIT_S:
             return False
@@ -301,7 +301,7 @@ class Dispatcher:
         self._look_whether_idle()
 
     async def _prepare(self, host: LeasedHost, origin: str) -> None:
-        """Read robots.txt; meanwhile no page of the host is visited."""
+        """Read robots.txt; no page of the host is visited until then."""
         try:
             found = await self._context.robots.in_force(host, origin, self._context.host_of)
         finally:
@@ -364,7 +364,7 @@ class Dispatcher:
 
 
 def start_eagerly(loop: AbstractEventLoop, work: Coroutine[Any, Any, None]) -> Task[None] | None:
-    """Run `work` to its first wait now, not at the loop's next turn; give the task for the rest, None if it has ended.
+    """Run `work` to its first wait now, not at the loop's next turn; returns the task for the rest, if there is one.
 
     A start that a gate grants is used at once that way.
     """
@@ -397,9 +397,9 @@ class ReadyHeap(Generic[_Host]):
         return host in self.places
 
     def push(self, host: _Host, at: float) -> bool:
-        """Set when the host comes due, in place of any earlier word; infinite parks it. False when full."""
+        """Set when the host is due, replacing any earlier time; infinite parks it. False when full."""
         if at != at:
-            raise ValueError("a host cannot come due at no time at all")
+            raise ValueError("the time at which a host is due is not a number")
         if host not in self.places and len(self.places) >= self._capacity:
             return False
         self._pushes += 1
@@ -429,7 +429,7 @@ class ReadyHeap(Generic[_Host]):
         return due
 
     def next_at(self) -> float:
-        """When the next host comes due; infinite if none will by itself."""
+        """When the next host is due; infinite if none is."""
         heap, place = self._heap, self.places
         while heap:
             at, push, host = heap[0]
@@ -440,7 +440,7 @@ class ReadyHeap(Generic[_Host]):
         return inf
 
     def _shed(self) -> None:
-        """Keep entries that were overtaken by a later word from piling up."""
+        """Drop entries that a later one replaced, before they pile up."""
         if len(self._heap) > 2 * len(self.places) + 64:
             self._heap = [(at, push, host) for host, (at, push) in self.places.items() if at < inf]
             heapify(self._heap)

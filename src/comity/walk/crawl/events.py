@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 from uuid import UUID
 
-from comity.model.named_tuple import made_often
+from comity.model.named_tuple import fast_new
 from comity.model.outcome import Outcome
 from comity.model.run import Exhausted
 from comity.walk.session.leased_host import LeasedHost
@@ -17,7 +17,7 @@ from comity.walk.session.session import SessionEvent
 from comity.walk.settle.settler import Settled
 
 
-@made_often
+@fast_new
 class VisitEnded(NamedTuple):
     """A visit ended, or was refused before it began (from the dispatcher)."""
 
@@ -26,19 +26,19 @@ class VisitEnded(NamedTuple):
 
 
 class HostDry(NamedTuple):
-    """A host has nothing under way and nothing at hand (from the dispatcher)."""
+    """A host has no visits in progress and no URLs in memory (from the dispatcher)."""
 
     host: LeasedHost
 
 
 class UrlsListed(NamedTuple):
-    """A sitemap brought URLs to hand (from the reader of sitemaps)."""
+    """A sitemap added URLs to those in memory (from the reader of sitemaps)."""
 
     host: LeasedHost
 
 
 class BatchSettled(NamedTuple):
-    """Outcomes are committed, but for those of hosts whose lease is lost (from settling)."""
+    """Outcomes are committed, except those of hosts whose lease is lost (from settling)."""
 
     outcomes: dict[LeasedHost, list[Outcome]]
     result: Settled
@@ -52,17 +52,17 @@ class BudgetSpent(NamedTuple):
 
 
 class PagesFreed(NamedTuple):
-    """These hosts waited for a page of a budget, and may ask again (from the budgets)."""
+    """These hosts waited for a page of a budget, and may try again (from the budgets)."""
 
     hosts: Collection[LeasedHost]
 
 
 class HostsChanged(NamedTuple):
-    """A host was read on or given back, or the table may offer others (from the open hosts)."""
+    """URLs of a host were loaded, a host was released, or the table may offer others (from the open hosts)."""
 
 
 class FrontierSilent(NamedTuple):
-    """The frontier, or the disk of the pages, is waited for; None when it is back (from the retrying thread)."""
+    """The run waits for the frontier or the disk of the pages; None when it is back (from the retrying thread)."""
 
     reason: str | None
 
@@ -74,7 +74,7 @@ class FrontierRebuilt(NamedTuple):
 
 
 class WorkFailed(NamedTuple):
-    """Something failed that no one waits for: the run fails with it (from the dispatcher and the open hosts)."""
+    """A task failed whose result nothing awaits: the run fails (from the dispatcher and the open hosts)."""
 
     error: BaseException
 

@@ -1,6 +1,6 @@
 """Closes the hosts of a run: why each ends, until when it waits, and what its row and the summary say of it.
 
-All of it blocks, and belongs on the database thread.
+All of it is blocking, and belongs on the database thread.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MAKES_WAY_FOR: Final = timedelta(minutes=5)
 
 
 class HostCloser:
-    """Gives leases back with the statuses that the hosts deserve."""
+    """Releases leases and sets the statuses of their hosts."""
 
     def __init__(
         self,
@@ -66,10 +66,10 @@ class HostCloser:
     def close_some(
         self, hosts: Sequence[tuple[LeasedHost, int]], ended_by: EndReason | None = None
     ) -> list[HostSummary]:
-        """Give leases back in one transaction; gives a line of the summary for each host.
+        """Release leases in one transaction; returns a line of the summary for each host.
 
-        With each host come the pages that it had before this run. A lost lease is not given back. `ended_by` is what
-        ended the run.
+        Each host comes with the number of pages that it had before this run. A lost lease is not released. `ended_by`
+        is what ended the run.
         """
         with self._frontier.reading() as reads:
             left = self._left([host for host, _pages_before in hosts], reads)
@@ -91,8 +91,8 @@ class HostCloser:
         return lines
 
     def _left(self, hosts: Sequence[LeasedHost], reads: FrontierReads) -> dict[UUID, tuple[int, datetime | None]]:
-        """How many URLs are left, counted as far as that is cheap, and when the earliest that was put off is due."""
-        # What is not at hand may be very much, and is counted with a limit.
+        """How many URLs are left, counted as far as that is cheap, and when the earliest postponed one is due."""
+        # There may be very many that are not in memory, so the count has a limit.
         short = [host.lease.host_id for host in hosts if not host.work.has_more]
         queued = reads.queued_of(short) if short else {}
         left: dict[UUID, tuple[int, datetime | None]] = {}
@@ -124,7 +124,7 @@ class HostCloser:
             extra = {}
         waits = waits_until(host, left.due_at) if ending.status is HostStatus.ACTIVE and spent is None else None
         if waits is not None and not self._has_own_list:
-            extra["next_crawl_after"] = waits  # no use in leasing it sooner
+            extra["next_crawl_after"] = waits  # leasing it sooner is useless
         elif spent is not None and self._is_to_make_way(connection, spent):
             extra["next_crawl_after"] = now + _MAKES_WAY_FOR
         if spent is not None and not host.is_lost:
@@ -158,7 +158,7 @@ class HostCloser:
         return EndReason.HELD_ELSEWHERE if is_taken else EndReason.LEASE_LOST
 
     def _is_to_make_way(self, connection: Connection, spent: Exhausted) -> bool:
-        """Whether a host that had its part of a run, and would come first again, keeps others waiting."""
+        """Whether others wait behind a host that had its part of a run and would be first again."""
         if not self._makes_way or not spent.reason.is_of_host:
             return False
         return self._leases.has_new_candidate(connection)
@@ -192,7 +192,7 @@ class Remaining(NamedTuple):
 
     queued: int
     unread_sitemaps: int
-    due_at: datetime | None  # when the earliest URL that was put off is due
+    due_at: datetime | None  # when the earliest postponed URL is due
     too_deep: int = 0
     least_depth: int | None = None  # of those that are too deep
 
@@ -224,7 +224,7 @@ def in_words(
     max_depth: int,
     max_depth_name: str,
 ) -> str | None:
-    """What is particular about the end of a host, if anything is."""
+    """Details of the end of a host, if there are any."""
     if code is EndReason.TOO_DEEP:
         links, them = (f"{left.too_deep:,} links are", "them") if left.too_deep != 1 else ("1 link is", "it")
         return f"{links} deeper than {max_depth_name} {max_depth}; a larger {max_depth_name} follows {them}"
@@ -238,7 +238,7 @@ def in_words(
 
 
 def waits_until(host: LeasedHost, due_at: datetime | None) -> datetime | None:
-    """When a host can be asked again; None if that is now."""
+    """When a host can be requested again; None if now."""
     if host.waits_until is not None:
         return datetime.fromtimestamp(host.waits_until, UTC)
     if host.work or host.work.has_more or host.work.has_images:

@@ -1,4 +1,4 @@
-"""Opens the hosts of a run and reads on in their frontiers. All of it blocks, and belongs on the database thread."""
+"""Opens the hosts of a run and loads their URLs. Everything here blocks; call it on the database thread."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from comity.walk.session.leased_host import LeasedHost
 _LINKS_LEAST: Final = 2_500  # remembered of each host, however many are open
 _WINDOW_MOST: Final = 500  # URLs of a host that are read from the frontier at once
 _WINDOW_LEAST: Final = 50
-_AT_HAND: Final = 200_000  # of all open hosts: what was read and not visited yet is kept in memory
+_LOADED_MOST: Final = 200_000  # URLs of all open hosts in memory, read and not yet visited
 COUNTED_MOST: Final = 10_000  # URLs of a host that are counted when it is opened or released: longer takes too long
 _RECALLED: Final = 10_000  # pages of earlier runs from which the trap detection learns, over hosts opened together
 
 
 class HostOpener:
-    """Opens hosts that were leased just now, and brings their URLs to hand."""
+    """Opens hosts that were leased just now, and loads their URLs."""
 
     def __init__(
         self,
@@ -68,12 +68,12 @@ class HostOpener:
         self._images = terms.images
         self._left_out = terms.left_out
         self._links_remembered = min(KEYS_MOST, max(_LINKS_LEAST, terms.links_remembered // hosts_at_once))
-        self.window = min(_WINDOW_MOST, max(_WINDOW_LEAST, _AT_HAND // hosts_at_once))
+        self.window = min(_WINDOW_MOST, max(_WINDOW_LEAST, _LOADED_MOST // hosts_at_once))
 
     def open_some(self, hosts: Sequence[LeasedHost]) -> list[tuple[int, int] | None]:
-        """Mark hosts as being crawled, all in one transaction, and bring their URLs to hand.
+        """Mark hosts as being crawled, all in one transaction, and load their URLs.
 
-        Gives for each the pages so far and how many URLs are queued; None where the lease was lost meanwhile.
+        Returns for each the pages so far and how many URLs are queued; None if the lease was lost in the meantime.
         """
         ids = [host.lease.host_id for host in hosts]
         self._frontier.prepare_hosts(ids)
@@ -131,7 +131,7 @@ class HostOpener:
                             self._leases.add_progress(change.connection, host.lease, news, host.lease.memory)
 
     def _return_left_out(self, hosts: Sequence[LeasedHost]) -> None:
-        """Queue what other patterns left out and those in force now do not."""
+        """Queue URLs that earlier patterns left out and the current ones admit."""
         with self._database.read() as connection:
             asked = left_out_table.hosts_with(connection, [host.lease.host_id for host in hosts])
         for host in hosts:
@@ -148,7 +148,7 @@ class HostOpener:
                 host.unsettled.site_links += returned.site_links  # queued with the first batch of this host
 
     def still_queued(self, host: LeasedHost) -> bool:
-        """Whether a host that had run dry got URLs while it was released, from other hosts; it is woken then."""
+        """Whether a host without URLs got some from other hosts while it was released; then it is woken."""
         with self._frontier.reading() as reads:
             if not reads.peek(host.lease.host_id, 1, self._clock.now()):
                 return False
@@ -171,7 +171,7 @@ class HostOpener:
         """The keys of known URLs, None if they are more than are remembered; and how many are queued."""
         most = self._links_remembered
         keys: list[int] | None = None
-        # Each of these needs an index only, however much there is.
+        # Each of these reads only an index, however many URLs there are.
         if row is None or row.frontier_size + row.pages_crawled < most:
             keys = reads.keys(host_id, most)
             if not keys:
@@ -217,7 +217,7 @@ class HostOpener:
         return keys, queued
 
     def _bring_to_hand(self, reads: FrontierReads, host: LeasedHost, keys: list[int] | None, queued: int) -> None:
-        """Bring the front of a host's frontier to hand."""
+        """Load the head of a host's frontier."""
         rows = self._peek(reads, host)
         host.links_remembered = self._links_remembered
         if self._traps is not None:
@@ -239,7 +239,7 @@ class HostOpener:
         most = self._links_remembered
         knows_all = keys is not None and not self._frontier.is_selective
         host.work = HostQueue(
-            keys or (), knows_all=knows_all, is_whole=False, keys_most=most, at_hand_most=2 * self.window
+            keys or (), knows_all=knows_all, is_whole=False, keys_most=most, loaded_most=2 * self.window
         )
         host.work.read(rows, is_whole=len(rows) == queued)
 
@@ -274,7 +274,7 @@ class HostOpener:
         return rows if is_unfinished or not was_found else None
 
     def read_on(self, host: LeasedHost) -> tuple[list[QueuedUrl], datetime | None]:
-        """The next URLs of a host, and when the earliest that was put off is due."""
+        """The next URLs of a host, and when the earliest postponed one is due."""
         with self._frontier.reading() as reads:
             return self._peek(reads, host), reads.next_ready_at(host.lease.host_id)
 

@@ -1,7 +1,7 @@
 """The hosts that a run has open: how each is leased, supplied with URLs and released.
 
-A host that is read on or released has a task here. What may be done with it meanwhile is its phase: see
-`session.leased_host`.
+Loading more URLs of a host or releasing it is a task here. What may happen to it in the meantime depends on its phase:
+see `session.leased_host`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from comity.model.wording import counted
 from comity.walk.crawl.budget import RunBudget
 from comity.walk.crawl.dispatcher import Dispatcher
 from comity.walk.crawl.events import Emit, HostsChanged, WorkFailed
-from comity.walk.crawl.hooks import HostShare
 from comity.walk.crawl.host_closing import HostCloser
 from comity.walk.crawl.host_opening import HostOpener
 from comity.walk.crawl.progress import LEASE_LOST, HostSummary, Progress
 from comity.walk.crawl.settling import RetryingThread, Settling
-from comity.walk.crawl.terms import CrawlTerms
+from comity.walk.crawl.terms import CrawlTerms, HostShare
 from comity.walk.login import LoginFailed, LoginPutOff, log_in, log_in_again
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 from comity.walk.session.session import Session
@@ -37,7 +36,7 @@ _AT_ONCE: Final = 64  # hosts that are opened or released in one transaction
 _WARNINGS_MOST: Final = 100
 _IN_STEP_MOST: Final = 8  # hosts that may begin at the same moment
 _LOOK_EVERY_S: Final = 0.02
-# Limits of a run that crawls whatever the table offers, and may last.
+# Limits of a run that crawls whatever the table offers, and may last long.
 _LINES_KEPT: Final = 1000  # the last hosts, whose ends the summary lists
 _LEFT_FOR_S: Final = 60.0  # before a host that was released may be leased again
 _LOOK_FOR_MORE_S: Final = 5.0  # between two looks at the table while more hosts could be open
@@ -48,7 +47,7 @@ _RETAKEN_MOST: Final = 20  # times that a host is leased again after its lease w
 
 
 class _Spent(NamedTuple):
-    """What a run has had of a host that it released, and may lease again."""
+    """What a run has spent on a host that it released and may lease again."""
 
     begun: int  # visits
     pages: int
@@ -60,7 +59,7 @@ _NOTHING_SPENT: Final = _Spent(0, 0, 0)
 
 
 class OpenHosts:
-    """Leases hosts from the table, reads on in their frontiers when they run dry, and releases each once."""
+    """Leases hosts from the table, loads more of their URLs when they run out, and releases each once."""
 
     def __init__(
         self,
@@ -96,7 +95,7 @@ class OpenHosts:
         self._share = share
         self._most = most
         self._open: dict[LeasedHost, int] = {}  # pages that each had before this run
-        self._busy: dict[LeasedHost, asyncio.Task[None]] = {}  # being read on, or released
+        self._busy: dict[LeasedHost, asyncio.Task[None]] = {}  # tasks that load URLs or release the host
         self._opened_at: dict[LeasedHost, float] = {}
         self._spent: dict[str, _Spent] = {}  # of hosts that this run released
         self._retaken: dict[str, int] = {}  # how often in a row the lease of a host was lost
@@ -109,8 +108,8 @@ class OpenHosts:
         self._release_turn = asyncio.Lock()
         self.on_host: Callable[[HostSummary], None] | None = None  # called with how a host ended
         self.ended_by: EndReason | None = None  # what ended the run
-        self.spent_budget: Exhausted | None = None  # what ended the run, if a budget did
-        self.forgotten: Counter[EndReason] = Counter()  # how hosts ended whose lines are not kept
+        self.spent_budget: Exhausted | None = None  # the budget that ended the run, if one did
+        self.forgotten: Counter[EndReason] = Counter()  # ends of hosts whose lines are not stored
         self.lines: deque[HostSummary] = deque(maxlen=_LINES_KEPT if hosts is None else None)
 
     def __iter__(self) -> Iterator[LeasedHost]:
@@ -154,7 +153,7 @@ class OpenHosts:
         self._emit(HostsChanged())
 
     async def _begin(self, hosts: list[LeasedHost]) -> None:
-        """Open hosts that were leased just now, unless the run was ended meanwhile."""
+        """Open hosts that were leased just now, unless the run has ended in the meantime."""
         for host in hosts:
             if self._remaining is not None:
                 self._remaining.discard(host.name)
@@ -164,7 +163,7 @@ class OpenHosts:
         except FrontierUnavailable:
             if not self.is_ending:
                 raise
-            for host in hosts:  # nothing was begun with them
+            for host in hosts:  # no visit of them had begun
                 await self._held.release(host)
             return
         # Hosts with one delay that begin together would stay in step, and wait for each other all the time.
@@ -198,7 +197,7 @@ class OpenHosts:
         self._dispatcher.serve()
 
     async def _log_in(self, host: LeasedHost) -> None:
-        """Log in to a host, and open it; one whose login does not work is left, with its URLs queued."""
+        """Log in to a host, and open it; one whose login does not work is released, with its URLs queued."""
         assert host.identity is not None
         problem = await log_in(host, self._context) if host.identity.terms.problem is None else None
         host.identity.log_in = partial(log_in_again, host, self._context)
@@ -286,7 +285,7 @@ class OpenHosts:
             self._share.take_back(name)
 
     def supply(self, host: LeasedHost) -> None:
-        """A host has nothing at hand: read on, wait for what is put off, or release it."""
+        """A host has no URLs in memory: load more, wait for postponed ones, or release it."""
         if host not in self._open or host in self._busy:
             return
         if host.is_stopped or self.is_ending:
@@ -305,7 +304,7 @@ class OpenHosts:
                 self._dispatcher.ready_at(host, at)
 
     async def _read_on(self, host: LeasedHost) -> None:
-        """Bring the next URLs of a host to hand."""
+        """Load the next URLs of a host."""
         rows, later = await self._thread.run(self._opener.read_on, host)
         # From here on it may run dry again, also between the end of this task and `_after`.
         del self._busy[host]
@@ -314,11 +313,11 @@ class OpenHosts:
             if postponed and min(postponed) - self._clock.seconds() <= MAX_HOST_WAIT_S and not host.is_stopped:
                 self._dispatcher.ready_at(host, min(postponed))
                 return
-            host.work.has_more = False  # the rest is put off for longer than we wait
+            host.work.has_more = False  # the rest is postponed for longer than we wait
         self._dispatcher.ready(host)
 
     def release(self, host: LeasedHost) -> None:
-        """Give a host back, once."""
+        """Release a host, once."""
         if host in self._open and host not in self._busy:
             self._begin_task(host, self._release(host))
 
@@ -356,7 +355,7 @@ class OpenHosts:
             self._take_again(host.name)
 
     def _remember(self, host: LeasedHost, line: HostSummary) -> None:
-        """Remember what has to be known of a released host, should the table offer it again."""
+        """Remember what a released host has spent, in case the table offers it again."""
         is_to_go_on = host.was_requeued_late and line.status == HostStatus.ACTIVE and host.spent_budget is None
         spent = _Spent(host.tally.begun, host.tally.pages_in_run, line.queued)
         # By the database's clock a lease may last a little longer than by ours.
@@ -381,9 +380,9 @@ class OpenHosts:
             self._left[host.name] = self._clock.seconds() + _LEFT_FOR_S
 
     def _lease_again(self, host: LeasedHost) -> None:
-        """Go on with a host whose lease was lost (the process or its disk hung), unless another worker has it.
+        """Lease a host again whose lease was lost (the process or its disk hung), unless another worker has it.
 
-        A host whose lease is lost again and again, without a page in between, is left alone.
+        A host whose lease is lost several times in a row, without a page in between, is given up.
         """
         name = host.name
         times = self._retaken[name] = 1 if host.tally.pages else self._retaken.get(name, 0) + 1
@@ -396,7 +395,7 @@ class OpenHosts:
             self._share.take_back(name)
 
     def _record(self, line: HostSummary) -> None:
-        """Keep how a host ended; of very many hosts the first are only counted."""
+        """Store how a host ended; of very many hosts the first are only counted."""
         if len(self.lines) == self.lines.maxlen:
             self.forgotten[EndReason(self.lines[0].code)] += 1
         self.lines.append(line)
@@ -406,7 +405,7 @@ class OpenHosts:
             self.on_host(line)
 
     def _warn_of_what_was_skipped(self, host: LeasedHost) -> None:
-        """Say what was skipped, and how to include it: the operator may know the site better than we do."""
+        """Report what was skipped and how to include it: the operator may know the site better than we do."""
         count, warnings = host.tally.refused_as_trap, []
         if count:
             links = counted(count, "link was", "links were")
@@ -440,7 +439,7 @@ class OpenHosts:
         self._progress.warnings += warnings[: max(0, _WARNINGS_MOST - len(self._progress.warnings))]
 
     async def _close_with_others(self, host: LeasedHost, before: int) -> HostSummary:
-        """Give a lease back, together with those of other hosts that end at the same time."""
+        """Release a lease, together with those of other hosts that end at the same time."""
         own: asyncio.Future[HostSummary] = asyncio.get_running_loop().create_future()
         self._releasing.append((host, before, own))
         async with self._release_turn:
@@ -460,7 +459,7 @@ class OpenHosts:
         return own.result()
 
     async def finish(self) -> None:
-        """Wait for what is being read on or released."""
+        """Wait until loading and releasing are done."""
         if self._later is not None:
             self._later.cancel()
         await asyncio.gather(*self._busy.values(), return_exceptions=True)
@@ -470,7 +469,7 @@ class OpenHosts:
         task.add_done_callback(lambda ended: self._after(host, ended))
 
     def _after(self, host: LeasedHost, task: asyncio.Task[None]) -> None:
-        """A host was read on or released."""
+        """URLs of a host were loaded, or it was released."""
         if self._busy.get(host) is task:
             del self._busy[host]
         if not task.cancelled() and (error := task.exception()) is not None:

@@ -1,4 +1,4 @@
-"""The metrics of a run: what each batch brought, and gauges of what is under way.
+"""The metrics of a run: counts of each batch, and gauges of what is in progress.
 
 It counts once a batch and sets the gauges when they are read; a page costs a few look-ups.
 """
@@ -91,7 +91,7 @@ class RunMeter:
             self._meter.before_reading = self.update_gauges
 
     def end(self) -> None:
-        """Nothing is under way any more: set the gauges to zero."""
+        """Nothing is in progress any more: set the gauges to zero."""
         if self._meter is None:
             return
         self.update_gauges()
@@ -100,7 +100,7 @@ class RunMeter:
             self._meter.set(gauge, 0.0)
 
     def settled(self, outcomes: Sequence[Outcome], result: Settled, seconds: float) -> None:
-        """Count a batch that is committed, but for lost leases; images are no pages."""
+        """Count a committed batch, except hosts whose lease was lost; images are not pages."""
         meter = self._meter
         if meter is None:
             return
@@ -118,7 +118,7 @@ class RunMeter:
                 _count_refusals(meter, outcome)
 
     def renewed(self, lost: int) -> None:
-        """The leases were renewed, but for some that were lost."""
+        """The leases were renewed, except those that were lost."""
         self._renewed_at = self._clock()
         if self._meter is not None:
             self._meter.add(metrics.LEASES_LOST, lost)
@@ -174,7 +174,7 @@ def _latencies(outcomes: Iterable[Outcome]) -> Iterable[float]:
 
 
 def _retries(outcomes: Iterable[Outcome], result: Settled) -> int:
-    """What was put off because it failed; what was postponed before its request is no retry."""
+    """URLs postponed because they failed; one that was postponed before its request is not a retry."""
     postponed = {entry.key for entries in result.postponed.values() for entry, _until in entries}
     if not postponed:
         return 0

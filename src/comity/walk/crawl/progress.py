@@ -27,12 +27,12 @@ from comity.model.outcome import (
 )
 from comity.model.run import EndReason, HostLoad
 from comity.model.traps import NO_PAGES
-from comity.reports.idle import IdleHost
+from comity.reports.runs import IdleHost
 from comity.rules.endings import brought_nothing, count_reasons, run_reason, sentence_for
 from comity.rules.responses import is_login_address
 from comity.walk.session.leased_host import LeasedHost
 
-_KINDS_MOST: Final = 50  # kinds of errors that are counted apart in a run
+_KINDS_MOST: Final = 50  # kinds of errors that are counted separately in a run
 _URLS_A_KIND: Final = 3
 _OTHER: Final = "other"
 LEASE_LOST = "lease lost"
@@ -50,11 +50,11 @@ class Fault:
 
 @dataclass(slots=True)
 class Progress:
-    """Counters that a crawl moves and a caller reads; nothing here decides anything."""
+    """Counters that a crawl updates and a caller reads."""
 
     started_at: float
-    begun: int = 0  # visits of pages, also those under way
-    held: int = 0  # pages of the budget that are under way or not yet settled
+    begun: int = 0  # visits of pages, including those in progress
+    held: int = 0  # pages of the budget that are in progress or not yet settled
     pages: int = 0
     errors: int = 0
     refused: int = 0
@@ -74,7 +74,7 @@ class Progress:
     faults: dict[str, Fault] = field(default_factory=dict)  # errors by their codes; together they are `errors`
     left_out: int = 0  # URLs, by patterns
     left_out_by: dict[str, int] = field(default_factory=dict)  # by pattern; together they are `left_out`
-    waits_for: str | None = None  # why nothing goes on, while the frontier does not answer
+    waits_for: str | None = None  # why the run waits, while the frontier does not answer
     loads: Callable[[], Sequence[HostLoad]] = tuple  # what each open host still has to do, as of now
 
     def note_fault(self, code: str, url: str) -> None:
@@ -97,7 +97,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class HostSummary:
-    """How one host ended: `code` is an `EndReason`, `reason` says more in words, where there is more to say."""
+    """How one host ended: `code` is an `EndReason`, `reason` adds details in words, if there are any."""
 
     host: str
     status: str
@@ -142,7 +142,7 @@ class RunSummary:
     left_out_by: dict[str, int] = field(default_factory=dict)
     """The same by pattern, the most frequent first."""
     idle: tuple[IdleHost, ...] = ()
-    """Hosts that were asked for and not leased: why, until when, and what would change it."""
+    """Hosts that were requested and not leased: why, until when, and what would change it."""
 
     @property
     def brought_nothing(self) -> bool:
@@ -229,7 +229,7 @@ def fault_code(outcome: Outcome) -> str:
 
 
 def forget_outcomes(host: LeasedHost, outcomes: Sequence[Outcome], progress: Progress) -> int:
-    """Undo the counts of outcomes that could not be stored; gives how many of them were pages."""
+    """Undo the counts of outcomes that could not be stored; returns how many of them were pages."""
     pages = errors = 0
     for outcome in outcomes:
         if outcome.entry.is_image or isinstance(outcome, Postponed):
@@ -251,7 +251,7 @@ def forget_outcomes(host: LeasedHost, outcomes: Sequence[Outcome], progress: Pro
 
 
 def _note_image(host: LeasedHost, outcome: Outcome, progress: Progress) -> None:
-    """An image is no page: its outcome says nothing about the host, unless the host cannot be reached."""
+    """An image is not a page: its outcome says nothing about the host, unless the host cannot be reached."""
     tally = host.tally
     match outcome:
         case ImageFetched() | NotModified():
@@ -293,7 +293,7 @@ def summary_of(
     now: float,
     forgotten: Mapping[EndReason, int] | None = None,
 ) -> RunSummary:
-    """Sum a run up at its end. `forgotten` counts the ends of hosts whose lines are not kept.
+    """Sum a run up at its end. `forgotten` counts the ends of hosts whose lines are not stored.
 
     Its reason is chosen from the ends of its hosts.
     """

@@ -1,4 +1,4 @@
-"""The record of a run in the database: what it takes over at its start, and how it ended. All of it blocks."""
+"""The record of a run in the database: what it takes over at its start, and how it ended. All methods block."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from comity.leases.leases import Leases
 from comity.model.dataclass import dataclass
 from comity.model.page import PageRecord
 from comity.model.run import FAILURES, EndReason
-from comity.reports.idle import IdleHost, why_idle
+from comity.reports.runs import IdleHost, why_idle
 from comity.store.pages import recover
 from comity.store.sink import PageSink
 from comity.walk.crawl.progress import HostSummary, Progress, RunEnd, RunSummary, summary_of
@@ -41,7 +41,7 @@ class RunTotals:
 
 
 class RunRecord:
-    """Opens and closes one run. A part of a run of several processes leaves that to the process that began it."""
+    """Opens and closes one run. One process of a run in several leaves that to the process that started the run."""
 
     def __init__(
         self,
@@ -80,8 +80,8 @@ class RunRecord:
     def end_dead_runs(self) -> None:
         """End the runs of dead processes: of this machine for certain, of others when their leases have expired.
 
-        A run whose hosts are leased by child processes elsewhere is left alone, because the process that began it holds
-        no lease. A run that was taken for dead and lives after all records its own end.
+        A run whose hosts are leased by child processes elsewhere is not ended, because the process that started it
+        holds no lease. A run that was taken for dead but is alive records its own end.
         """
         now = self._clock.now()
         is_old = now - timedelta(seconds=2 * self._leases.terms.lease_s)
@@ -121,7 +121,7 @@ class RunRecord:
     ) -> RunSummary:
         """Sum the run up and record how it ended. For named hosts that it did not lease, say why.
 
-        A part of a run leaves both to the process that began the run.
+        One process of several leaves both to the process that started the run.
         """
         idle: list[IdleHost] = []
         if named is not None and not self._is_part and end.reason not in FAILURES:

@@ -1,4 +1,4 @@
-"""Collects outcomes and settles them in batches beside the event loop: at 200, at 6 MB of bodies, or in time.
+"""Collects outcomes and settles them in batches on another thread: at 200, at 6 MB of bodies, or after a short time.
 
 A batch waits for 50 ms. While outcomes of several hosts keep coming, batches begin 0.1 s apart: what a batch costs
 beyond its outcomes (the commit, and some rows for each host) is paid less often, and pages of one host are stored
@@ -53,7 +53,7 @@ _Result = TypeVar("_Result")
 
 
 class Settling:
-    """The queue between visits and the database. A failure to write ends the run, and acknowledges nothing."""
+    """The queue between visits and the database. If a write fails, the run ends and nothing is acknowledged."""
 
     def __init__(self, settler: Settler, thread: RetryingThread, robots: RobotsKeeper, emit: Emit) -> None:
         self._settler = settler
@@ -63,7 +63,7 @@ class Settling:
         self._waiting: dict[LeasedHost, list[Outcome]] = {}
         self._under_way: dict[LeasedHost, list[Outcome]] = {}
         self._count = 0
-        self._begun_at = 0.0  # when the batch under way was handed over
+        self._begun_at = 0.0  # when the current batch was handed over
         self.took_s = 0.0  # the last batch, to be stored and committed
         self.bytes_held = 0  # of bodies that are not yet settled
         self._some = asyncio.Event()
@@ -99,7 +99,7 @@ class Settling:
             self._enough.set()
 
     def put_news(self, host: LeasedHost) -> None:
-        """Have a host settled that has something besides the outcomes of visits."""
+        """Settle a host that has something besides the outcomes of visits."""
         self._waiting.setdefault(host, [])
         self._some.set()
 
@@ -140,7 +140,7 @@ class Settling:
                     await self._enough.wait()
 
     def _give_up(self) -> None:
-        """The run is over: what still waits is visited again, but its requests were made and must be recorded."""
+        """The run is over: waiting URLs will be visited again, but their requests were made and must be recorded."""
         self._is_over = True
         for host, outcomes in self._waiting.items():
             _return_requests(host, outcomes)
@@ -209,7 +209,7 @@ def _body_bytes(outcome: Outcome) -> int:
 
 
 def _return_requests(host: LeasedHost, outcomes: list[Outcome]) -> None:
-    """Keep the requests of outcomes that are not settled, to be recorded when the host is released."""
+    """Store the requests of outcomes that are not settled; they are recorded when the host is released."""
     for outcome in outcomes:
         host.unsettled.requests += outcome.trail.requests
 
@@ -280,7 +280,7 @@ class RetryingThread:
                     self._emit(FrontierSilent(_sentence(error)))
                 is_silent = isinstance(error, FrontierUnavailable) and self._frontier.has_own_server
                 if is_silent and now >= self.ends_at and not self._has_stopped_asking:
-                    # What was fetched is worth keeping: try once more, with the database alone.
+                    # Do not lose what was fetched: try once more, with the database alone.
                     self._has_stopped_asking = True
                     self._frontier.stop_asking()
                     continue

@@ -1,8 +1,8 @@
-"""Visits under way without a task for each: what can go on in a turn of the loop goes on in one call.
+"""Visits without a task for each: all that can continue in a turn of the loop continue in one call.
 
 A task, its future, and what the loop calls for them cost a visit more than its request does. So a visit is a coroutine
-that is taken from one wait to the next here, together with all others that can go on. It may wait for the answer to its
-request, and once for the others of its turn. A visit that waits for anything else goes on as a task.
+that is run from one wait to the next here, together with all others that can continue. It may wait for the answer to
+its request, and once for the others of its turn. A visit that waits for anything else continues as a task.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Stepped:
-    """One visit that is taken on step by step; its request gives it the answer as it would give it to a future."""
+    """One visit that runs step by step; its request sets the answer as on a future."""
 
     __slots__ = ("_answer", "_steps", "has_let_others_go", "work")
 
@@ -80,7 +80,7 @@ class Steps:
                     self._on_failure(error)
 
     def _go_on(self) -> None:
-        """Take every visit that can go on to its next wait."""
+        """Run every visit that can continue to its next wait."""
         ready, self._ready = self._ready, []
         under_way, others = self._under_way, []
         for visit in ready:

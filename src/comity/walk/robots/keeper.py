@@ -58,7 +58,7 @@ _MOST_SECONDS: Final = 30.0
 _TRIES: Final = 3  # a robots.txt that cannot be read closes a site, so one failure does not decide
 _UNREACHABLE_FOR_S: Final = 3600.0
 _BUSY_FOR_S: Final = 5.0
-# Failures that say nothing about the site: the address is one that a crawler never asks.
+# Failures that say nothing about the site: the address is one that a crawler never requests.
 NEVER_ASKED: Final = frozenset({FailureKind.ADDRESS_REFUSED, FailureKind.SCHEME_REFUSED, FailureKind.INVALID_URL})
 
 HostOf = Callable[[WebAddress], Awaitable[LeasedHost | None]]
@@ -107,7 +107,7 @@ Found = RobotsInForce | RobotsPostponed | RobotsRefused
 
 
 class RobotsKeeper:
-    """Knows robots.txt of the hosts that this process holds."""
+    """The robots.txt of the hosts that this process holds."""
 
     def __init__(
         self,
@@ -232,10 +232,10 @@ class RobotsKeeper:
             raise
 
     def _store(self) -> asyncio.Task[None]:
-        """The task that stores what waits: the one under way, or another."""
+        """The task that stores waiting readings: the current one, or a new one."""
         if self._storing is None or self._storing.done():
             self._storing = asyncio.create_task(self._store_waiting())
-            # Where no one waits for it, a failure is left to the next flush, which tries again.
+            # If nothing waits for it, the next flush tries again.
             self._storing.add_done_callback(lambda task: task.cancelled() or task.exception())
         return self._storing
 

@@ -50,7 +50,7 @@ class RobotsInForce:
     is_unreachable: bool = field(init=False)
     """Whether everything is disallowed only because the file could not be read."""
 
-    def __post_init__(self) -> None:  # asked for each page and link, so not by methods
+    def __post_init__(self) -> None:  # read for each page and link, so not methods
         object.__setattr__(self, "version", self.file.version if self.file is not None else None)
         object.__setattr__(self, "is_unreachable", self.reading.access is RobotsAccess.DISALLOW_ALL)
 
@@ -221,7 +221,7 @@ def robots_body(row: Any) -> bytes:
 
 
 def is_unread(reading: RobotsReading) -> bool:
-    """Whether the file could not be read, whatever follows from that (RFC 9309 §2.3.1.4)."""
+    """Whether the file could not be read, whatever that means for the site (RFC 9309 §2.3.1.4)."""
     status = reading.http_status
     return reading.access not in _READ and (status is None or status == 429 or status >= 500)
 

@@ -1,4 +1,4 @@
-"""The one thread that talks to the database, so that the event loop never waits for a disk."""
+"""The thread that talks to the database, so that the event loop never waits for a disk."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Result = TypeVar("Result")
 
 
 class DatabaseThread:
-    """Runs blocking functions one after another, in the order of the calls."""
+    """Runs blocking functions one after another, in the order of the calls; or, with more `threads`, a few at once."""
 
-    def __init__(self, name: str = "comity-database") -> None:
-        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
+    def __init__(self, name: str = "comity-database", threads: int = 1) -> None:
+        self._executor = ThreadPoolExecutor(max_workers=threads, thread_name_prefix=name)
 
     async def run(
         self, function: Callable[Arguments, Result], *arguments: Arguments.args, **options: Arguments.kwargs
@@ -25,5 +25,5 @@ class DatabaseThread:
         return await asyncio.shield(asyncio.wrap_future(future))
 
     def close(self) -> None:
-        """Wait for the running function, and end the thread."""
+        """Wait for running functions, and end the thread."""
         self._executor.shutdown(wait=True)

@@ -1,7 +1,8 @@
 """The hosts whose leases this process holds: those that it crawls, and those leased on demand.
 
 A host is leased on demand when a redirect leads to it or a client has a URL of it. It is released when it has been idle
-for some seconds and no client has pinned it.
+for some seconds and no client has pinned it. `Capacity` limits how many requests are in flight at once, over all hosts.
+
 """
 
 from __future__ import annotations
@@ -220,7 +221,7 @@ class HeldHosts:
         ]
 
     async def _identities_of(self, leases: list[Lease], policies: Mapping[str, HostPolicy]) -> dict[str, HostIdentity]:
-        """What the requests to some hosts carry, with the cookies that were kept with them."""
+        """What the requests to some hosts carry, with the cookies that were stored for them."""
         assert self._identities is not None
         found: dict[str, HostIdentity] = {}
         for lease in leases:
@@ -233,7 +234,7 @@ class HeldHosts:
         return found
 
     def _keep_cookies(self, host: LeasedHost) -> None:
-        """Keep the cookies of a host whose lease ends, where an operator asks for it."""
+        """Store the cookies of a host whose lease ends, if the operator wants that."""
         if host.identity is None or self._identities is None or self._identities.kept is None or host.is_lost:
             return
         cookies = host.identity.to_keep
@@ -241,7 +242,7 @@ class HeldHosts:
             self._identities.kept.save(host.name, cookies)
 
     def _remembered(self, lease: Lease) -> GateMemory:
-        """What the row remembers about a host, plus what we remember if we lost a lease on it before."""
+        """What the row stores about a host, plus what is in memory from a lease that was lost."""
         row, own = lease.memory, self._lost_memories.pop(lease.host, None)
         return row if own is None else stricter_memory(row, own)
 
@@ -291,3 +292,20 @@ def _is_in_use(entry: _OnDemand, now: float) -> bool:
     if blocked_until is None or blocked_until - now <= MAX_HOST_WAIT_S:
         used_at = max(used_at, gate.next_start_at())  # its delay is waited out, however long it is
     return now - used_at < _IDLE_S
+
+
+class Capacity:
+    """A counter. The dispatcher starts nothing while none are free; a visit in progress may continue."""
+
+    __slots__ = ("free",)
+
+    def __init__(self, places: int) -> None:
+        self.free = places
+
+    def take(self) -> None:
+        """Take a place."""
+        self.free -= 1
+
+    def release(self) -> None:
+        """Free a place."""
+        self.free += 1

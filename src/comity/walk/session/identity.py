@@ -20,11 +20,11 @@ _RENEWALS_MOST: Final = 20  # further logins in one lease
 _IN_VAIN_MOST: Final = 3  # logins without effect: on this host the signs mean something else
 LogIn = Callable[[], Awaitable[object]]
 IdentityOf = Callable[[str, HostPolicy | None], RequestIdentity | None]
-"""What requests to a host carry, by its name and policy; None for nothing special."""
+"""What requests to a host carry, by its name and policy; None for nothing beyond the defaults."""
 
 
 class KeepsCookies(Protocol):
-    """Where cookies are kept between leases."""
+    """Where cookies are stored between leases."""
 
     def load(self, host: str) -> tuple[Cookie, ...]:
         """The cookies of a host."""
@@ -37,7 +37,7 @@ class KeepsCookies(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Identities:
-    """The headers and cookies for each host, and where its cookies are kept."""
+    """The headers and cookies for each host, and where its cookies are stored."""
 
     identity_of: IdentityOf
     kept: KeepsCookies | None = None
@@ -143,12 +143,12 @@ class HostIdentity:
     async def renew(self, key: int, asked_at: float, clock: Callable[[], float]) -> bool:
         """Log in again because of the response to a URL requested at a time; returns whether to request it again.
 
-        A URL that ends a fresh session twice is the logout, or not meant for us: its response is kept as it is. Such a
-        host gets one request at a time, so that the request that ends the session is the first to notice.
+        A URL that ends a fresh session twice is the logout, or not meant for us: its response is stored unchanged. Such
+        a host gets one request at a time, so that the request that ends the session is the first to notice.
         """
         async with self._logging_in:
             if self._renewed_at > asked_at:
-                return True  # another visit has done it meanwhile
+                return True  # another visit has done it in the meantime
             if self.log_in is None or self._renewals >= _RENEWALS_MOST:
                 return False
             self._renewals += 1

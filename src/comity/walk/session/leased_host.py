@@ -1,4 +1,4 @@
-"""One host while its lease is held: its phase, its gate, its limits, its URLs at hand, what a run has seen of it."""
+"""One host while its lease is held: its phase, gate, limits, URLs in memory, and what a run has seen of it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MAX_HOST_WAIT_S: Final = 60.0  # a host that takes no request for longer than th
 class Phase(Enum):
     """What may be done with a host.
 
-    A host that is being read on or given back is a host with a task, not one in another phase: see `crawl.hosts`.
+    Loading more URLs of a host or releasing it is a task, not a phase: see `crawl.hosts`.
 
         HELD ──open──▶ READY ──drain──▶ DRAINING ──close──▶ CLOSED ──release──▶ RELEASED
         (`close` and `lose` are possible from every phase; a LOST host is released, too)
@@ -46,13 +46,13 @@ class Phase(Enum):
     READY = "ready"
     """Open: visits may begin."""
     DRAINING = "draining"
-    """No visit begins any more. What is under way is finished, redirects included."""
+    """No new visits begin. Those in progress are finished, redirects included."""
     CLOSED = "closed"
-    """The gate is shut: no request starts. Those in flight are finished."""
+    """The gate is closed: no request starts. Those in flight are finished."""
     LOST = "lost"
-    """The lease is gone, and the gate is shut. What is settled from now on writes nothing."""
+    """The lease is lost and the gate is closed. From now on, settling writes nothing."""
     RELEASED = "released"
-    """Given back and forgotten."""
+    """Released and forgotten."""
 
 
 class Move(Enum):
@@ -66,7 +66,7 @@ class Move(Enum):
 
 
 class IllegalMove(RuntimeError):
-    """A host cannot make this move from its phase: a mistake of ours."""
+    """A host cannot make this move from its phase: a bug."""
 
 
 # A move that comes twice, or too late, leaves a host where it is.
@@ -107,7 +107,7 @@ def after(phase: Phase, move: Move) -> Phase:
 class Tally:
     """What a run has seen of a host so far."""
 
-    begun: int = 0  # visits of pages in this run, also those before the host was leased again
+    begun: int = 0  # visits of pages in this run, including those of earlier leases
     pages: int = 0
     earlier_pages: int = 0  # of this run, before the host was leased again
     errors: int = 0
@@ -152,7 +152,7 @@ class Unsettled:
 
 
 class LeasedHost:
-    """What is kept in memory for one lease, and ends with it. `phase` changes by the methods below only."""
+    """What is in memory for one lease, and ends with it. Only the methods below change `phase`."""
 
     def __init__(
         self,
@@ -168,7 +168,9 @@ class LeasedHost:
         self.name = lease.host  # its canonical authority
         self.phase = Phase.HELD
         self.identity = identity  # what its requests carry besides the usual
-        self.stopped_by: tuple[EndReason, str] | None = None  # why it cannot be asked, if that is not the host's doing
+        self.stopped_by: tuple[EndReason, str] | None = (
+            None  # why it cannot be requested, if that is not the host's fault
+        )
         self._our_failures = (0, 0)  # in a row, and the pages that there were before them
         self.profile = profile
         self.policy = policy
@@ -188,8 +190,8 @@ class LeasedHost:
         self.links_remembered = KEYS_MOST
         self.passed: dict[str, set[str]] = {}  # links as written that were seen and not queued, likewise
         self.unqueued: set[int] = set()  # keys of URLs that are recorded as such
-        self.skipped: dict[int, dict[str, SkippedLinks]] | None = None  # by page and reason, if someone asked for it
-        self.trapped: dict[int, str] | None = None  # links that are not followed as traps, if links are kept
+        self.skipped: dict[int, dict[str, SkippedLinks]] | None = None  # by page and reason, if requested
+        self.trapped: dict[int, str] | None = None  # links that are not followed as traps, if links are stored
         self.traps: TrapWatch | None = None
         self.unread = 0  # pages that wait to be read in a child process
         self.hard_pages = 0  # pages that could not be read, or took very long
@@ -199,7 +201,7 @@ class LeasedHost:
         self.sitemaps: list[SitemapRow] | None = None  # what is known of them, while they are still to be read
         self.is_given_directly = False  # one of its pages was named by its URL and is still to be visited
         self.is_reading_sitemaps = False
-        self.has_sitemaps_again = False  # what was read meanwhile is lost: read them once more
+        self.has_sitemaps_again = False  # what was read in the meantime is lost: read them again
         self.home: str | None = None  # an origin of the host, whose robots.txt names its sitemaps
         self.refresh_began_at: float | None = None  # while its known pages are requested again
         self.may_know_pages = False  # whether pages of it were fetched before
@@ -210,7 +212,7 @@ class LeasedHost:
         self.visits_under_way = 0
         self.was_requeued_late = False  # its frontier was rebuilt after it was closed, so its URLs are queued again
         self.is_warned = False  # that its budget is nearly spent
-        self.waits_until: float | None = None  # when it may be asked again, if that is later than a run waits
+        self.waits_until: float | None = None  # when it may be requested again, if that is later than a run waits
 
     @property
     def is_stopped(self) -> bool:
@@ -232,7 +234,7 @@ class LeasedHost:
         self.phase = after(self.phase, Move.OPEN)
 
     def drain(self) -> None:
-        """Begin no more visits; finish those that are under way."""
+        """Begin no more visits; finish those in progress."""
         self.phase = after(self.phase, Move.DRAIN)
 
     def drain_until(self, until: float) -> None:
@@ -251,12 +253,12 @@ class LeasedHost:
         self.gate.close()
 
     def lose_lease(self) -> None:
-        """The lease is gone: start no more requests."""
+        """The lease is lost: start no more requests."""
         self.phase = after(self.phase, Move.LOSE)
         self.gate.close()
 
     def release(self) -> None:
-        """The lease was given back."""
+        """The lease was released."""
         self.phase = after(self.phase, Move.RELEASE)
 
     def note_our_failure(self, kind: FailureKind, detail: str) -> float:
@@ -319,7 +321,7 @@ class LeasedHost:
         self.unsettled.left_out.append(LeftOutUrl(address.url, address.key, depth, is_image, found[0], found[1], *why))
 
     def keep_found(self, page: Fetched) -> None:
-        """Keep the links and images of a page at hand, until they are settled."""
+        """Keep the links and images of a page in memory until they are settled."""
         if page.links:
             self.work.found(page.links)
         elif page.too_deep:
@@ -328,7 +330,7 @@ class LeasedHost:
             self.work.has_images = True
 
     def use_policy(self, policy: HostPolicy | None, identity_of: IdentityOf | None = None) -> bool:
-        """Put an operator's edit in force, also for a wait under way; say whether there was one."""
+        """Apply an operator's edit, also to a current wait; returns whether there was one."""
         if policy == self.policy:
             return False
         self.policy = policy
@@ -366,7 +368,7 @@ class LeasedHost:
             self.gate.extend_lease(lease.expires_at.timestamp())
 
     def restart_frontier(self, *, sitemaps: bool) -> None:
-        """The host's frontier was lost and rebuilt: its pages come again, and their links with them."""
+        """The host's frontier was lost and rebuilt: its pages, and so their links, will come again."""
         self.work.forget_met()
         self.met.clear()
         self.met_too_deep.clear()

@@ -35,9 +35,8 @@ from comity.telemetry.loops import Loops
 from comity.walk.request import Exchange, NotStarted, OnWait, Requests
 from comity.walk.robots.keeper import RobotsKeeper, RobotsPostponed, RobotsRefused, RobotsTerms
 from comity.walk.robots.record import RobotsInForce, UnstoredRobots
-from comity.walk.session.capacity import Capacity
 from comity.walk.session.database_thread import DatabaseThread
-from comity.walk.session.held_hosts import HeldHosts
+from comity.walk.session.held_hosts import Capacity, HeldHosts
 from comity.walk.session.identity import Identities
 from comity.walk.session.leased_host import LeasedHost
 
@@ -52,22 +51,22 @@ class SessionTerms:
     profile: DoorProfile
     robots: RobotsTerms
     concurrency: int
-    """Requests under way at once, over all hosts."""
+    """Requests in flight at once, over all hosts."""
     collapse_subdomains: bool = False
     touched_by: str = "redirect"
-    """What the row of a host says that was only leased on demand."""
+    """What created the row of a host that was only leased on demand."""
     refresh_every_s: float = REFRESH_EVERY_S
     """How soon operators' edits take effect while hosts are held."""
     waits_for_robots_cache: bool = True
     """Whether a host's first page waits until its robots.txt is saved."""
     outlasts_outages: bool = False
-    """Whether a database that is away for a moment is waited for; otherwise it ends the session's upkeep."""
+    """Whether upkeep waits for a database that is unavailable for a moment, instead of ending."""
     identities: Identities | None = None
     """What the requests to each host carry besides the usual."""
 
 
 class LeasesRenewed(NamedTuple):
-    """Every lease was renewed, but for those of the hosts that are named."""
+    """Every lease was renewed, except those of these hosts."""
 
     lost: list[LeasedHost]
 
@@ -79,7 +78,7 @@ class Refreshed(NamedTuple):
 
 
 class SlotFreed(NamedTuple):
-    """A request that was not a visit's first (a redirect, robots.txt) left its host's slot to the next."""
+    """A request that was not a visit's first (a redirect, robots.txt) released its slot."""
 
     host: LeasedHost
 
@@ -131,12 +130,12 @@ class Session:
         self.upkeep: asyncio.Task[None] | None = None
 
     def subscribe(self, emit: Callable[[SessionEvent], None]) -> None:
-        """Have what happens here handled by the one client of this session."""
+        """Register the client of this session as the handler of its events."""
         self._emit = emit
         self.requests.on_end = lambda host: emit(SlotFreed(host))
 
     def log_waits(self, on_wait: OnWait | None) -> None:
-        """Report every wait for a host, or none of them."""
+        """Call `on_wait` for every wait for a host; None for no calls."""
         self.requests.on_wait = on_wait
 
     async def __aenter__(self) -> Self:
@@ -147,20 +146,20 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         await self.stop()
-        await self.held.release_all()  # and record what was asked
+        await self.held.release_all()  # and record the requests made
         self.close()
 
     async def open(self) -> None:
-        """Free what dead processes of this machine held, and keep leases and policies up to date from now on."""
+        """Free the leases of dead processes of this machine; from now on, keep leases and policies up to date."""
         await self.thread.run(self.leases.release_dead)
         await self.refresh()
         self._renewed_at = asyncio.get_running_loop().time()
-        # Elsewhere than in a crawl, which watches this task, no one would see it fail; leases would run out.
+        # Only a crawl watches this task. In other sessions its failure would go unnoticed, and leases would run out.
         kept = self._loops.keep(_UPKEEP, self._keep_up) if self._terms.outlasts_outages else self._keep_up()
         self.upkeep = asyncio.create_task(kept)
 
     async def stop(self) -> None:
-        """Stop the upkeep, and give up on every robots.txt that is being read. Leases are still held."""
+        """Stop the upkeep and cancel every read of robots.txt. Leases are still held."""
         if self.upkeep is not None:
             self.upkeep.cancel()
             await asyncio.gather(self.upkeep, return_exceptions=True)
@@ -175,15 +174,15 @@ class Session:
         return self._takedowns
 
     async def host_for(self, address: WebAddress) -> LeasedHost | None:
-        """The leased host of an address, leased now if need be; None while another worker holds it."""
+        """The leased host of an address, leased now if needed; None while another worker holds it."""
         return await self.held.host_for(address)
 
     async def fetch(self, host: LeasedHost, request: FetchRequest, purpose: Purpose) -> Exchange | NotStarted:
-        """Make one request when the gate of its host lets it go."""
+        """Make one request as soon as the gate of its host allows it."""
         return await self.requests.ask(host, request, purpose)
 
     async def robots(self, address: WebAddress) -> RobotsInForce:
-        """What robots.txt of an address's origin says now; `ComityError` if it cannot be asked for."""
+        """The robots.txt in force for an address's origin; `ComityError` if it cannot be requested."""
         covered = self._takedowns.covering_host(address.host)
         if covered is not None:
             raise ComityError(f"{address.host} is taken down ({covered}), so it was not contacted")
@@ -200,7 +199,7 @@ class Session:
         return found
 
     async def robots_once(self, address: WebAddress) -> RobotsInForce:
-        """The same for a client that needs nothing else of the host: it is given back at once."""
+        """The same for a client that needs nothing else of the host: the lease is released at once."""
         host = await self.held.host_for(address)
         if host is None:
             return await self.robots(address)  # says why not
@@ -220,12 +219,12 @@ class Session:
         return await self.held.refresh_policies()
 
     def forget(self, host: LeasedHost) -> None:
-        """Forget a crawled host whose lease was given back; its connections were ours for as long as its lease."""
+        """Forget a crawled host whose lease was released, and close its connections: they end with the lease."""
         self.held.forget(host)
         self._fetcher.forget_host(host.name)
 
     async def _keep_up(self) -> None:
-        """Renew leases, refresh what operators edit, and release hosts that no one uses any more."""
+        """Renew leases, apply operators' edits, and release hosts that are no longer used."""
         while True:
             if self.held:
                 try:
@@ -233,7 +232,7 @@ class Session:
                 except ComityError:
                     if not self._terms.outlasts_outages:
                         raise
-                    # The database may be away for a moment; leases outlast that, or are lost.
+                    # The database may be unavailable for a moment; leases outlast that, or are lost.
             await asyncio.sleep(self._terms.refresh_every_s)
 
     async def _keep_up_once(self) -> None:

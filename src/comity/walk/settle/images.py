@@ -1,7 +1,7 @@
 """Settle images: what pages show and what was fetched becomes rows, in the transaction that settles the pages.
 
-Files are on disk before it begins; a file without a row is found again by its content when the image is asked for once
-more. All of it blocks.
+Files are on disk before it begins; a file without a row is found again by its content when the image is requested
+again. All of it is blocking.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ImageTotals(NamedTuple):
 
 @dataclass(slots=True)
 class ImageRows:
-    """What one host's batch says of images."""
+    """The images of one host's batch."""
 
     seen: list[tuple[FrontierEntry, Sighting]] = field(default_factory=list)
     came: list[tuple[ImageFetched, ImageFile]] = field(default_factory=list)
@@ -140,7 +140,7 @@ def _turn_into_images(change: FrontierChange, host_id: UUID, run_id: UUID, keys:
 
 
 def _enter_sightings(change: FrontierChange, lease: Lease, run_id: UUID, rows: ImageRows) -> tuple[int, int, set[int]]:
-    """Queue new images and store which page shows which; gives how many, and the images that were seen again."""
+    """Queue new images and store which page shows which; returns how many, and the images that were seen again."""
     from comity.database import images
     from comity.database.records import were_pages
 

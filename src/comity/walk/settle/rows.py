@@ -27,7 +27,7 @@ from comity.model.outcome import (
 )
 from comity.model.page import NO_DETAILS, KeptDetails, PageRecord
 from comity.rules.surt import surt_key
-from comity.walk.visit.details import detail_values
+from comity.walk.visit.columns import detail_values
 
 ANSWERED = (Fetched, ImageFetched, NotModified, Gone, RateLimited)
 _WITHOUT_ANSWER = (Rejected, Failed)
@@ -111,7 +111,7 @@ def page_record(
     columns: tuple[StoredColumn, ...] = (),
     details: KeptDetails = NO_DETAILS,
 ) -> PageRecord:
-    """A page as it is stored: with its body, if it was fetched and may be kept.
+    """A page as it is stored: with its body, if it was fetched and may be stored.
 
     `columns` are those of expressions and, at their end, those of `details`.
     """
@@ -173,7 +173,7 @@ def _content_hash(outcome: Outcome) -> str | None:
 
 
 def known_before(connection: Connection, fetches: list[FetchRow], came: Sequence[int]) -> tuple[int, int]:
-    """Mark visits of pages that crawls know as refreshes; gives how many, and how many images they were known to show.
+    """Mark visits of known pages as refreshes; returns how many, and how many images they were known to show.
 
     One statement for a batch, and only for hosts that had pages before.
     """

@@ -42,7 +42,7 @@ from comity.model.outcome import (
 from comity.model.page import NO_DETAILS, KeptDetails, PageRecord
 from comity.rules.canonical import canonical_host
 from comity.rules.politeness.backoff import retry_decision
-from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
+from comity.rules.refresh import WHOLE_REFRESH, RefreshTerms
 from comity.rules.takedown import Takedowns
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink, is_full
@@ -57,7 +57,7 @@ _SOURCE: Final = "site"
 
 @dataclass(frozen=True, slots=True)
 class RetryTerms:
-    """How often a URL is tried again, and the longest wait between two tries."""
+    """How often a URL is retried, and the longest wait between two attempts."""
 
     limit: int = 5
     cap_s: float = 600.0
@@ -174,8 +174,8 @@ class Settler:
     def settle(self, batches: Sequence[HostBatch]) -> Settled:
         """Settle a batch. After one that failed nothing more is settled: no page is done before what led to it.
 
-        `FrontierUnavailable` means not yet: the same batch may be brought again, and must be before any other. So does
-        a full disk, where that is waited for: pages are stored before anything is committed.
+        After `FrontierUnavailable`, the same batch may be settled again, and must be before any other. The same holds
+        for a full disk that the run waits for: pages are stored before anything is committed.
         """
         if self._failure is not None:
             raise self._failure
@@ -303,7 +303,7 @@ class Settler:
     def _enter_frontier(
         self, change: FrontierChange, batch: HostBatch, rows: _Rows, result: Settled
     ) -> tuple[int, int, ImageTotals]:
-        """Update a host's frontier; gives how many links were new, how many URLs are queued again, and its images."""
+        """Update a host's frontier; returns how many links were new, how many URLs are queued again, and its images."""
         host_id, hints, lifts = batch.lease.host_id, batch.news.hints, batch.has_too_deep
         if batch.refresh_began_at is None and not rows.images:
             every = HostSettlement(rows.links, rows.done, rows.dropped, rows.again, hints, rows.too_deep, lifts)
@@ -421,7 +421,7 @@ class Settler:
                 row = row._replace(
                     images_found=seen.images_found, images_read=seen.images_read, columns_key=seen.columns_key
                 )
-        if self._list_door is not None:  # it is no visit of a crawl, and a crawl counts the page when it comes to it
+        if self._list_door is not None:  # it is not a visit of a crawl; a crawl counts the page when it visits it
             row = row._replace(discovery_type=self._list_door)
         rows.fetches.append(row)
         rows.received += row.wire_bytes
@@ -460,7 +460,7 @@ def queue_site_links(
     now: datetime,
     paused_by: UUID | None = None,
 ) -> set[str]:
-    """Queue links to other hosts of a site in transactions of their own; gives the hosts that got new URLs.
+    """Queue links to other hosts of a site in transactions of their own; returns the hosts that got new URLs.
 
     Workers leave hosts that become known here to the run `paused_by`.
 

@@ -1,1 +1,1 @@
-"""Sources: a client of the session that reads career pages on a schedule and keeps their postings."""
+"""Sources: a client of the session that reads careers pages on a schedule and stores their postings."""

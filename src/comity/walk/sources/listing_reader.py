@@ -26,7 +26,7 @@ def read_here(
     body: bytes, url: str, content_type: str | None, source_type: SourceType, hint_text: str | None
 ) -> Listing:
     """Read a page here; a bad hint is named in the message of the listing."""
-    from comity.extract.jobs import read_listing
+    from comity.extract.jobs.read import read_listing
     from comity.model.parser_hint import HintProblem
     from comity.rules.parser_hint import parse_hint
 
@@ -47,7 +47,7 @@ class ListingReader:
         )
 
     async def __call__(self, body: bytes, url: str, content_type: str | None, source: Source) -> Listing:
-        """Read a page; one that cannot be read is a listing that says so."""
+        """Read a page; one that cannot be read becomes a listing with the reason."""
         if self._read is not None or is_light(body):
             read = self._read or read_here
             return await asyncio.to_thread(read, body, url, content_type, source.source_type, source.parser_hint)

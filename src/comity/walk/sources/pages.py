@@ -55,7 +55,7 @@ _ACCEPT: Final = {
     SourceType.API: "application/json,*/*;q=0.5",
 }
 BY_SOURCE: Final = "source"
-"""`fetches.discovery_type` of a page that a source asked for, not a crawl."""
+"""`fetches.discovery_type` of a page that a source requested, not a crawl."""
 _CAREFUL: Final = HostPolicy("")
 MOST_PAGES: Final = 500  # whatever a policy says: a run is bounded in time, too
 _TAKES_NO_QUESTION: Final = (404, 405, 501)
@@ -83,7 +83,7 @@ class ReadingTerms:
 
 @dataclass(slots=True)
 class SourceVisit:
-    """A run under way: what it has read, and the hosts that it uses."""
+    """A run in progress: what it has read, and the hosts that it uses."""
 
     reading: Reading = field(default_factory=Reading)
     hosts: dict[str, LeasedHost] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class SourceVisit:
 
 @dataclass(slots=True)
 class _LastRequest:
-    """What the last request of a chain came to."""
+    """The result of the last request of a chain."""
 
     result: Response | FetchFailure | None = None
 
@@ -173,7 +173,7 @@ class SourcePages:
             address = resolve_link(following, page.final_url) if following and reading.obstacle is None else None
 
     async def head(self, address: WebAddress, visit: SourceVisit) -> PageAnswer | Obstacle:
-        """Ask for the head of a page only."""
+        """Request only the head of a page."""
         await self._session.refresh()
         visit.reading.host = address.host
         host = await self._host(address, visit)
@@ -183,7 +183,7 @@ class SourcePages:
         return await self._ask(host, address, like, None, visit.reading)
 
     async def get(self, address: WebAddress, visit: SourceVisit) -> PageAnswer | Obstacle:
-        """Ask once for one page that is no listing; only what an operator set for its host limits its size."""
+        """Request once a page that is not a listing; only the operator's setting for its host limits its size."""
         await self._session.refresh()
         visit.reading.host = address.host
         host = await self._host(address, visit)
@@ -239,7 +239,7 @@ class SourcePages:
                 etag=response.headers.get("etag") or known.etag,
                 last_modified=response.headers.get("last-modified") or known.last_modified,
                 unchanged=known,
-                is_elsewhere=known.kind is ListingKind.NOTHING_FOUND,  # of these only such are asked with conditions
+                is_elsewhere=known.kind is ListingKind.NOTHING_FOUND,  # only these are requested conditionally
             )
         if response.status == 304:
             reading.obstacle = Obstacle(
@@ -268,7 +268,7 @@ class SourcePages:
     async def _ask_as_wanted(
         self, host: LeasedHost, address: WebAddress, like: FetchRequest, known: KnownPage | None, reading: Reading
     ) -> PageAnswer | Obstacle:
-        """Ask for a page; a system that wants a posted query gets one, and is asked as usual if it does not take it."""
+        """Request a page; a system that wants a posted query gets one, and a plain request if it refuses it."""
         question = post_body_for(address.url)
         if question is not None:
             headers = (*like.headers, ("Content-Type", "application/json"))
@@ -281,7 +281,7 @@ class SourcePages:
     async def _ask(
         self, host: LeasedHost, address: WebAddress, like: FetchRequest, known: KnownPage | None, reading: Reading
     ) -> PageAnswer | Obstacle:
-        """Ask for a page, and again if the network or the server failed."""
+        """Request a page, and again if the network or the server failed."""
         for attempt in range(self._retry_limit + 1):
             answer, is_worth_a_try = await self._chain(host, address, like, known, reading)
             if isinstance(answer, PageAnswer):
@@ -333,7 +333,7 @@ class SourcePages:
                 return _failed(result)
             location = result.headers.get("location") if result.status in REDIRECTS else None
             if location is None:
-                if like.method == "HEAD":  # whatever the site says is what was asked for
+                if like.method == "HEAD":  # any answer of the site is wanted
                     return PageAnswer(result, result.url), False
                 return _answered(result, step.retry_after_s, context.clock())
             target = resolve_location(location, result.url, collapse=context.scope.collapse_subdomains)
@@ -370,7 +370,7 @@ def _busy(host: str) -> Obstacle:
 
 
 def _not_requested(step: object, host: str) -> Obstacle:
-    """Why the host was not asked: never, or not now."""
+    """Why the host was not requested: never, or not now."""
     if isinstance(step, Refused):
         if step.code in (Trouble.TAKEN_DOWN, Trouble.ROBOTS_DENIED, Trouble.ROBOTS_UNREACHABLE):
             return Obstacle(Trouble(step.code), step.reason)
@@ -422,7 +422,7 @@ def source_fetch(
     result: Response | FetchFailure | None,
     obstacle: Obstacle | None,
 ) -> FetchRow | None:
-    """The row in `fetches` of one attempt at a page; None where nothing was asked."""
+    """The row in `fetches` of one attempt at a page; None if no request was made."""
     asked = pages_asked(trail)
     if not asked:
         return None

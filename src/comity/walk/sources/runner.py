@@ -50,7 +50,7 @@ from comity.walk.sources.settle import FinishedRun, Plan, SourceSettling
 
 RUN_S: Final = 900.0  # a run takes no longer: half of what a lock lasts
 BUSY_FOR: Final = timedelta(minutes=10)
-AT_ONCE: Final = 16  # requests under way
+AT_ONCE: Final = 16  # requests in flight
 _SETTLES: Final = 3
 _SETTLE_AGAIN_S: Final = 0.5
 _NO_HEADS: Final = "the site does not support HEAD requests, so this says nothing about the page; a run uses GET"
@@ -89,7 +89,7 @@ class SourceRunner:
         self._visits: list[SourceVisit] = []
 
     def log_waits(self, on_wait: OnWait | None) -> None:
-        """Report every wait for a host, or none of them."""
+        """Call `on_wait` for every wait for a host; None for no calls."""
         self.session.log_waits(on_wait)
 
     async def __aenter__(self) -> SourceRunner:
@@ -141,7 +141,7 @@ class SourceRunner:
             self.session.held.unpin(host)
 
     async def _release(self, visit: SourceVisit) -> None:
-        """Others may wait for the hosts of a run that has ended."""
+        """Release the hosts of a run that has ended: others may wait for them."""
         for host in visit.hosts.values():
             await self.session.held.release_unused(host)
 
@@ -169,7 +169,7 @@ class SourceRunner:
             return await self._settle(run)
         except ComityError:
             raise
-        except Exception as error:  # what a page says cannot be stored: the run failed, and says so
+        except Exception as error:  # the content of a page cannot be stored: the run failed, and the log has the reason
             verdict = _broken(source, f"could not be stored: {type(error).__name__}")
             bare = Reading(
                 obstacle=reading.obstacle, requests=reading.requests, fetches=reading.fetches, host=reading.host
@@ -210,7 +210,7 @@ class SourceRunner:
         return list(self.normalize(jobs, source, self._clock.now()))
 
     async def head(self, url: str) -> HeadRead:
-        """What a site says about a page without sending it; `ComityError` where it cannot be asked."""
+        """The answer of a site to a HEAD request for a page; `ComityError` if it cannot be requested."""
         address = resolve_link(url, url, collapse=self._terms.collapse_subdomains)
         assert address is not None, "checked by the caller"
         began = self._clock.seconds()
@@ -234,7 +234,7 @@ class SourceRunner:
 
     @property
     def in_flight(self) -> int:
-        """How many runs are under way here."""
+        """How many runs are in progress here."""
         return len(self._visits)
 
     @asynccontextmanager

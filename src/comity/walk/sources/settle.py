@@ -52,7 +52,7 @@ _LONGEST_VALIDATOR: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """When a source is read again, and what its row remembers for that."""
+    """When a source is read again, and what its row stores for that."""
 
     next_run_at: datetime
     consecutive_failures: int
@@ -70,7 +70,7 @@ class RunEnded:
     verdict: RunVerdict
     now: datetime
     until: float | None
-    """When the site may be asked again, if it said so."""
+    """When the site may be requested again, if it named a time."""
 
 
 Plan = Callable[[Connection, RunEnded], Planned]
@@ -111,12 +111,12 @@ class SourceSettling:
                 self._leases.write(connection, host.lease, memory_values(host.gate.memory()))
             shared: set[int] = set()
             counts = self._store(connection, run, shared) if verdict.stores else Counts(found=run.reading.found)
-            # An edit made meanwhile has the last word on when it is read again.
+            # An edit made in the meantime decides when it is read again.
             known = source_from(row)
             ended = RunEnded(known, counts, verdict, now, _until(run.reading))
             planned = _unless_said(self._plan(connection, ended), source, known)
             becomes, message = self._status_after(verdict, planned)
-            if known.status is not source.status:  # so has the operator who paused it
+            if known.status is not source.status:  # so does a pause by the operator
                 becomes = None
             self._write_source(connection, run, known, planned, becomes, message, shared)
             report = SourceReport(
@@ -281,7 +281,7 @@ class SourceSettling:
 
 
 def _unless_said(planned: Planned, source: Source, known: Source) -> Planned:
-    """A time that an operator set while the source was run stands, if it is the earlier one."""
+    """A time that an operator set during the run counts, if it is earlier."""
     said = known.next_run_at
     if said is None or said == source.next_run_at or said >= planned.next_run_at:
         return planned

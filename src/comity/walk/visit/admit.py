@@ -1,8 +1,8 @@
 """Admit: what a page links to and shows becomes frontier entries, or evidence of why not.
 
-`rules.admission` decides; here is what a host remembers of links, so that one that was met before costs one look-up,
-and what is recorded of those that are not queued. It runs inside the visit, where the page's trap watch and the
-host's memory of links are: what leaves as data is a few new entries, not every link of the page.
+`rules.admission` decides. This module has what a host remembers of links, so that a known one costs one look-up, and
+what is recorded of those that are not queued. It runs inside the visit, where the page's trap watch and the host's
+memory of links are: what leaves as data is a few new entries, not every link of the page.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from comity.walk.visit.context import VisitContext
 
 _NONE: Final[frozenset[str]] = frozenset()
 _ORIGINS_REMEMBERED: Final = 4
-TRAPPED_MOST: Final = 100_000  # links of a host that are remembered as parts of endless spaces, where links are kept
+TRAPPED_MOST: Final = 100_000  # links of a host that are remembered as parts of endless spaces, if links are stored
 _BATCH: Final = 500
 
 
@@ -70,8 +70,8 @@ async def admit_links(
 ) -> tuple[list[FrontierEntry], list[Evidence]]:
     """Turn addresses written on the page `found_on`, at `depth - 1`, into entries for the frontier of its host.
 
-    Those in `without` are not followed. Links deeper than is followed are remembered apart: one that is
-    found nearer to a seed later is new.
+    Those in `without` are not followed. Links deeper than the limit are remembered separately: one that is found nearer
+    to a seed later is new.
     """
     entries: list[FrontierEntry] = []
     evidence: list[Evidence] = []
@@ -87,11 +87,11 @@ async def admit_links(
     trap = page.judge if page is not None else None
     rules = context.rules_for(host)
     patterns = rules.judge if rules is not None else None
-    # What is noted of another host's address is noted once, unless links are counted for each page or queued there.
+    # An address of another host is recorded once, unless links are counted for each page or queued there.
     noted = host.unqueued if host.skipped is None and context.site is None else None
     for first in range(0, len(fresh), _BATCH):
         if first:
-            await asyncio.sleep(0)  # a page of ten thousand links does not hold up the others
+            await asyncio.sleep(0)  # so that a page of ten thousand links does not delay the others
         terms = of_link(host.name, is_known, context.takedowns(), host.robots.get, trap, depth, patterns)
         met_links = host.work.met_links(host.name, noted, is_too_deep=is_too_deep)
         some, found = fresh[first : first + _BATCH], (found_by, found_on)
@@ -222,7 +222,7 @@ def _admit(
     evidence: list[Evidence],
 ) -> None:
     collapse, tracking, depth = context.scope.collapse_subdomains, context.tracking, terms.depth
-    now: float | None = None  # asked once, and only where a link is refused
+    now: float | None = None  # looked up once, and only if a link is refused
     own, site, others = host.name, context.site, []
     for address in resolve_unmet(hrefs, base, met, collapse=collapse, tracking=tracking):
         if address.host != own:  # the first question of all
@@ -251,7 +251,7 @@ def admit_site_link(
     evidence: list[Evidence],
 ) -> None:
     """A link to another host of the same site: it is queued there, for the holder of that host to visit."""
-    rules = url_rules(context.patterns, None)  # the policy of that host is asked by its holder
+    rules = url_rules(context.patterns, None)  # the holder of that host applies its policy
     patterns = rules.judge if rules is not None else None
     decision = admit(address, of_site_link(host.work.is_met, context.takedowns(), depth, patterns))
     if isinstance(decision, Admitted):

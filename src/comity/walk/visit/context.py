@@ -52,7 +52,7 @@ class VisitContext:
     reads_apart: bool = False
     """Whether every page is read in a child process, because the cost of an expression has no bound."""
     explains_links: bool = False
-    """Whether it is counted for each page why links were left out."""
+    """Whether each page counts why links were left out."""
     uses_patterns: bool = False
     """Whether patterns of hosts' policies apply: to crawls of whole sites, not to the pages of a source."""
     patterns: PatternRules | None = None
@@ -63,7 +63,7 @@ class VisitContext:
     """The hosts that are crawled as one site; None where each is crawled by itself."""
 
     details: KeptDetails = NO_DETAILS
-    """What is kept of each page in columns of their own."""
+    """What is stored of each page in columns of their own."""
     keeps_noindex: bool = False
     """Whether pages that ask not to be indexed are stored with their bodies."""
 
@@ -72,11 +72,11 @@ class VisitContext:
     reads_more: bool = field(init=False)
     """Whether more is read from pages than links and head."""
     explains_any: bool = field(init=False)
-    """Whether it is remembered of a host what became of links."""
+    """Whether a host remembers what became of its links."""
     keeps_details: bool = field(init=False)
-    """Whether anything of a page is kept in columns of its own."""
+    """Whether anything of a page is stored in columns of its own."""
 
-    def __post_init__(self) -> None:  # asked for each page, so not by methods
+    def __post_init__(self) -> None:  # read for each page, so not methods
         details = self.details
         reads_content = self.reads_text or self.reads_markdown
         object.__setattr__(self, "reads_content", reads_content)
@@ -91,5 +91,5 @@ class VisitContext:
         return None if own is None and self.patterns is None else url_rules(self.patterns, own)
 
     def is_seed(self, url: str, depth: int) -> bool:
-        """Whether a queued URL was named itself, and is not subject to the patterns of the run."""
+        """Whether a queued URL is a seed, which the patterns of the run do not apply to."""
         return depth == 0 and (self.seeds is None or url.partition("://")[2] in self.seeds)

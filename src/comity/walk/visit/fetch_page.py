@@ -53,9 +53,9 @@ async def grant(
     leads: str,
     as_page: bool = False,
 ) -> Granted | Refused | Postponed:
-    """Ask whether a URL that was not queued may be fetched, and lease its host for it.
+    """Decide whether a URL that was not queued may be fetched, and lease its host for it.
 
-    Asked first from memory, so that nothing is leased or read for what is taken down. Patterns apply to pages and
+    Memory is checked first, so that nothing is leased or read for a URL that is taken down. Patterns apply to pages and
     images, not to sitemaps and to what a page needs.
     """
     holder = host if address.host == host.name else None
@@ -68,7 +68,7 @@ async def grant(
         if holder is None:
             return busy(host, entry, address, trail, context, leads=leads)
         found = await context.robots.in_force(holder, address.origin, context.host_of)
-        if holder is not host:  # no one else settles the requests to a guest
+        if holder is not host:  # the requests to a host leased on demand are settled only here
             trail.requests.extend(holder.unsettled.requests)
             holder.unsettled.requests.clear()
         if isinstance(found, RobotsPostponed):
@@ -87,7 +87,7 @@ async def grant(
 
 
 def _patterns(holder: LeasedHost | None, entry: QueuedUrl, context: VisitContext) -> PatternCheck | None:
-    """The patterns that a redirect's target is asked; where a seed leads is fetched for its links, as the seed is."""
+    """The patterns for a redirect's target; the target of a seed is fetched for its links, as the seed is."""
     rules = context.rules_for(holder) if holder is not None else url_rules(context.patterns, None)
     if rules is None:
         return None
@@ -102,7 +102,7 @@ async def fetch_page(
     trail: Trail,
     context: VisitContext,
 ) -> Exchange | NotStarted:
-    """Have the fetcher get a page that may take several requests; all of them join the trail."""
+    """Let the fetcher get a page that may take several requests; all of them are added to the trail."""
     fetcher = context.requests.fetcher
     page = _PageRequests(host, entry, first, trail, context)
     result = await fetcher.get_page(request, page.ask)

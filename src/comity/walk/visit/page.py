@@ -26,9 +26,8 @@ from comity.rules.traps.watch import PageWatch
 from comity.rules.url_secrets import masked_url
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.admit import admit_images, admit_links, withhold_links
+from comity.walk.visit.columns import extracted_values, links_with_outcomes
 from comity.walk.visit.context import VisitContext
-from comity.walk.visit.details import links_with_outcomes
-from comity.walk.visit.extracted import extracted_values
 
 if TYPE_CHECKING:
     from comity.extract.fetched_page import FetchedPage
@@ -44,7 +43,7 @@ _HARD_PAGES_MOST = 20  # of one host in one run: each may take seconds of the ch
 
 @coroutine
 def next_turn() -> Generator[None, None, None]:
-    """Let the event loop do what else is due: `asyncio.sleep(0)` without a coroutine around it, for every page."""
+    """Let the event loop do other work: `asyncio.sleep(0)` without a coroutine around it, for every page."""
     yield
 
 
@@ -125,14 +124,14 @@ async def read_page(
 
 
 def _count_unread(host: LeasedHost, url: str) -> None:
-    """Count a page of which links may not be known: a run that has visited all it knows has to say so (§4.8)."""
+    """Count a page whose links may be unknown: a run that has visited every known URL reports it (§4.8)."""
     host.tally.unread_pages += 1
     if host.tally.unread_page is None:
         host.tally.unread_page = masked_url(url)[:200]
 
 
 def _remember(host: LeasedHost, context: VisitContext) -> None:
-    """Have a host remember what becomes of links, if that was asked for."""
+    """Make a host remember what becomes of links, if that is wanted."""
     if context.explains_links and host.skipped is None:
         host.skipped = {}
     if context.details.links and host.trapped is None:
@@ -253,7 +252,7 @@ async def _note_details(
     details: VisitDetails,
     context: VisitContext,
 ) -> None:
-    """Keep what was read from a page besides the page itself; its links are admitted already."""
+    """Store what was read from a page besides the page itself; its links are admitted already."""
     details.facts = page.facts
     if context.details.links:
         base = _base(page.base_href, answer.final_url)
@@ -360,7 +359,7 @@ async def _links(
             code = UnqueuedCode.CANONICAL_OFF
             await withhold_links(host, (said,), code, base=base, found_on=found_on, context=context)
     if page.alternates and withheld is None:
-        # An audit can tell only of translations that it read whether they exist and link back.
+        # An audit can judge only translations that it read: whether they exist and link back.
         more, also = await admit_links(
             host, page.alternates, watch, base=base, depth=depth, found_on=found_on, context=context
         )

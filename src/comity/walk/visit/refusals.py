@@ -1,4 +1,4 @@
-"""Why a URL is not fetched now: a denial, or a host that cannot be asked, becomes an outcome with its evidence."""
+"""Why a URL is not fetched now: a denial, or a host that cannot be requested, becomes an outcome with its evidence."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def denied(
 def busy(
     host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail, context: VisitContext, *, leads: str
 ) -> Postponed:
-    """Put a URL off because another host, to which it `leads`, cannot be asked now; for that host, each time longer."""
+    """Postpone a URL because another host, to which it `leads`, cannot be requested now; longer each time."""
     times = host.tally.busy_elsewhere
     if len(times) >= _MOST_BUSY_HOSTS:
         times.clear()
@@ -79,7 +79,7 @@ def busy(
 
 
 def unsent(host: LeasedHost, entry: QueuedUrl, failure: FetchFailure, trail: Trail, context: VisitContext) -> Postponed:
-    """Put a URL off because its request did not get as far as the host: the proxy failed, or a secret is missing."""
+    """Postpone a URL because its request did not reach the host: the proxy failed, or a secret is missing."""
     wait_s = host.note_our_failure(failure.kind, failure.detail)
     now, content = context.clock(), {"code": str(failure.kind), "reason": failure.detail}
     trail.evidence.append(
@@ -98,7 +98,7 @@ def unsent(host: LeasedHost, entry: QueuedUrl, failure: FetchFailure, trail: Tra
 
 
 def postponed(entry: QueuedUrl, trail: Trail, why: Wait | SlotTimeout | None) -> Postponed:
-    """Put a URL off until the gate of its host may open."""
+    """Postpone a URL until the gate of its host may open."""
     if isinstance(why, Wait):
         return Postponed(entry, trail, str(why.reason), why.until)
     return Postponed(entry, trail, "slot_timeout")
@@ -126,7 +126,7 @@ def slot_timed_out(host: LeasedHost, entry: QueuedUrl, trail: Trail, context: Vi
 def not_requested(
     host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: FetchFailure, trail: Trail
 ) -> Refused:
-    """Refuse a URL because a crawler never asks its address, with evidence."""
+    """Refuse a URL because a crawler never requests its address, with evidence."""
     at, reason = failure.started_at, failure.detail
     content = {"reason": reason, "address": failure.address}
     trail.evidence.append(

@@ -31,7 +31,7 @@ from comity.model.frontier import (
 )
 from comity.model.gate import Reservation
 from comity.model.ledger import Purpose
-from comity.model.named_tuple import made_often
+from comity.model.named_tuple import fast_new
 from comity.model.outcome import (
     Answered,
     Failed,
@@ -61,8 +61,8 @@ from comity.walk.robots.keeper import NEVER_ASKED
 from comity.walk.robots.record import RobotsInForce
 from comity.walk.session.identity import HostIdentity
 from comity.walk.session.leased_host import LeasedHost
+from comity.walk.visit.columns import note_answer
 from comity.walk.visit.context import VisitContext
-from comity.walk.visit.details import note_answer
 from comity.walk.visit.fetch_page import Granted, fetch_page, grant
 from comity.walk.visit.page import in_a_task, is_html, read_page, target_of
 from comity.walk.visit.refusals import busy, denied, not_requested, not_started, unsent
@@ -70,7 +70,7 @@ from comity.walk.visit.refusals import busy, denied, not_requested, not_started,
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 
-@made_often
+@fast_new
 class Cleared(NamedTuple):
     """A URL that may be fetched as soon as its host's gate opens."""
 
@@ -89,13 +89,13 @@ class RobotsWanted:
 
 
 def clear(host: LeasedHost, entry: QueuedUrl, context: VisitContext) -> Cleared | RobotsWanted | Refused | Postponed:
-    """Ask once more, from memory, whether a queued URL of a host may be fetched."""
+    """Decide again, from memory, whether a queued URL of a host may be fetched."""
     address = resolve_link(entry.url, entry.url, collapse=context.scope.collapse_subdomains)
     if address is None:
         return Refused(entry, Trail(), "invalid_url", f"{entry.url[:200]} is not a web address", context.clock())
     origin, is_image = address.origin, entry.priority <= IMAGE_PRIORITY
     robots = context.robots.known(host, origin)
-    # A page that was visited before is no step further into an endless space.
+    # A page that was visited before does not lead further into an endless space.
     watch = host.traps if entry.seen is None and not is_image else None
     trap = watch.recheck if watch is not None else None
     patterns: PatternCheck | None = None
@@ -330,14 +330,14 @@ def _take_cookies(response: Response, trail: Trail, context: VisitContext) -> No
 
 
 def _is_about_robots(decision: Admitted | Denied) -> bool:
-    """Whether admission got as far as robots.txt: what is taken down is not looked for at another address."""
+    """Whether admission reached robots.txt: a URL that is taken down is not tried at another address."""
     return isinstance(decision, Admitted) or isinstance(decision.evidence, RobotsVerdict)
 
 
 def _without_tls(host: LeasedHost, entry: QueuedUrl) -> WebAddress | None:
     """The http address to visit instead of an https address where nothing speaks TLS.
 
-    Only if https was not asked for, or http was named as well: what was asked for is not replaced by less.
+    Only if https was not requested explicitly, or http was named as well: a request for https is never downgraded.
     """
     url = without_tls(entry.url)
     address = resolve_link(url, url) if url is not None else None
@@ -417,7 +417,7 @@ def _failure(
 
 
 def _answered(response: Response, hops: int, trail: Trail) -> Answered:
-    """What is kept of the last answer of a redirect chain, whatever it means."""
+    """What is stored of the last answer of a redirect chain, whatever it means."""
     headers = response.headers
     fields = headers.first
     return Answered(
@@ -443,7 +443,7 @@ def _conclude(
     retry_after_s: float | None,
     trail: Trail,
 ) -> Outcome:
-    """The outcome that an answer means which is no page."""
+    """The outcome of an answer that is not a page."""
     status = answer.status
     if status == 429 or (status == 503 and retry_after_s is not None):
         return RateLimited(entry, trail, answer, retry_after_s)

@@ -43,7 +43,7 @@ from comity.run.signals import INTERRUPTED
 
 if TYPE_CHECKING:
     from comity.model.audit import AuditInfo
-    from comity.reports.audit.stored import StoredAudit
+    from comity.reports.audit.stored_audits import StoredAudit
     from comity.run.audit.audit import AuditRun
 
 # Some releases of typer bundle their own click, so the class is taken from typer itself.
@@ -320,7 +320,7 @@ async def _cancel(task: asyncio.Task[None] | None) -> None:
 def list_audits(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
     """List the stored audits, the newest first."""
     invocation = read_invocation(context, state, as_json)
-    from comity.reports.audit.stored import stored_audits
+    from comity.reports.audit.stored_audits import stored_audits
 
     audits = stored_audits(
         Path(invocation.settings.audits), lambda problem: note(f"comity: skipped an audit: {problem}")
@@ -378,6 +378,6 @@ def compare(
 
 
 def _stored(invocation: Invocation, name: str, *, earlier_than: AuditInfo | None = None) -> StoredAudit:
-    from comity.reports.audit.stored import find_audit
+    from comity.reports.audit.stored_audits import find_audit
 
     return find_audit(Path(invocation.settings.audits), name, earlier_than=earlier_than)

@@ -19,7 +19,7 @@ from comity.model.wording import counted
 
 if TYPE_CHECKING:
     from comity.model.audit import AuditComparison, AuditInfo, AuditReport, FindingChange
-    from comity.reports.audit.stored import StoredAudit
+    from comity.reports.audit.stored_audits import StoredAudit
     from comity.run.audit.tables import WrittenTable
 
 STYLES: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTICE: "cyan"}

@@ -22,7 +22,7 @@ from comity.model.run import EndReason
 from comity.model.wording import counted
 
 if TYPE_CHECKING:
-    from comity.reports.idle import IdleHost
+    from comity.reports.runs import IdleHost
     from comity.run.crawl.view import HostWait, Visit
     from comity.walk.crawl.progress import RunSummary
 

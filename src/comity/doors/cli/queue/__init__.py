@@ -48,12 +48,7 @@ def read_id(text: str, noun: str, listing: str) -> UUID:
 
 def register(root: typer.Typer) -> None:
     """Add the commands of this package."""
-    from comity.doors.cli.queue import (  # noqa: F401
-        job_commands,
-        policy_commands,
-        result_commands,
-        webhook_commands,
-    )
+    from comity.doors.cli.queue import job_commands, policy_commands, webhook_commands  # noqa: F401
 
     app.add_typer(policies, name="policies")
     app.add_typer(jobs, name="jobs")

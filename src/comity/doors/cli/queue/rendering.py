@@ -53,14 +53,14 @@ MOST_LISTED = 10_000
 
 def write_exact(value: Any) -> None:
     """Write one JSON document, with decimals as numbers that keep their digits."""
-    from comity.doors.schemas.exact_json import exact_json
+    from comity.doors.schemas.base import exact_json
 
     print(exact_json(value, indent=2))
 
 
 def export_rows(invocation: Invocation, file: str, schema: type[Schema], rows: Iterable[object]) -> None:
     """Write rows to a file by the ending of its name, or to stdout as CSV; a half-written file is removed."""
-    from comity.doors.schemas.exact_json import exact_json
+    from comity.doors.schemas.base import exact_json
 
     views = (schema.model_validate(row) for row in rows)
     if file == "-":
@@ -101,7 +101,7 @@ def export_rows(invocation: Invocation, file: str, schema: type[Schema], rows: I
 
 
 def _csv(schema: type[Schema], views: Iterable[Schema]) -> Iterator[str]:
-    from comity.doors.schemas.exact_json import csv_cell
+    from comity.doors.schemas.base import csv_cell
     from comity.rules.csv_rows import csv_line
 
     columns = tuple(schema.model_fields)
@@ -111,7 +111,7 @@ def _csv(schema: type[Schema], views: Iterable[Schema]) -> Iterator[str]:
 
 
 def _array(views: Iterable[Schema]) -> Iterator[str]:
-    from comity.doors.schemas.exact_json import exact_json
+    from comity.doors.schemas.base import exact_json
 
     before = "[\n"
     for view in views:
@@ -166,7 +166,7 @@ def write_policy(policy: CrawlPolicy) -> None:
         ("in stock", stock(policy.last_in_stock)),
     ]
     if policy.crawl_config is not None:
-        from comity.doors.schemas.exact_json import exact_json
+        from comity.doors.schemas.base import exact_json
 
         pairs.append(("crawl config", exact_json(policy.crawl_config)))
     write_pairs(pairs)

@@ -188,7 +188,7 @@ def list_all(
     if invocation.as_json:
         write_json([_document(each) for each in found])
     elif as_csv:
-        from comity.doors.schemas.webhooks import WebhookView
+        from comity.doors.schemas.queue import WebhookView
 
         rows = ({**_document(each), "events": " ".join(each.events)} for each in found)
         write_csv(column_names(WebhookView), rows)
@@ -303,7 +303,7 @@ def deliveries(
     check_number("--limit", limit, 1, MOST_LISTED)
     invocation = read_invocation(context, state, as_json)
     check_one_format(as_csv=as_csv, as_json=invocation.as_json)
-    from comity.doors.schemas.webhooks import WebhookDeliveryView
+    from comity.doors.schemas.queue import WebhookDeliveryView
     from comity.model.queue import WebhookEvent
     from comity.model.webhook import TEST_EVENT, DeliveryStatus
     from comity.operate.webhooks import DELIVERIES
@@ -376,13 +376,13 @@ def _secret(file: str | None) -> str | None:
 
 
 def _document(webhook: Webhook) -> dict[str, Any]:
-    from comity.doors.schemas.webhooks import WebhookView
+    from comity.doors.schemas.queue import WebhookView
 
     return WebhookView.model_validate(webhook).document()
 
 
 def _delivery(delivery: WebhookDelivery) -> Any:
-    from comity.doors.schemas.webhooks import WebhookDeliveryView
+    from comity.doors.schemas.queue import WebhookDeliveryView
 
     return WebhookDeliveryView.model_validate(delivery)
 

@@ -1,6 +1,8 @@
 """Rendering: the name of a template and its values enter, a page in the layout of the console leaves.
 
-Everything is escaped unless a component made it; a name that a template misspells is an error, not an empty text.
+Everything is escaped unless a component made it; a template that names an unknown value is an error, not an empty text.
+The stylesheet, the scripts and the icon are at /admin/assets; nothing comes from elsewhere. Their path has a digest of
+all files, so that browsers may keep them for a year and still get a new version at once.
 """
 
 from __future__ import annotations
@@ -9,10 +11,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from hashlib import sha256
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -20,14 +24,22 @@ from markupsafe import Markup
 from comity import __version__
 from comity.doors.web.access import not_operator
 from comity.doors.web.audiences import LARGE_BODY_BYTES, Audience, Router
-from comity.doors.web.console import assets, components
-from comity.doors.web.negotiation import FORM, VARY
+from comity.doors.web.console import components
+from comity.doors.web.errors import ApiError
 from comity.doors.web.notices import Offer, notice_of, set_notice
+from comity.doors.web.requests import FORM, VARY
 from comity.model.dataclass import dataclass
 
 if TYPE_CHECKING:
     from comity.doors.web.services import WebServices
 
+assets_router = Router(Audience.PUBLIC, prefix="/admin/assets", include_in_schema=False)
+_ASSET_TYPES: Final = {
+    "console.css": "text/css; charset=utf-8",
+    "console.js": "text/javascript; charset=utf-8",
+    "htmx.min.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
 PREFIX: Final = "/admin"
 PAGE_HEADERS: Final = {
     "Content-Security-Policy": (
@@ -38,6 +50,30 @@ PAGE_HEADERS: Final = {
     "Referrer-Policy": "same-origin",
     "Vary": VARY,
 }
+
+
+@cache
+def asset_content(name: str) -> bytes:
+    """The content of a file."""
+    return files("comity.doors.web.console").joinpath("assets", name).read_bytes()
+
+
+@cache
+def assets_version() -> str:
+    """A digest of all files."""
+    digest = sha256()
+    for name in sorted(_ASSET_TYPES):
+        digest.update(asset_content(name))
+    return digest.hexdigest()[:16]
+
+
+@assets_router.get("/{digest}/{name}")
+async def show_asset(digest: str, name: str) -> Response:
+    """Send one file."""
+    if name not in _ASSET_TYPES:
+        raise ApiError(404, "not_found", "there is no such file")
+    caching = "public, max-age=31536000, immutable" if digest == assets_version() else "no-store"
+    return Response(asset_content(name), media_type=_ASSET_TYPES[name], headers={"Cache-Control": caching})
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +216,7 @@ def url(path: str, *segments: object, **query: object) -> str:
 
 def asset_url(name: str) -> str:
     """Where the browser finds a file of the console."""
-    return f"{_viewing.get().prefix}/assets/{assets.version()}/{name}"
+    return f"{_viewing.get().prefix}/assets/{assets_version()}/{name}"
 
 
 def csrf_field() -> Markup:
@@ -290,7 +326,7 @@ def redirect(
     view = viewing_of(request)
     if view.services is not None:
         view.services.live.expire()  # the page shows what the form did
-        view.services.kept.expire()
+        view.services.figures.expire()
     with viewing(view):
         response = RedirectResponse(url(path), 303, PAGE_HEADERS)
     if notice:

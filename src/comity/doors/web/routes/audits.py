@@ -21,7 +21,7 @@ from comity.doors.web.requests import AuditRequest, Limit, Line
 from comity.doors.web.services import Services, WebServices
 from comity.reports.audit.build import compare_stored, report_of
 from comity.reports.audit.html import report_policy
-from comity.reports.audit.stored import StoredAudit, find_audit, stored_audits
+from comity.reports.audit.stored_audits import StoredAudit, find_audit, stored_audits
 from comity.run.audit.audit import advice_for
 
 router = Router(Audience.ADMIN, prefix="/admin/audits", tags=["audits"])

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from fastapi import Depends, Response
 
+from comity.doors.schemas.base import exact_json
 from comity.doors.schemas.bot_api import (
     HeartbeatAnswer,
     PullAnswer,
@@ -18,9 +19,8 @@ from comity.doors.schemas.bot_api import (
     pull_data,
     release_data,
 )
-from comity.doors.schemas.exact_json import exact_json
 from comity.doors.web.audiences import Audience, Router
-from comity.doors.web.bot_bodies import (
+from comity.doors.web.bot_routes import (
     BotBody,
     HeartbeatRequest,
     PullRequest,
@@ -28,8 +28,9 @@ from comity.doors.web.bot_bodies import (
     SubmitRequest,
     body_of,
     body_schema,
+    counting,
+    declare,
 )
-from comity.doors.web.bot_routes import counting, declare
 from comity.doors.web.services import CurrentCaller, Services, WebServices
 from comity.model.errors import BadInput, NotFound
 from comity.model.queue import OWN_BOT, BotError, BotRefused, JobStatus

@@ -12,7 +12,7 @@ from comity.doors.web.audiences import Audience, Router
 from comity.doors.web.errors import ApiError, error_responses
 from comity.doors.web.requests import Limit, Line
 from comity.doors.web.services import Services, WebServices
-from comity.reports.activity import list_activity
+from comity.operate.console import list_activity
 from comity.run.settings_in_force import settings_in_force
 
 if TYPE_CHECKING:

@@ -10,11 +10,20 @@ from fastapi import Depends, Response
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic.json_schema import WithJsonSchema
 
-from comity.doors.schemas.grants import GrantDocument, grant_json
+from comity.doors.schemas.bot_api import GrantDocument, grant_json
 from comity.doors.web.access import Caller
 from comity.doors.web.audiences import Audience, Router
-from comity.doors.web.bot_bodies import TIME_SCHEMA, LenientBody, Whole, body_of, body_schema, plain_text, read_time
-from comity.doors.web.bot_routes import counting, declare
+from comity.doors.web.bot_routes import (
+    TIME_SCHEMA,
+    LenientBody,
+    Whole,
+    body_of,
+    body_schema,
+    counting,
+    declare,
+    plain_text,
+    read_time,
+)
 from comity.doors.web.services import CurrentCaller, Services, WebServices
 from comity.model.grants import MOST_URLS, GrantAnswers, GrantReport
 from comity.model.queue import BotError, BotRefused

@@ -1,4 +1,4 @@
-"""Routes of hosts: their details, robots.txt, limits and leases, and the status of the whole state."""
+"""Routes of hosts: seeds and takedowns, details, robots.txt, limits and leases, and the status of the whole state."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from typing import Annotated, Final, Literal
 
 from fastapi import Query
 
-from comity.doors.schemas.decisions import EvidenceView
+from comity.doors.schemas.decisions import (
+    EvidenceView,
+    SeedsAdded,
+    TakedownList,
+    TakedownRemoved,
+    TakedownsAdded,
+    seeds_added,
+    takedown_added,
+    takedown_view,
+)
 from comity.doors.schemas.host_lists import (
     CooldownView,
     EvidencePage,
@@ -36,16 +45,29 @@ from comity.doors.schemas.hosts import (
     status_view,
     worker_state,
 )
-from comity.doors.web.audiences import Audience, Router
+from comity.doors.web.audiences import LARGE_BODY_BYTES, Audience, Router
 from comity.doors.web.errors import error_responses
 from comity.doors.web.figures import hosts_and_leases
-from comity.doors.web.requests import After, CooldownRequest, HostName, Limit, Line, PolicyChanges, ResetRequest
+from comity.doors.web.requests import (
+    After,
+    CooldownRequest,
+    HostName,
+    Limit,
+    Line,
+    Offset,
+    PolicyChanges,
+    ResetRequest,
+    SeedsRequest,
+    TakedownsRequest,
+)
 from comity.doors.web.services import Services, WebServices
 from comity.model.errors import NotFound
 from comity.model.evidence import EvidenceType
 from comity.model.host import HostStatus
 from comity.operate.hosts import cool_down_host, reset_host, resume_host
 from comity.operate.policy import get_policy, set_policy
+from comity.operate.seeds import add_seeds
+from comity.operate.takedown import add_takedowns, page_of_takedowns, remove_takedowns
 from comity.reports.host_lists import (
     HostUrl,
     ListPage,
@@ -59,6 +81,7 @@ from comity.reports.host_lists import (
 from comity.reports.hosts import holders, host_in_full, known_robots
 from comity.reports.status import status_of
 from comity.rules.canonical import canonical_host
+from comity.rules.seed_list import read_seed
 
 router = Router(Audience.ADMIN, prefix="/admin", tags=["hosts"])
 _MOST_URLS_COUNTED: Final = 20_000
@@ -72,6 +95,7 @@ HostSort = Literal[
     "next_crawl_after",
     "-next_crawl_after",
 ]
+seeds_router = Router(Audience.ADMIN, max_body_bytes=LARGE_BODY_BYTES, prefix="/admin", tags=["hosts"])
 
 
 @router.get("/hosts", operation_id="list_hosts", response_model=HostList)
@@ -276,3 +300,55 @@ def urls_of_host(services: WebServices, host: str, state: str, *, after: str | N
 def canonical_name(services: WebServices, text: str) -> str:
     """The name under which a host is stored."""
     return canonical_host(text, collapse=services.state.settings.collapse_subdomains).authority
+
+
+@seeds_router.post(
+    "/seeds", operation_id="add_seeds", status_code=201, response_model=SeedsAdded, responses=error_responses(413, 415)
+)
+def add_seeds_to_state(services: Services, body: SeedsRequest) -> SeedsAdded:
+    """Add hosts, or URLs to start from. A known host keeps its status and its cooldown."""
+    state = services.state
+    read = [read_seed(text, collapse=state.settings.collapse_subdomains) for text in body.seeds]
+    source = body.source.strip() or None if body.source else None
+    report = add_seeds(
+        state.database, state.clock, read, source=source, weights=state.settings.weights, frontier=state.frontier
+    )
+    return seeds_added(report, seeds_read=len(read))
+
+
+@seeds_router.get("/takedowns", operation_id="list_takedowns", response_model=TakedownList)
+def list_takedowns(services: Services, limit: Limit = 50, offset: Offset = 0) -> TakedownList:
+    """List takedowns, oldest first."""
+    found, total = page_of_takedowns(services.state.database, limit, offset)
+    return TakedownList(takedowns=[takedown_view(each) for each in found], total=total, limit=limit, offset=offset)
+
+
+@seeds_router.post(
+    "/takedowns",
+    operation_id="add_takedowns",
+    status_code=201,
+    response_model=TakedownsAdded,
+    responses=error_responses(413, 415),
+)
+def take_down(services: Services, body: TakedownsRequest) -> TakedownsAdded:
+    """Take down hosts or URLs, and drop their queued URLs."""
+    state = services.state
+    reason = body.reason.strip() or None if body.reason else None
+    reports = add_takedowns(state.database, body.entries, reason=reason, frontier=state.frontier)
+    services.notify_search()
+    return TakedownsAdded(takedowns=[takedown_added(report) for report in reports])
+
+
+@seeds_router.delete(
+    "/takedowns", operation_id="remove_takedown", response_model=TakedownRemoved, responses=error_responses(404)
+)
+def remove_takedown(
+    services: Services,
+    entry: Annotated[
+        Line, Query(description="The host or URL, as listed.", min_length=1, max_length=2000, examples=["example.org"])
+    ],
+) -> TakedownRemoved:
+    """Remove a takedown, and queue the URLs again that it dropped."""
+    (removed,) = remove_takedowns(services.state.database, [entry], frontier=services.state.frontier)
+    services.notify_search()
+    return TakedownRemoved(domain_or_url=removed)

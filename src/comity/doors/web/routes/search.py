@@ -18,8 +18,7 @@ from comity.doors.web.services import Services
 from comity.model.errors import BadInput
 from comity.model.job import CAREER_TYPES, LEVELS, MISSION_TAGS, MODALITIES
 from comity.model.search import FACETS, MOST_HITS, MOST_SKIPPED, MOST_VALUES, SearchQuery, SearchSort
-from comity.rules.search.cursor import LONGEST_SEARCH_CURSOR, read_since
-from comity.rules.search.filters import checked_filter
+from comity.rules.search.query import LONGEST_SEARCH_CURSOR, checked_filter, read_since
 
 router = Router(Audience.PUBLIC, tags=["search"])
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")

@@ -17,8 +17,7 @@ from comity.doors.web.notices import set_cookie
 from comity.doors.web.requests import LoginRequest
 from comity.doors.web.services import CurrentCaller, Services, WebServices
 from comity.model.console import Role
-from comity.operate.activity import login_attempts
-from comity.operate.console_users import decoy_hash, hash_of, is_password
+from comity.operate.console import decoy_hash, hash_of, is_password, login_attempts
 
 router = Router(Audience.ADMIN, any_role=True, prefix="/admin/session", tags=["session"])
 login_router = Router(Audience.ADMIN, before_login=True, prefix="/admin/session", tags=["session"])

@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import Path, Query, Response
 from pydantic import ConfigDict, Field, model_validator
 
-from comity.doors.schemas.webhooks import (
+from comity.doors.schemas.queue import (
     NewWebhook,
     WebhookDeliveryList,
     WebhookDeliveryView,

@@ -35,7 +35,7 @@ from comity.extract.jobs.json_api.mapping import (
     missing_in,
     text_of_value,
 )
-from comity.extract.jobs.structured import postings_in
+from comity.extract.jobs.structured_data import postings_in
 from comity.extract.jobs.systems.answers import find_system, missing_in_system, next_offset, system_items, system_jobs
 from comity.extract.jobs.text import job, plain
 from comity.extract.jobs.words.labels import labelled_fields
@@ -77,7 +77,7 @@ def read_json(text: str, url: str, hint: ParserHint | None) -> Listing:
 
 
 def with_unusable(jobs: list[JobFound], items: int, following: str, what: str) -> Listing:
-    """Jobs of a page with so many items; where most items cannot be used, those that are gone may be among them."""
+    """The jobs of a page with this many items; if most items cannot be used, closed jobs may be among them."""
     listing = Listing(ListingKind.JOBS, tuple(jobs), following or None)
     if len(jobs) >= MOST_JOBS and items > len(jobs):
         return replace(listing, is_cut=True, message=f"more than {MOST_JOBS:,} jobs on one page")

@@ -12,7 +12,7 @@ from typing import Final
 
 from comity.extract.jobs.addresses import host_of, path_of, query_of, resolve, same_page, with_query
 from comity.extract.jobs.json_api.mapping import text_of_value
-from comity.extract.jobs.structured import postings_in, read_posting
+from comity.extract.jobs.structured_data import postings_in, read_posting
 from comity.extract.jobs.text import job
 from comity.extract.jobs.words.labels import meaning_of
 from comity.extract.jobs.words.pages import JOB_PATH
@@ -230,7 +230,7 @@ def _score(name: str, items: list[dict[str, object]], fields: dict[str, list[str
 
 
 def first_value(item: dict[str, object], keys: list[str]) -> str:
-    """What the first of these keys that says something says."""
+    """The value of the first of these keys that has one."""
     for key in keys:
         value = item.get(key)
         if isinstance(value, dict) and "rendered" in value:  # as WordPress answers
@@ -265,7 +265,7 @@ def _own_link(item: dict[str, object]) -> str:
 
 
 def next_in_json(value: object, url: str) -> str:
-    """Where an answer goes on: a link in it, or the next number of a page that it counts."""
+    """The next page of an answer: a link in it, or the next page number."""
     if not isinstance(value, dict):
         return ""
     for holder in (value, *(value.get(key) for key in _WRAPPERS)):

@@ -61,7 +61,7 @@ def items_of(value: object, hint: MappingHint) -> list[object]:
 
 
 def members_at(value: object, hint: MappingHint) -> int:
-    """How many things stand where the items should be, whatever they are."""
+    """How many values there are where the items should be, whatever they are."""
     found = (member for each in find(value, hint.items) for member in (each if isinstance(each, list) else [each]))
     return sum(member not in (None, "", {}, []) for member in found)
 
@@ -134,7 +134,7 @@ def text_of_value(value: object) -> str:
 
 
 def _fill(template: Template, value: object, context: Mapping[str, str] | None = None) -> str:
-    """What a template says of a value; nothing if one of its paths finds nothing."""
+    """A template filled in from a value; empty if one of its paths finds nothing."""
     said: list[str] = []
     for part in template.parts:
         if isinstance(part, str):
@@ -149,7 +149,7 @@ def _fill(template: Template, value: object, context: Mapping[str, str] | None =
 
 
 def first_filled(templates: tuple[Template, ...], value: object, context: Mapping[str, str] | None = None) -> str:
-    """What the first template that says something says."""
+    """The first template that is not empty once filled in."""
     for template in templates:
         if text := _fill(template, value, context):
             return text

@@ -15,7 +15,7 @@ from comity.extract.jobs.addresses import leads_away, posting_key, same_page
 from comity.extract.jobs.page.candidates import job_line, title_in, without_states
 from comity.extract.jobs.page.fields import fields_of
 from comity.extract.jobs.page.outline import HEADINGS, Outline
-from comity.extract.jobs.page.repeated import PageWords, above, called_jobs, is_closed_between, is_person
+from comity.extract.jobs.page.repeated_items import PageWords, above, called_jobs, is_closed_between, is_person
 from comity.extract.jobs.text import collapse, job
 from comity.extract.jobs.words.labels import without_label
 from comity.extract.jobs.words.pages import (
@@ -240,7 +240,7 @@ def _score(outline: Outline, blocks: list[_JobBlock], size: int, page: PageWords
     if not is_headed and not any(block.is_marked for block in blocks) and described * 2 < len(blocks):
         return 0.0
     if sum(block.is_bare for block in blocks) * 2 > len(blocks):
-        # A list of mere words is one of jobs only right under the heading that says so.
+        # A list of plain words is one of jobs only directly under a heading of jobs.
         few_words = all(len(title.split()) <= _MOST_BARE_WORDS for title in titles)
         if not (is_headed and few_words and job_like >= 0.8):
             return 0.0

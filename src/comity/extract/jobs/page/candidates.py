@@ -405,7 +405,7 @@ def _first_line(outline: Outline, root: int, button: str) -> tuple[str, range] |
 
 
 def job_line(outline: Outline, start: int, end: int) -> tuple[str, range] | None:
-    """The first line of a stretch that reads like a job, where no markup tells the title."""
+    """The first line of a stretch that reads like a job, if no markup marks the title."""
     for index in outline.text_range(start, end)[:80]:
         line = collapse(outline.texts[index][:500])
         if 3 <= len(line) <= 120 and is_job_title(line):

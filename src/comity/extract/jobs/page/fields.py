@@ -226,7 +226,7 @@ def _by_names(outline: Outline, start: int, end: int, title_texts: range, fields
 
 
 def _listed(outline: Outline, number: int) -> str:
-    """What an element says; the members of a list apart."""
+    """The text of an element, with the items of a list separated."""
     members = [inner for inner in range(number + 1, outline.ends[number])[:100] if outline.tags[inner] == "li"]
     if len(members) < 2:
         return outline.text(number, 200)

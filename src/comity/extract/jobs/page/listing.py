@@ -1,6 +1,6 @@
 """One HTML page of a source: takes its tree, returns a `Listing`. The most reliable methods are tried first.
 
-Pages that are not what was asked for are recognised: challenges, login walls, errors with status 200, "no openings".
+Pages that are not the wanted one are recognised: challenges, login walls, errors with status 200, "no openings".
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from comity.extract.jobs.addresses import host_of, path_of, posting_key, resolve
 from comity.extract.jobs.page.blocks import block_jobs, linkless_jobs
 from comity.extract.jobs.page.outline import Outline, outline_of
 from comity.extract.jobs.page.paging import next_page
-from comity.extract.jobs.page.repeated import Fluency, PageWords, repeated_jobs
-from comity.extract.jobs.page.selected import selected_jobs, selected_next
-from comity.extract.jobs.page.single import single_job
+from comity.extract.jobs.page.repeated_items import Fluency, PageWords, repeated_jobs
+from comity.extract.jobs.page.selectors import selected_jobs, selected_next
+from comity.extract.jobs.page.single_posting import single_job
 from comity.extract.jobs.page.tables import table_jobs
-from comity.extract.jobs.structured import structured_jobs
+from comity.extract.jobs.structured_data import structured_jobs
 from comity.extract.jobs.systems.boards import board_of, is_scripted, rendered_by_script
 from comity.extract.jobs.systems.pages import embedded_jobs, markup_in_data, page_system_jobs, unread_markup
 from comity.extract.jobs.text import collapse
@@ -214,7 +214,7 @@ def _of_title(jobs: list[JobFound], own: JobFound) -> list[JobFound]:
 
 
 def _filled(tables: list[JobFound], repeated: list[JobFound]) -> list[JobFound]:
-    """Rows of tables with the place that their looks tell, where no header that we can read does."""
+    """Rows of tables with the place recognised by its form, if no known header names the column."""
     if any(found.location_raw for found in tables):
         return tables
     places = {(found.title, found.apply_url): found.location_raw for found in repeated}
@@ -280,7 +280,7 @@ def _in_language(jobs: list[JobFound], language: str) -> list[JobFound]:
 def _wall_kind(
     document: Document, outline: Outline, *, body: bytes, url: str, title: str
 ) -> tuple[ListingKind, str] | None:
-    """Whether something stands between us and the page: its kind, and the words that say so."""
+    """Whether the page is a barrier (a challenge, a login wall): its kind, and the words that show it."""
     words = _said(outline, 4000)
     headings = [outline.text(number, 200) for number, tag in enumerate(outline.tags) if tag in _SIGNS][:3]
     if kind := _challenge(body, title, words, headings):
@@ -330,14 +330,14 @@ def _challenge(body: bytes, title: str, words: str, headings: list[str]) -> str:
         if found:
             return found[0]
         marker = CHALLENGE.search(body[:_CHALLENGE_BYTES].decode("latin-1"))
-        # A form with a captcha in it is no wall: there must be next to nothing else.
+        # A form with a captcha is not a wall unless there is next to nothing else.
         if marker and len(words) < 400:
             return marker[0][:80]
     return ""
 
 
 def _error_words(outline: Outline, *, title: str) -> str:
-    """What a page says that only apologises; empty for any other page."""
+    """The text of a page that only reports an error; empty for any other page."""
     headings = [
         outline.text(number, 200)
         for number, tag in enumerate(outline.tags)

@@ -1,4 +1,4 @@
-"""The outline of a page: takes its tree, returns flat lists on which everything else is arithmetic.
+"""The outline of a page: takes its tree, returns flat lists, so that everything else is arithmetic on them.
 
 Elements are numbered in document order, and `ends` says where the descendants of each stop, so "the texts of this card"
 is a slice. Navigation, footers, banners and the like are marked once, here. Numbers and depth are bounded.
@@ -204,7 +204,7 @@ def _name(node: Element) -> str:
 
 
 def _take_attributes(outline: Outline, tag: str, node: Element, is_lenient: bool) -> bool:
-    """Keep what an element is called; say whether that marks it as furniture of the site."""
+    """Store the names of an element; returns whether they mark it as navigation of the site."""
     if not node.attrs:
         outline.names.append("")
         outline.hidden.append(False)

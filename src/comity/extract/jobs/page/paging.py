@@ -130,7 +130,7 @@ def _by_numbers(outline: Outline, url: str) -> str:
             continue
         if here is None and not (_in_pager(outline, link) or _shares_path(link.url, url) or there[0].startswith("/")):
             continue
-        # Without a number we are on the first page; the number that is shown tells whether counting begins at 0.
+        # Without a number we are on the first page; the number that is shown decides whether counting begins at 0.
         shown = int(link.text)
         if here is None and shown < 2:
             continue

@@ -8,7 +8,7 @@ from typing import Final
 
 from comity.extract.jobs.addresses import leads_away, same_page
 from comity.extract.jobs.page.outline import Link, Outline
-from comity.extract.jobs.page.repeated import PageWords
+from comity.extract.jobs.page.repeated_items import PageWords
 from comity.extract.jobs.text import collapse, is_known_place, job
 from comity.extract.jobs.words.labels import TAKEN_VERBATIM, meaning_of
 from comity.extract.jobs.words.pages import CLOSED_HEADING, CLOSED_MARK, NO_OPENINGS, NOT_JOBS_HEADING

@@ -364,7 +364,7 @@ def _next_of_finder(value: object, url: str) -> str:
 
 
 def _next_of_workday(value: dict[str, object], url: str) -> str:
-    """A full page has another behind it, unless the total says otherwise, which only the first page tells."""
+    """A full page has another behind it, unless the total, which only the first page has, says otherwise."""
     query, shown, total = query_of(url), value.get("jobPostings"), value.get("total")
     offset, limit = query.get("offset", "0"), query.get("limit", str(_PAGE_LENGTH))
     if not (isinstance(shown, list) and all(len(said) < 7 and said.isdecimal() for said in (offset, limit))):
@@ -405,7 +405,7 @@ def next_offset(value: object, row: JsonSystem, url: str) -> str:
 
 
 def post_body_for(url: str) -> bytes | None:
-    """What is posted to an address to read its list of jobs; None where it is asked for like any page.
+    """What is posted to an address to read its list of jobs; None if it is requested like any page.
 
     Some systems list jobs only by POST; this is the body that their own pages send. Workday lists jobs at
     /wday/cxs/TENANT/SITE/jobs, twenty at a time, and takes the offset from the body. The same figures are put into the

@@ -1,7 +1,7 @@
 """Jobs that a page only embeds: takes its tree, returns the address of the board, or why nothing can be seen.
 
 Many careers pages have a frame or a script of an applicant system where the jobs should be. The system's own address
-can be requested instead; where the page is filled by its own scripts, nothing can, and the result says so.
+can be requested instead; if the page is filled by its own scripts, nothing can, and the result has the reason.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def rendered_by_script(document: Document, *, base: str) -> str:
 
 
 def is_scripted(document: Document, outline: Outline) -> bool:
-    """Whether a page says next to nothing until its scripts have run."""
+    """Whether a page has next to no text until its scripts have run."""
     if document.select_one("script") is None:
         return False
     words = collapse("".join(outline.texts[:2000]))

@@ -18,7 +18,7 @@ from turbohtml import Document
 from comity.extract.jobs.json_api.items import best_jobs
 from comity.extract.jobs.json_api.mapping import find, mapped_jobs, text_of_value
 from comity.extract.jobs.page.outline import Outline
-from comity.extract.jobs.page.selected import selected_jobs
+from comity.extract.jobs.page.selectors import selected_jobs
 from comity.extract.lenient_json import read_lenient
 from comity.model.dataclass import dataclass
 from comity.model.job import ExtractionMethod, JobFound
@@ -179,7 +179,7 @@ _MARKUP: Final = re.compile(r"<(?:a|li|h[1-6]|tr|article)[\s>]", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class PageSystem:
-    """One system's page: what it is known by, and where it keeps its jobs."""
+    """One system's page: how it is recognised, and where its jobs are."""
 
     system: ApplicantSystem
     sign: str

@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from comity.extract.jobs.words.patterns import alternatives
-from comity.extract.jobs.words.tables.terms import UNTIL
+from comity.extract.jobs.words.tables.advertisements import UNTIL
 
 # Letters with their marks: `\w` ends at the vowel signs of Hindi, Thai, Burmese …
 _NAME: Final = r"[^\s\d\x00-@\[-`{-\xa9\u060c\u061b\u0964\u2010-\u2027\u3000-\u303f\uff00-\uff20年月日년월일]{2,14}"

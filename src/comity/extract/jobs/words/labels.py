@@ -19,7 +19,7 @@ from comity.extract.jobs.words.tables.labels_scripts import LABELS as OTHER_LABE
 from comity.extract.jobs.words.tables.openings import ANNOUNCEMENTS
 from comity.rules.jobs.words import plain
 
-# Meanings whose value is kept in the page's own words, beside a label or under a header.
+# Meanings whose value is stored in the page's own words, beside a label or under a header.
 TAKEN_VERBATIM: Final = frozenset(
     {
         "location_raw",

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from comity.extract.jobs.words.patterns import alternatives
-from comity.extract.jobs.words.tables import links, openings, parts, terms
+from comity.extract.jobs.words.tables import advertisements, links, openings
 
 _I: Final = re.IGNORECASE
 NO_OPENINGS: Final = re.compile(
@@ -132,12 +132,12 @@ POSTING_PART: Final = re.compile(
     r"aufgaben|anforderungen|stellenbeschreibung|qualifikation|"
     r"atribuições|qualificações|requisiti|mansioni|competenze|functie-?eisen|taken\b|jouw profiel|"
     r"المهام|المسؤوليات|المتطلبات|المؤهلات|обязанности|"
-    r"требования|условия|职责|要求|任职|仕事内容|応募資格|必須|" + alternatives(parts.PARTS) + ")",
+    r"требования|условия|职责|要求|任职|仕事内容|応募資格|必須|" + alternatives(advertisements.PARTS) + ")",
     _I,
 )
-OTHER_PAGES: Final = re.compile(alternatives(parts.OTHER_PAGES), _I)
+OTHER_PAGES: Final = re.compile(alternatives(advertisements.OTHER_PAGES), _I)
 # Over a list of other jobs, beside the one that a page is about.
-OTHER_JOBS: Final = re.compile("|".join(parts.OTHERS.values()), _I)
+OTHER_JOBS: Final = re.compile("|".join(advertisements.OTHERS.values()), _I)
 CLOSED_MARK: Final = re.compile(
     r"(?:plazo (?:cerrado|finalizado|vencido)|en (?:resolución|proceso)|(?:this )?(?:position|vacancy|job|role|"
     r"post|application|applications)?\s?(?:is |are |has been |"
@@ -146,7 +146,7 @@ CLOSED_MARK: Final = re.compile(
     r"cubiert[ao]|finalizad[ao]|vencid[ao])|(?:stelle )?(?:besetzt|vergeben|geschlossen|abgelaufen)|"
     r"(?:vaga )?(?:encerrad[ao]|preenchid[ao])|(?:bando )?(?:scadut[ao]|chius[ao])|(?:vacature )?(?:gesloten|"
     r"vervuld|ingevuld)|مغلق[ةه]?|منتهي[ةه]?|(?:вакансия )?закрыта|已结束|已截止|已关闭|募集終了|受付終了|"
-    + alternatives(terms.CLOSED)
+    + alternatives(advertisements.CLOSED)
     + ")[.!]?",
     _I,
 )
@@ -347,13 +347,13 @@ EMPLOYMENT: Final = re.compile(
     r"medio tiempo|jornada completa|vollzeit|teilzeit|befristet|unbefristet|tempo integral|meio período|"
     r"tempo pieno|tempo determinato|tempo indeterminato|fulltime|parttime|voltijd|deeltijd)\b|دوام كامل|دوام جزئي|"
     r"полная занятость|частичная занятость|全职|兼职|实习|正社員|契約社員|パート|常勤|非常勤|"
-    + alternatives(terms.EMPLOYMENT, is_whole=True),
+    + alternatives(advertisements.EMPLOYMENT, is_whole=True),
     _I,
 )
 WORKPLACE: Final = re.compile(
     r"\b(?:remote(?:ly)?|hybrid|on-?site|home[- ]?based|home[- ]?office|telecommut\w+|télétravail|à distance|"
     r"teletrabajo|remoto|híbrido|a distancia|mobiles arbeiten|smart working|da remoto|thuiswerk\w*|anywhere)\b|"
-    r"عن بعد|удаленн|удалённ|远程|リモート|在宅|" + alternatives(terms.WORKPLACE),
+    r"عن بعد|удаленн|удалённ|远程|リモート|在宅|" + alternatives(advertisements.WORKPLACE),
     _I,
 )
 NOT_JOB_CLASS: Final = re.compile(

@@ -4,7 +4,7 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from comity.doors.web.console import assets
+from comity.doors.web.console import page
 from comity.doors.web.console.pages import (
     activity,
     audits,
@@ -21,9 +21,7 @@ from comity.doors.web.console.pages import (
     login,
     postings,
     queue,
-    settings,
     sources,
-    start,
     stored_pages,
     streams,
     takedowns,
@@ -38,7 +36,7 @@ PAGE_ROUTERS: Final[tuple[APIRouter, ...]] = (
     crawl.router,
     postings.router,
     gallery.router,
-    assets.router,
+    page.assets_router,
     streams.router,
     queue.router,
     crawl_policies.router,
@@ -48,9 +46,9 @@ PAGE_ROUTERS: Final[tuple[APIRouter, ...]] = (
     webhooks.router,
     login.login_router,
     login.router,
-    start.router,
+    dashboard.demonstration_router,
     activity.router,
-    settings.router,
+    activity.settings_router,
     takedowns.router,
     hosts.router,
     host_lists.router,

@@ -1,12 +1,13 @@
-"""/admin/activity: who changed what, newest first."""
+"""/admin/activity: who changed what, newest first. /admin/settings: the settings in force, and who may log in."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from http import HTTPStatus
-from typing import Final
+from typing import Annotated, Final
 
-from fastapi import Request, Response
+from fastapi import Query, Request, Response
 from markupsafe import Markup
 
 from comity.doors.web.console.components import NOTHING, badge, words
@@ -14,10 +15,16 @@ from comity.doors.web.console.page import PageRouter, current_services, render
 from comity.doors.web.console.tables import MOST_CSV_ROWS, Column, Filter, Table, TableQuery
 from comity.doors.web.services import Services, WebServices
 from comity.model.console import RecordedActivity
-from comity.reports.activity import list_activity
+from comity.operate.console import list_activity, list_users
+from comity.run.settings_in_force import SettingInForce, settings_in_force
 
 router = PageRouter("/admin/activity")
 _BATCH: Final = 500
+settings_router = PageRouter("/admin/settings")
+_CSV: Final = Table(
+    "settings",
+    [Column(name, name) for name in ("variable", "value", "is_secret", "is_set", "source", "group", "description")],
+)
 
 
 def _user(row: RecordedActivity) -> Markup:
@@ -119,3 +126,42 @@ def _code(action: str | None) -> str | None:
 
 def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 15 else None
+
+
+@settings_router.get("")
+def list_settings(
+    request: Request,
+    services: Services,
+    q: str = "",
+    changed: str = "",
+    file_format: Annotated[str, Query(alias="format")] = "",
+) -> Response:
+    """Show every setting; secrets are masked."""
+    found = settings_in_force(services.state.settings, os.environ)
+    total = len(found)
+    text = q.strip().lower()[:200]
+    if text:
+        found = [each for each in found if text in f"{each.variable} {each.description} {each.value or ''}".lower()]
+    if changed:
+        found = [each for each in found if each.source != "default"]
+    if file_format == "csv":
+        return _CSV.csv(found)
+    groups: dict[str, list[SettingInForce]] = {}  # in the order of their declaration
+    for each in found:
+        groups.setdefault(each.group, []).append(each)
+    return render(
+        request,
+        "settings/page.html",
+        title="Settings",
+        section="settings",
+        groups=list(groups.items()),
+        q=q,
+        changed=changed,
+        total=total,
+        shown=len(found),
+        users=list_users(services.state.database),
+        has_admin=services.access.settings.password_hash is not None,
+        tokens=len(services.access.settings.token_hashes),
+        is_dev=services.access.settings.is_dev,
+        location=services.state.database.location,
+    )

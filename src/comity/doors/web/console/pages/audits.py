@@ -24,7 +24,7 @@ from comity.model.audit import AuditInfo, Severity
 from comity.model.errors import BadInput, NotFound
 from comity.model.run import EndReason
 from comity.reports.audit.build import compare_stored, report_of
-from comity.reports.audit.stored import stored_audits
+from comity.reports.audit.stored_audits import stored_audits
 from comity.run.audit.audit import advice_for
 from comity.run.audit.service import TooManyAudits
 

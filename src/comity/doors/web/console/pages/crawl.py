@@ -20,7 +20,7 @@ from comity.doors.web.console.pages.sources import run_badge
 from comity.doors.web.console.tables import Column, Filter, Table, TableQuery, choice
 from comity.doors.web.errors import ApiError
 from comity.doors.web.requests import CrawlRequest
-from comity.doors.web.routes.runs import (
+from comity.doors.web.routes.crawl import (
     RunId,
     place_after,
     read_place,
@@ -36,7 +36,7 @@ from comity.model.source import RunStatus
 from comity.reports.queue import identity_of
 from comity.reports.runs import DOORS, STATUSES, RunListed, find_run, list_crawl_runs
 from comity.reports.sources import LoggedRun, list_due, list_runs, sources_status
-from comity.run.crawl.hosted import MOST_AT_ONCE, MOST_PROCESSES, CrawlOrder
+from comity.run.crawl.service import MOST_AT_ONCE, MOST_PROCESSES, CrawlOrder
 
 router = PageRouter("/admin/crawl")
 RUN_TONES: Final = {"running": "busy", "finished": "good", "stopped": "off", "failed": "bad"}

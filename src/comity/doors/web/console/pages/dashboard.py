@@ -1,4 +1,4 @@
-"""/admin: the dashboard. `/` leads a browser there."""
+"""/admin: the dashboard, and the welcome of an empty state, with the demonstration. `/` leads a browser there."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from comity.doors.web.audiences import Audience
 from comity.doors.web.console import plots
 from comity.doors.web.console.live import Unfinished, view
 from comity.doors.web.console.page import PageRouter, fragment, redirect, render
-from comity.doors.web.console.pages.start import start_of
 from comity.doors.web.console.plots import Series
 from comity.doors.web.figures import hosts_and_leases
+from comity.doors.web.routes.console import worker_of
 from comity.doors.web.services import Services, WebServices
+from comity.model.dataclass import dataclass
 from comity.model.host import HostStatus
 from comity.model.queue import JobStatus
+from comity.operate.console import is_empty
 from comity.reports.dashboard import HOURS, MOST_JOBS, Dashboard, Need, NeedCode, dashboard_of
 
+demonstration_router = PageRouter("/admin/demonstration")
 root_router = PageRouter("", audience=Audience.PUBLIC)
 router = PageRouter()
 _NAME: Final = "dashboard"
@@ -52,6 +55,37 @@ _TONES: Final = {
     HostStatus.BLOCKED: "warn",
     HostStatus.UNREACHABLE: "bad",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """What the welcome offers."""
+
+    offers_demonstration: bool
+    is_loading: bool
+
+
+def start_of(services: WebServices) -> Welcome | None:
+    """The welcome of a state that is empty, or into which the demonstration is being loaded."""
+    worker = services.worker
+    is_loading = worker is not None and worker.is_showing_demonstration
+    if not is_loading and not is_empty(services.state.database):
+        return None
+    return Welcome(worker is not None and worker.may_show_demonstration(services.state), is_loading)
+
+
+@view("demonstration")
+def progress(services: WebServices, _parameters: Mapping[str, str]) -> str:
+    """Whether the demonstration is still being crawled, and then what to look at."""
+    worker = services.worker
+    return fragment("start/progress.html", is_loading=worker is not None and worker.is_showing_demonstration)
+
+
+@demonstration_router.post("")
+def load(request: Request, services: Services) -> Response:
+    """Load the demonstration web."""
+    worker_of(services).show_demonstration(services.state)
+    return redirect(request, "/", notice="The crawl of the demonstration has started; it takes about half a minute.")
 
 
 @root_router.get("/")
@@ -122,12 +156,12 @@ def dashboard_figures(services: WebServices, _parameters: Mapping[str, str]) -> 
 
 def count_ahead(services: WebServices) -> None:
     """Begin to count when the server starts, so that the first look finds it done."""
-    services.kept.known(_NAME, partial(_count, services), wait_s=0)
+    services.figures.known(_NAME, partial(_count, services), wait_s=0)
 
 
 def _known(services: WebServices, *, wait_s: float = 0.0) -> Dashboard | None:
     """The figures as they were counted last; None if that takes longer than a page may wait."""
-    return services.kept.known(_NAME, partial(_count, services), wait_s=wait_s)
+    return services.figures.known(_NAME, partial(_count, services), wait_s=wait_s)
 
 
 def _count(services: WebServices) -> Dashboard:

@@ -154,7 +154,7 @@ def listed(request: Request, services: Services) -> Response:
         return HOSTS.csv(every(page_of), is_begun=True)
     page = page_or_first(query, page_of)
     # Kept only as long as it pays: a small state counts them for every page.
-    counts = services.kept.get("hosts by status", lambda: host_counts(database), for_s=0)
+    counts = services.figures.get("hosts by status", lambda: host_counts(database), for_s=0)
     return render(
         request,
         "hosts/list.html",

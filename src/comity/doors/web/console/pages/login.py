@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 from fastapi import Query, Request, Response
 
 from comity.doors.web.console.forms import FormInvalid, PostedForm
-from comity.doors.web.console.interrupted import LOGIN_FORM, Unsent, ask_to_send, is_inside, login_page
+from comity.doors.web.console.interrupted_forms import LOGIN_FORM, Unsent, ask_to_send, is_inside, login_page
 from comity.doors.web.console.page import PageRouter, redirect, render
 from comity.doors.web.errors import ApiError
 from comity.doors.web.routes.session import end_all_sessions, end_session, start_session

@@ -19,7 +19,7 @@ from comity.model.errors import BadInput, NotFound
 from comity.model.search import FACETS, FILTERS, MOST_HITS, MOST_SKIPPED, MOST_VALUES, SearchQuery, SearchSort
 from comity.reports.queue import identity_of
 from comity.rules.jobs.countries import name_of_country
-from comity.rules.search.filters import checked_filter
+from comity.rules.search.query import checked_filter
 
 router = PageRouter("/admin/postings")
 LABELS: Final = {

@@ -1,19 +1,35 @@
-"""What is kept of a visit besides its page, where it was asked for: answers with their times, links, facts.
+"""The columns of a page beyond those of every page: expressions, the extractor of the user, and details of the visit.
 
-A run that asks for none of it has no `VisitDetails` in its trails, and nothing here is called.
+Details are answers with their times, links and facts. A run that asks for none of them has no `VisitDetails` in its
+trails.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import math
+from collections.abc import Mapping, Set
+from dataclasses import asdict, is_dataclass
 from typing import Any, Final
 
+from comity.model.errors import BadInput
 from comity.model.expression import ColumnType, StoredColumn, TypeName
 from comity.model.fetch import FetchFailure, Response
 from comity.model.frontier import UnqueuedCode
 from comity.model.outcome import VisitDetails
-from comity.model.page import ANSWER_COLUMNS, FOLLOWED, LINK_COLUMNS, Hop, HtmlPage, KeptDetails, PageLink, PageRegion
+from comity.model.page import (
+    ANSWER_COLUMNS,
+    FOLLOWED,
+    LINK_COLUMNS,
+    NO_DETAILS,
+    Extraction,
+    Hop,
+    HtmlPage,
+    KeptDetails,
+    PageLink,
+    PageRegion,
+)
 from comity.rules.admission import Admitted, DenialCode, Terms, admit, of_link
 from comity.rules.canonical import resolve_link, resolve_location
 from comity.rules.url_secrets import masked_url
@@ -37,10 +53,14 @@ _OUTCOMES: Final = {
     DenialCode.ROBOTS_UNREACHABLE: "robots_unreachable",
 }
 _WITHHELD: Final = {UnqueuedCode.NOFOLLOW_PAGE: "nofollow"}
+_DATA_COLUMN: Final = StoredColumn("data", ColumnType(TypeName.JSON))
+_MOST_CHARACTERS: Final = 16_000_000
+_DEEPEST: Final = 100
+_encode_value: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
 def detail_columns(kept: KeptDetails) -> tuple[StoredColumn, ...]:
-    """The columns of a run that keeps these details."""
+    """The columns of a run that stores these details."""
     return (
         *(_LINK_COLUMNS if kept.links else ()),
         *(_ANSWER_COLUMNS if kept.headers else ()),
@@ -68,7 +88,7 @@ def _masked(name: str, value: str) -> tuple[str, str]:
 
 
 def note_answer(details: VisitDetails, result: Response | FetchFailure) -> None:
-    """Keep one answer of a visit, or the failure in its place."""
+    """Store one answer of a visit, or the failure in its place."""
     first_byte_ms = round(result.first_byte_s * 1000, 1) if isinstance(result, Response) else None
     elapsed_ms = round(result.elapsed_s * 1000, 1)
     details.hops.append(Hop(result.url, result.status, _location(result), first_byte_ms, elapsed_ms))
@@ -130,3 +150,66 @@ def _outcome(
 
 def _is_new(_key: int) -> bool:
     return False
+
+
+def stored_columns(columns: str, *, has_extractor: bool, details: KeptDetails = NO_DETAILS) -> tuple[StoredColumn, ...]:
+    """The columns that pages of a run have besides those of every page; those of details are the last."""
+    found: tuple[StoredColumn, ...] = ()
+    if columns:
+        from comity.extract.expressions import columns_of  # here and below: most crawls extract nothing
+
+        found = tuple(StoredColumn(column.name, column.type) for column in columns_of(columns))
+    more = detail_columns(details)
+    taken = {column.name for column in more}
+    for column in found:
+        if column.name.casefold() in taken:
+            raise BadInput(f"the column “{column.name}” stores details of pages; choose another name with AS")
+    return (*found, *((_DATA_COLUMN,) if has_extractor else ()), *more)
+
+
+def extracted_values(page: HtmlPage | None, extraction: Extraction, context: VisitContext) -> tuple[list[Any], int]:
+    """The values of these columns for one page, and how many could not be converted."""
+    values: list[Any] = []
+    unconverted = 0
+    if context.columns:
+        if page is not None and page.extracted is not None:
+            values, unconverted = page.extracted
+        else:
+            from comity.extract.expressions import columns_of
+
+            values = [None] * len(columns_of(context.columns))
+            unconverted = len(values) if page is not None else 0
+    if context.extract is not None:
+        text = _json_text(extraction.data) if extraction.data is not None else None
+        unconverted += text is None and extraction.data is not None
+        values = [*values, text]
+    return values, unconverted
+
+
+def _json_text(value: object) -> str | None:
+    """The value as JSON; what JSON does not know becomes text. None if it is too long, or cannot be written."""
+    try:
+        text = _encode_value(value)
+    except (TypeError, ValueError, RecursionError):
+        try:
+            text = _encode_value(_plain(value, 0))
+        except Exception:  # a value may be of any class, and its text is that class's own code
+            return None
+    return text if len(text) <= _MOST_CHARACTERS else None
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """A value in the types of JSON."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if depth > _DEEPEST:
+        raise ValueError("the value is nested too deep, or contains itself")
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner, depth + 1) for key, inner in value.items()}
+    if isinstance(value, list | tuple | Set):
+        return [_plain(inner, depth + 1) for inner in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value), depth + 1)
+    return value.decode("utf-8", "replace") if isinstance(value, bytes | bytearray) else str(value)

@@ -33,7 +33,7 @@ _MOST_TOGETHER: Final = 3
 _LONGEST_NAME: Final = 64
 _LINKS_READ: Final = 300
 _LOOKED_AT_ONCE: Final = 32  # pages; after these, one is only looked at when it comes again
-_MOST_LOOKS: Final = 1000  # at pages of one host, and pages of it: what has not shown itself by then is not there
+_MOST_LOOKS: Final = 1000  # pages of one host that are examined: if nothing was found by then, there is nothing
 _MOST_PAGES: Final = 3000
 _MOST_DULL: Final = 20  # looks that showed values which were met before
 _ENOUGH: Final = 21
@@ -78,7 +78,7 @@ class _Signature(NamedTuple):
 
 
 class _View:
-    """A page that was received; its links are taken apart when first asked for."""
+    """A page that was received; its links are parsed on first use."""
 
     __slots__ = ("_reads", "_unread", "body", "own", "read")
 
@@ -112,7 +112,7 @@ class _View:
 
 
 class _Suspect:
-    """Parameters that may be volatile together, and what speaks for and against it."""
+    """Parameters that may be volatile together, with the evidence for and against it."""
 
     __slots__ = ("against", "bases", "dull", "score", "signatures")
 
@@ -233,7 +233,7 @@ class VolatileParameters:
             suspect.score += weight if now.exact == before.exact or is_told_apart else 0
 
     def _freshness(self, names: Names, view: _View) -> int | None:
-        """How much the links of a page say for new values on every link; None if none has these parameters."""
+        """How strongly the links of a page suggest new values on every link; None if none has these parameters."""
         bases: set[str] = set()
         values: set[tuple[tuple[str, str], ...]] = set()
         for read in view.links:
@@ -278,7 +278,7 @@ def read_parameters(address: str) -> _Read | None:
 
 
 def format_names(names: Names) -> str:
-    """Parameters as a message names them: `sid=`, or `sid= and v=`."""
+    """Parameters as messages name them: `sid=`, or `sid= and v=`."""
     return " and ".join(f"{name[:40]}=" for name in names)
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from comity.extract.jobs.addresses import path_of, same_page
 from comity.extract.jobs.page.fields import fields_of, labels_of
 from comity.extract.jobs.page.outline import HEADINGS, Outline
-from comity.extract.jobs.page.repeated import PageWords, is_closed_between
+from comity.extract.jobs.page.repeated_items import PageWords, is_closed_between
 from comity.extract.jobs.text import collapse, job
 from comity.extract.jobs.words.dates import DATE, is_open_ended
 from comity.extract.jobs.words.labels import without_label
