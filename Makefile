@@ -62,7 +62,7 @@ test: dev ## Linters, types, import rules, and every test (choose some: ARGS="-k
 	}
 	measured >"$$log" 2>&1 & measuring=$$!
 	failed=0
-	run nice -n 10 .venv/bin/pytest --lane crowd --processes $$((cores + 1)) --spare 4 $(ARGS) || failed=$$?
+	run nice -n 10 .venv/bin/pytest --lane crowd --processes $$((cores + 1)) --spare 6 $(ARGS) || failed=$$?
 	beside=0
 	wait $$measuring || beside=$$?
 	cat "$$log"

@@ -39,7 +39,6 @@ WHOLE: Final = (
 )
 MOST_AT_ONCE: Final = 40
 """So many tests of another file at most: a long file shall not keep one process busy while the others have ended."""
-LONGEST: Final = "tests/console/"  # minutes in one process: it begins before all others
 # Tests of these wait for half a minute without doing anything. They come first: others run meanwhile.
 WAITING: Final = (
     "tests/walk/test_hung_stores.py",
@@ -52,8 +51,8 @@ WAITING: Final = (
 )
 # Tests of these folders take milliseconds each. They come last, so that the processes end at the same time.
 QUICK: Final = ("tests/rules/", "tests/extract/", "tests/house/")
-IDLE_SHARE: Final = 0.15  # of all cores together: below that, one process more would only slow down the others
-_LOOK_S: Final = 1.0
+IDLE_SHARE: Final = 0.1  # of all cores together: below that, one process more would only slow down the others
+_LOOK_S: Final = 0.5
 _CPU_TIMES: Final = Path("/proc/stat")
 SILENCE_S: Final = 1800.0  # without a report for so long, something hangs
 ENDS_WITHIN_S: Final = 60.0  # after its last test: servers and browsers are ended, too
@@ -79,12 +78,7 @@ def units(items: Sequence[pytest.Item], root: Path, most: int = MOST_AT_ONCE) ->
         every = list(group)
         step = len(every) if name in WHOLE else most
         found += [(name, every[start : start + step]) for start in range(0, len(every), step)]
-
-    def turn(pair: tuple[str, list[pytest.Item]]) -> tuple[bool, ...]:
-        name = pair[0]
-        return name != LONGEST, name not in WAITING, name not in WHOLE, name.startswith(QUICK)
-
-    found.sort(key=turn)
+    found.sort(key=lambda pair: (pair[0] not in WAITING, pair[0] not in WHOLE, pair[0].startswith(QUICK)))
     return [Unit(group) for _, group in found]
 
 
