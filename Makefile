@@ -36,9 +36,9 @@ crawl: runtime ## Crawl a site, URL=https://…; without URL, a demonstration on
 	@exec .venv/bin/comity $(if $(value URL),crawl $(call quoted,$(value URL)),demo) $(ARGS)
 
 # Three things at once: types and import rules; most tests, side by side at low priority; and, with the first claim on the
-# cores, one by one the tests that measure time (`alone`), then those that wait for processes (`roomy`). `--lane`,
-# `--processes` and `--spare` are in tests/conftest.py. A test that fails in this crowd is repeated three times by
-# itself: it has passed only if it passes each time.
+# cores, one by one the tests that measure time (`alone`), then those that wait for processes (`roomy`). `--lane` and
+# `--processes` are in tests/conftest.py. A test that fails in this crowd is repeated three times by itself: it has passed
+# only if it passes each time.
 test: dev ## Linters, types, import rules, and every test (choose some: ARGS="-k robots"; at full size: COMITY_TEST_LONG=1)
 	@.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
@@ -62,7 +62,7 @@ test: dev ## Linters, types, import rules, and every test (choose some: ARGS="-k
 	}
 	measured >"$$log" 2>&1 & measuring=$$!
 	failed=0
-	run nice -n 10 .venv/bin/pytest --lane crowd --processes $$((cores + 1)) --spare 6 $(ARGS) || failed=$$?
+	run nice -n 10 .venv/bin/pytest --lane crowd --processes $$((cores + 3)) $(ARGS) || failed=$$?
 	beside=0
 	wait $$measuring || beside=$$?
 	cat "$$log"

@@ -98,7 +98,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Run the tests of one lane: the Makefile runs several lanes at once."""
     parser.addoption("--lane", choices=[*LANES, "crowd"], help="only tests marked so; crowd: those with neither mark")
     parser.addoption("--processes", type=int, default=1, help="run in so many processes, forked after the collection")
-    parser.addoption("--spare", type=int, default=0, help="and in up to so many more, while a core is idle")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -151,7 +150,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         SHARED_FORKS.append(ForkServer())
     try:
         # Tests outside the crowd take seconds each: shared out one by one, the processes end at the same time.
-        forked.run(session, option.processes, forked.MOST_AT_ONCE if option.lane == "crowd" else 1, option.spare)
+        forked.run(session, option.processes, forked.MOST_AT_ONCE if option.lane == "crowd" else 1)
     finally:
         for server in SHARED_FORKS:
             server.close()

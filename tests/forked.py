@@ -3,9 +3,6 @@
 To import all tests takes twenty seconds of processor time: here once, not once for each process. The processes share
 what was imported. Each of them takes the next file of tests from a queue, and sends its reports to the parent, which
 counts and prints them. `pytest-xdist` (`-n`) still works for a few tests; it imports them in every process.
-
-Some files keep a core busy, others mostly wait. So there may be `spare` processes, which take a file only while a core
-is idle: with too few processes the cores idle when many of them wait, with too many of them all become slow at once.
 """
 
 from __future__ import annotations
@@ -13,7 +10,6 @@ from __future__ import annotations
 import gc
 import os
 import pickle
-import select
 import selectors
 import signal
 import struct
@@ -21,7 +17,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -51,9 +47,6 @@ WAITING: Final = (
 )
 # Tests of these folders take milliseconds each. They come last, so that the processes end at the same time.
 QUICK: Final = ("tests/rules/", "tests/extract/", "tests/house/")
-IDLE_SHARE: Final = 0.1  # of all cores together: below that, one process more would only slow down the others
-_LOOK_S: Final = 0.5
-_CPU_TIMES: Final = Path("/proc/stat")
 SILENCE_S: Final = 1800.0  # without a report for so long, something hangs
 ENDS_WITHIN_S: Final = 60.0  # after its last test: servers and browsers are ended, too
 _NUMBER: Final = struct.Struct("I")
@@ -82,13 +75,10 @@ def units(items: Sequence[pytest.Item], root: Path, most: int = MOST_AT_ONCE) ->
     return [Unit(group) for _, group in found]
 
 
-def run(session: pytest.Session, count: int, most: int = MOST_AT_ONCE, spare: int = 0) -> None:
-    """Run all tests of a session in `count` processes, and in as many as `spare` more while a core is idle."""
+def run(session: pytest.Session, count: int, most: int = MOST_AT_ONCE) -> None:
+    """Run all tests of a session in `count` processes."""
     queue = _Queue(units(session.items, session.config.rootpath, most))
-    turns = _Turns()
-    spare = spare if _CPU_TIMES.exists() else 0
-    waits = [lambda: None] * count + [lambda: turns.wait(queue)] * spare
-    children = [_Child.begin(session, queue, wait) for wait in waits]
+    children = [_Child.begin(session, queue) for _ in range(count)]
     reported: set[str] = set()
     try:
         with selectors.DefaultSelector() as selector:
@@ -139,50 +129,12 @@ class _Queue:
         while self.take() is not None:
             pass
 
-    def is_empty(self) -> bool:
-        poll = select.poll()
-        poll.register(self.reads, select.POLLIN)
-        return not any(event & select.POLLIN for _, event in poll.poll(0))
-
-    def items(self, wait: Callable[[], None]) -> Iterator[pytest.Item]:
-        """The tests of one unit after another; each unit is taken after a wait."""
-        wait()
+    def items(self) -> Iterator[pytest.Item]:
         while (unit := self.take()) is not None:
             # What earlier files left in caches is passed by from now on: without that, a collection takes ever longer.
             gc.collect()
             gc.freeze()
             yield from unit.items
-            wait()
-
-
-class _Turns:
-    """Lets one spare process at a time go on, when a core is idle."""
-
-    def __init__(self) -> None:
-        self._reads, self._writes = os.pipe()
-        os.write(self._writes, b"1")
-
-    def wait(self, queue: _Queue) -> None:
-        """Return when a core is idle, or nothing is left to take."""
-        os.read(self._reads, 1)
-        try:
-            while not queue.is_empty() and _idle_share(_LOOK_S) < IDLE_SHARE:
-                pass
-        finally:
-            os.write(self._writes, b"1")
-
-
-def _idle_share(seconds: float) -> float:
-    """How much of all cores is idle during some seconds."""
-    before = _cpu_times()
-    time.sleep(seconds)
-    spent = [now - then for now, then in zip(_cpu_times(), before, strict=True)]
-    return (spent[3] + spent[4]) / max(sum(spent), 1)
-
-
-def _cpu_times() -> list[int]:
-    """Of all cores, in hundredths of a second: user, nice, system, idle, waiting for a disk, and others."""
-    return [int(each) for each in _CPU_TIMES.read_text(encoding="ascii").split("\n", 1)[0].split()[1:9]]
 
 
 class _Child:
@@ -196,7 +148,7 @@ class _Child:
         self._rest = b""
 
     @classmethod
-    def begin(cls, session: pytest.Session, queue: _Queue, wait: Callable[[], None]) -> _Child:
+    def begin(cls, session: pytest.Session, queue: _Queue) -> _Child:
         reads, writes = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -209,7 +161,7 @@ class _Child:
         status = 1
         try:
             os.close(reads)
-            _run_taken(session, queue.items(wait), writes)
+            _run_taken(session, queue, writes)
             status = 0
         except BaseException:
             traceback.print_exc()
@@ -269,8 +221,8 @@ class _Reporter:
             data = data[os.write(self._writes, data) :]
 
 
-def _run_taken(session: pytest.Session, items: Iterator[pytest.Item], writes: int) -> None:
-    """In a child: run tests from the queue until there are none."""
+def _run_taken(session: pytest.Session, queue: _Queue, writes: int) -> None:
+    """In a child: run units from the queue until there are none."""
     config = session.config
     os.environ.pop("COMITY_TEST_FAILURES", None)  # the parent notes them
     manager = config.pluginmanager
@@ -282,6 +234,7 @@ def _run_taken(session: pytest.Session, items: Iterator[pytest.Item], writes: in
     capturing.suspend_global_capture()
     reporter = _Reporter(config, writes)
     manager.register(reporter)
+    items = queue.items()
     item = next(items, None)
     while item is not None:
         reporter.send(item.nodeid)

@@ -7,16 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 RUNNER = """
-import os
-
 from tests import forked
 
 def pytest_runtestloop(session):
-    forked.run(session, int(os.environ["PROCESSES"]), most=2, spare=int(os.environ["SPARE"]))
+    forked.run(session, 2, most=2)
     return True
 """
 FINE = """
@@ -51,14 +47,13 @@ def test_breaks_at_its_end(breaking):
 """
 
 
-def run(folder: Path, files: dict[str, str], *options: str, processes: int = 2, spare: int = 0) -> tuple[int, str]:
+def run(folder: Path, files: dict[str, str], *options: str) -> tuple[int, str]:
     for name, content in {"conftest.py": RUNNER, **files}.items():
         (folder / name).write_text(content)
     parent = "import os, sys, pytest; os.environ['PARENT'] = str(os.getpid()); sys.exit(pytest.main(sys.argv[1:]))"
     command = [sys.executable, "-c", parent, "-p", "no:cacheprovider", "-rA", "--rootdir", str(folder), *options]
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COMITY_TEST_F"))}
     environment = {**kept, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    environment |= {"PROCESSES": str(processes), "SPARE": str(spare)}
     done = subprocess.run([*command, str(folder)], env=environment, cwd=folder, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 
@@ -88,12 +83,3 @@ def test_the_first_failure_can_end_the_run(tmp_path: Path) -> None:
     assert "stopping after" in said
     assert "1 failed" in said
     assert "50 passed" not in said, "what no process had taken is left"
-
-
-@pytest.mark.parametrize("share", [0.0, 2.0], ids=["always", "never"])
-def test_spare_processes_lose_no_test_whether_a_core_is_idle_or_not(tmp_path: Path, share: float) -> None:
-    runner = RUNNER.replace("    forked.run", f"    forked.IDLE_SHARE = {share}\n    forked.run")
-    files = {"conftest.py": runner, "test_fine.py": FINE, "test_failing.py": FAILING}
-    code, said = run(tmp_path, files, processes=1, spare=3)
-    assert code == 1, said
-    assert "1 failed, 6 passed, 1 skipped, 1 error" in said
