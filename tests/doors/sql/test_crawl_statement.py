@@ -11,6 +11,8 @@ import pytest
 import comity
 from comity.doors.sql import SqlConnection
 from comity.model.errors import BadInput
+from comity.store.formats import parquet
+from comity.store.formats.gzip_bodies import member_with_prefix
 from tests.walk.site import Answer, Web, page, redirect, tree
 
 WITH = "WITH (user_agent 'TestBot/1.0 (+https://example.org/bot)', default_crawl_delay 0"
@@ -64,6 +66,24 @@ def test_urls_of_a_query_become_rows(web: Web, connection: SqlConnection) -> Non
     )
     assert ("one" in body, etag, surt.endswith(")/a"), elapsed >= 0) == (True, '"x"', True, True)
     assert sorted(site.pages()) == ["/a", "/a", "/gone", "/moved"]
+
+
+def test_pages_in_gzip_are_compressed_again_for_a_table_that_reads_them_at_once(
+    web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[bytes] = []
+
+    def note(member: bytes, body: bytes, prefix: bytes) -> bytes:
+        kept.append(body)
+        return member_with_prefix(member, body, prefix)
+
+    monkeypatch.setattr(parquet, "member_with_prefix", note)
+    monkeypatch.setenv("COMITY_PAGES_COMPRESSION", "gzip")
+    site = web.site({"/": Answer(body=page(title="small"), is_gzipped=True)})
+    with opened(tmp_path) as connection:
+        connection.execute(f"CRAWL (SELECT '{site.url('/')}') INTO pages {WITH})")
+        assert rows(connection, "SELECT body FROM pages") == [(page(title="small"),)]
+    assert kept == []
 
 
 def test_a_filter_decides_before_anything_is_asked_for(web: Web, connection: SqlConnection) -> None:

@@ -654,7 +654,8 @@ class SqlConnection(DatabaseConnection):
         settings = settings_for(
             self._state, pages=str(spool), extract=extract, headers=headers, **chosen, **self._options
         )
-        own: dict[str, Any] = {"max_response_bytes": most_bytes}
+        # The table reads each part at once, and DuckDB inflates gzip slowly (decision 6).
+        own: dict[str, Any] = {"max_response_bytes": most_bytes, "pages_compression": "zstd"}
         if not options.accept_content_types and settings.accept_types == HTML_TYPES.accept:
             own["accept_types"] = TEXT_TYPES
         return settings.model_copy(update=own)
