@@ -168,9 +168,8 @@ class LeasedHost:
         self.name = lease.host  # its canonical authority
         self.phase = Phase.HELD
         self.identity = identity  # what its requests carry besides the usual
-        self.stopped_by: tuple[EndReason, str] | None = (
-            None  # why it cannot be requested, if that is not the host's fault
-        )
+        # Why nothing can be requested of it, if that is not the host's fault.
+        self.stopped_by: tuple[EndReason, str] | None = None
         self._our_failures = (0, 0)  # in a row, and the pages that there were before them
         self.profile = profile
         self.policy = policy

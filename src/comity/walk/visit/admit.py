@@ -225,7 +225,7 @@ def _admit(
     now: float | None = None  # looked up once, and only if a link is refused
     own, site, others = host.name, context.site, []
     for address in resolve_unmet(hrefs, base, met, collapse=collapse, tracking=tracking):
-        if address.host != own:  # the first question of all
+        if address.host != own:  # `admit` asks this first, too; here it is cheaper, and a page may name dozens
             if site is not None and site.includes(address.host):
                 admit_site_link(host, address, depth, found, context, evidence)
             else:
